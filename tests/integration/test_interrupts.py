@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from analytics_core._storage.session import DeferredInterrupts
+from analytics_core._storage.store import DeferredInterrupts
 
 PROCESS = Path(__file__).parents[1] / "support" / "interrupted_process.py"
 ROUNDS = 40

@@ -15,9 +15,8 @@ from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.secret import Secret
 from analytics_core._storage import tables
-from analytics_core._storage.listing import page_statement
+from analytics_core._storage.listing import StatementCache, page_statement
 from analytics_core._storage.record_kinds import DATASET_KIND
-from analytics_core._storage.scopes import StatementCache
 from analytics_core.errors import (
     FilterValueError,
     NotFoundError,

@@ -1,20 +1,22 @@
-"""Conditions, order and pages of a list of records."""
+"""Conditions, order and pages of a list of records; scopes as conditions; statements, which are slow to build."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy import BindParameter, Boolean, Column, ColumnElement, Integer, Select, String, Table
+from sqlalchemy import BindParameter, Boolean, Column, ColumnElement, CompoundSelect, Integer, Select, String, Table
 from sqlalchemy.types import TypeEngine
 
-from analytics_core._records.repositories import ListFilter, ListQuery, Scope
+from analytics_core._memo import Memo
+from analytics_core._records.repositories import Audience, ListFilter, ListQuery, Scope
+from analytics_core._storage import tables
 from analytics_core._storage.column_types import FoldedText, LongText, Name, UtcMoment, fits_integer, text_problem
 from analytics_core._storage.parts import among
-from analytics_core._storage.record_kinds import RecordKind
-from analytics_core._storage.scopes import StatementCache
+from analytics_core._storage.record_kinds import RecordKind, is_drawn_from_dataset
 from analytics_core.errors import ErrorType, FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 
 TOTAL: Final = "ac_total"
@@ -24,6 +26,31 @@ _PAGE_SIZE: Final = sa.bindparam("page_size", type_=Integer)
 _OFFSET: Final = sa.bindparam("first_row", type_=Integer)
 
 
+NamesStatement = Select[Any] | CompoundSelect[Any]
+
+
+def _memo() -> Memo[Any, Any]:
+    return Memo(capacity=200)
+
+
+@dataclass(frozen=True, slots=True)
+class StatementCache:
+    """The conditions of scopes and the statements of lists and names that were asked for last; safe between threads."""
+
+    _conditions: Memo[tuple[str, Scope], ColumnElement[bool]] = field(default_factory=_memo)
+    pages: Memo[Hashable, Select[Any]] = field(default_factory=_memo)
+    names: Memo[Hashable, NamesStatement] = field(default_factory=_memo)
+
+    def in_scope(self, table: Table, scope: Scope) -> ColumnElement[bool]:
+        """Return the condition that a record of this table is in the scope."""
+        key = (table.name, scope)
+        condition = self._conditions.get(key)
+        if condition is None:
+            condition = in_scope(table, scope)
+            self._conditions.put(key, condition)
+        return condition
+
+
 class UnknownListColumnError(UnknownNameError, error_type=ErrorType.COLUMN_DOES_NOT_EXIST_ERROR):
     """A list is filtered or ordered by a column that its records do not have."""
 
@@ -31,25 +58,25 @@ class UnknownListColumnError(UnknownNameError, error_type=ErrorType.COLUMN_DOES_
 
 
 def page_statement(
-    kind: RecordKind[Any], query: ListQuery, kept: StatementCache, *, with_total: bool = True
+    kind: RecordKind[Any], query: ListQuery, cache: StatementCache, *, with_total: bool = True
 ) -> tuple[Select[Any], Mapping[str, Any]]:
     """Return the statement of one page and its values; each row may also hold the number of all matches, as `TOTAL`.
 
-    Lists that differ in values alone share a statement, which is kept; those of numbered records are built anew.
+    Lists that differ in values alone share a cached statement; those of numbered records are built anew.
     """
     _check_page(query)
     shapes, values = _bound(kind, query.filters)
     paged = {**values, _PAGE_SIZE.key: query.page_size, _OFFSET.key: query.page * query.page_size}
     key = (kind.noun, shapes, query.order_by, query.ids, query.among_datasets, with_total)
-    statement = kept.pages.get(key)
+    statement = cache.pages.get(key)
     if statement is None:
-        narrowed, columns = conditions(kind, query, kept, with_values=False), kind.reader.columns
+        narrowed, columns = conditions(kind, query, cache, with_values=False), kind.reader.columns
         if with_total:  # not as a window, which would read all rows whole
             columns = (*columns, _count(kind, narrowed).correlate(None).scalar_subquery().label(TOTAL))
-        found = sa.select(*columns).where(*narrowed).order_by(*_order(kind, query, kept))
+        found = sa.select(*columns).where(*narrowed).order_by(*_order(kind, query, cache))
         statement = found.limit(_PAGE_SIZE).offset(_OFFSET)
         if not isinstance(query.ids, frozenset) and not isinstance(query.among_datasets, frozenset):
-            kept.pages.put(key, statement)
+            cache.pages.put(key, statement)
     return statement, paged
 
 
@@ -58,9 +85,9 @@ def _check_page(query: ListQuery) -> None:
         raise LimitError("page counts from 0 and page_size from 1; together they must stay below 2147483648 rows")
 
 
-def count_statement(kind: RecordKind[Any], query: ListQuery, kept: StatementCache) -> Select[Any]:
+def count_statement(kind: RecordKind[Any], query: ListQuery, cache: StatementCache) -> Select[Any]:
     """Return the statement that counts all matches, for pages beyond the last one."""
-    return _count(kind, conditions(kind, query, kept))
+    return _count(kind, conditions(kind, query, cache))
 
 
 def _count(kind: RecordKind[Any], narrowed: list[ColumnElement[bool]]) -> Select[Any]:
@@ -68,20 +95,20 @@ def _count(kind: RecordKind[Any], narrowed: list[ColumnElement[bool]]) -> Select
 
 
 def distinct_statements(
-    kind: RecordKind[Any], name: str, query: ListQuery, kept: StatementCache
+    kind: RecordKind[Any], name: str, query: ListQuery, cache: StatementCache
 ) -> tuple[Select[Any], Select[Any]]:
     """Return the statements that count the values of a column and give a page of them, sorted; NULL is no value.
 
     Parts that are ids, such as `owner_ids`, have the ids that any of the records holds.
     """
     _check_page(query)
-    links, where = kind.links, conditions(kind, query, kept)
+    links, where = kind.links, conditions(kind, query, cache)
     column: ColumnElement[Any]
     if link := links.get(name):
         column, source = link.value_column, link.table
         where = [link.parent.in_(sa.select(kind.table.c.id).where(*where))]
     else:
-        column, source = _listed(kind, name, query, kept, also=links), kind.table
+        column, source = _listed(kind, name, query, cache, also=links), kind.table
         where.append(column != "" if name in kind.blank_for_none else column.is_not(None))
     value = column.label("ac_value")
     counted = sa.select(sa.func.count(column.distinct())).select_from(source).where(*where)
@@ -90,21 +117,21 @@ def distinct_statements(
 
 
 def newest_statement(
-    kind: RecordKind[Any], names: Sequence[str], moment: str, query: ListQuery, kept: StatementCache
+    kind: RecordKind[Any], names: Sequence[str], moment: str, query: ListQuery, cache: StatementCache
 ) -> Select[Any]:
     """Return the statement of the different values of columns together, with the latest moment and highest id."""
     _check_page(query)
     columns = [_column(kind, name) for name in names]
     latest, last = sa.func.max(_column(kind, moment)), sa.func.max(kind.table.c.id)
-    paged = sa.select(*columns, latest, last).where(*conditions(kind, query, kept)).group_by(*columns)
+    paged = sa.select(*columns, latest, last).where(*conditions(kind, query, cache)).group_by(*columns)
     ordered = paged.order_by(latest.desc(), last.desc())
     return ordered.limit(query.page_size).offset(query.page * query.page_size)
 
 
 def conditions(
-    kind: RecordKind[Any], query: ListQuery, kept: StatementCache, *, with_values: bool = True
+    kind: RecordKind[Any], query: ListQuery, cache: StatementCache, *, with_values: bool = True
 ) -> list[ColumnElement[bool]]:
-    """Return the conditions of a list, all of which hold; those of a statement that is kept hold no values.
+    """Return the conditions of a list, all of which hold; those of a cached statement hold no values.
 
     Raises:
         UnknownListColumnError: a column is not there, or is a secret.
@@ -112,10 +139,10 @@ def conditions(
         FilterValueError: a value does not fit its column or operator.
     """
     shapes, values = _bound(kind, query.filters)
-    found = _narrowed(kind.table, query.ids, kept)
+    found = narrowed(kind.table, query.ids, cache)
     for (name, operator, has_none), (place, value) in zip(shapes, values.items(), strict=True):
         link = kind.links.get(name)
-        column = link.value_column if link else _listed(kind, name, query, kept)
+        column = link.value_column if link else _listed(kind, name, query, cache)
         many = operator == "in"
         in_text = many and isinstance(column.type, Integer)  # servers limit parameters
         held: TypeEngine[Any] = String() if operator in _SEARCHES else column.type
@@ -125,20 +152,18 @@ def conditions(
     return found
 
 
-def _narrowed(table: Table, ids: frozenset[int] | Scope | None, kept: StatementCache) -> list[ColumnElement[bool]]:
-    match ids:
-        case None:
-            return []
-        case Scope():
-            return [kept.in_scope(table, ids)]
-    return [among(table.c.id, ids)]
+def narrowed(table: Table, ids: frozenset[int] | Scope | None, cache: StatementCache) -> list[ColumnElement[bool]]:
+    """Return the conditions by which the ids of a list, or its scope, narrow the records of a table."""
+    if ids is None:
+        return []
+    return [cache.in_scope(table, ids) if isinstance(ids, Scope) else among(table.c.id, ids)]
 
 
-def _order(kind: RecordKind[Any], query: ListQuery, kept: StatementCache) -> list[ColumnElement[Any]]:
+def _order(kind: RecordKind[Any], query: ListQuery, cache: StatementCache) -> list[ColumnElement[Any]]:
     """Return the order: None last in both directions on every store; the id in the end, so that pages never overlap."""
     keys: list[ColumnElement[Any]] = []
     for name, descending in query.order_by:
-        column = _listed(kind, name, query, kept)
+        column = _listed(kind, name, query, cache)
         if not isinstance(column, Column) or column.nullable:
             keys.append(sa.case((column.is_(None), 1), else_=0))
         keys.append(column.desc() if descending else column.asc())
@@ -157,14 +182,14 @@ def _unknown_column(kind: RecordKind[Any], name: str, *, also: Iterable[str]) ->
 
 
 def _listed(
-    kind: RecordKind[Any], name: str, query: ListQuery, kept: StatementCache, *, also: Iterable[str] = ()
+    kind: RecordKind[Any], name: str, query: ListQuery, cache: StatementCache, *, also: Iterable[str] = ()
 ) -> ColumnElement[Any]:
     """Return a value as lists see it: that of a column, or what the record of another kind says."""
     column, borrowed = _column(kind, name, also=also), kind.borrowed.get(name)
     if borrowed is None:
         return column
     table = borrowed.column.table
-    named = (table.c.id == borrowed.key, borrowed.holds, *_narrowed(table, query.among_datasets, kept))
+    named = (table.c.id == borrowed.key, borrowed.holds, *narrowed(table, query.among_datasets, cache))
     return sa.select(borrowed.column).where(*named).correlate(kind.table).scalar_subquery()
 
 
@@ -281,3 +306,76 @@ _KNOWN: Final = (*_OPERATORS, "is_null")
 _OF_LINKS: Final = ("eq", "in")
 _SEARCHES: Final = frozenset({"contains", "starts_with"})
 _OF_VALUES: Final = _SEARCHES | {"gt", "lt"}
+
+_OWNERS: Final[Mapping[str, Column[int]]] = {
+    tables.DATASETS.name: tables.DATASET_OWNERS.c.dataset_id,
+    tables.CHARTS.name: tables.CHART_OWNERS.c.chart_id,
+    tables.DASHBOARDS.name: tables.DASHBOARD_OWNERS.c.dashboard_id,
+}
+
+
+def in_scope(table: Table, scope: Scope) -> ColumnElement[bool]:
+    """Return the condition that a record of this table is in the scope; ways that its kind lacks lead nowhere."""
+    if scope.everything:
+        return sa.true()
+    ways: list[ColumnElement[bool]] = [sa.false()]
+    if scope.ids:
+        ways.append(among(table.c.id, scope.ids))
+    if scope.owner_id is not None and (owned := _OWNERS.get(table.name)) is not None:
+        ways.append(table.c.id.in_(sa.select(owned).where(owned.table.c.user_id == scope.owner_id)))
+    if table is tables.DATASETS:
+        ways += _ways_to_datasets(scope)
+    if table is tables.CHARTS and scope.drawn_from is not None:
+        ways.append(_drawn_from(scope.drawn_from))
+    if table is tables.DASHBOARDS and scope.audience is not None:
+        ways.append(_published_for(scope.audience))
+    return sa.or_(*ways)
+
+
+def _ways_to_datasets(scope: Scope) -> list[ColumnElement[bool]]:
+    table = tables.DATASETS
+    ways = [among(table.c.database_id, scope.database_ids)] if scope.database_ids else []
+    for database_id in sorted({database_id for database_id, _ in scope.schemas}):
+        names = sorted(name for key, name in scope.schemas if key == database_id)
+        ways.append(sa.and_(table.c.database_id == database_id, table.c.schema.in_(names)))
+    return ways
+
+
+def _drawn_from(datasets: Scope) -> ColumnElement[bool]:
+    chart = tables.CHARTS.c
+    return sa.and_(is_drawn_from_dataset(), chart.datasource_id.in_(_dataset_ids(datasets)))
+
+
+def _published_for(audience: Audience) -> ColumnElement[bool]:
+    dashboard, roles, charts = (
+        tables.DASHBOARDS,
+        tables.DASHBOARD_ROLES,
+        tables.DASHBOARD_CHARTS,
+    )
+    seen = sa.select(charts.c.dashboard_id).join(tables.CHARTS, tables.CHARTS.c.id == charts.c.chart_id)
+    return sa.and_(
+        dashboard.c.published.is_(True),
+        sa.or_(
+            dashboard.c.id.not_in(sa.select(roles.c.dashboard_id)),
+            dashboard.c.id.in_(sa.select(roles.c.dashboard_id).where(among(roles.c.role_id, audience.role_ids))),
+        ),
+        sa.or_(
+            dashboard.c.id.not_in(sa.select(charts.c.dashboard_id)),
+            dashboard.c.id.in_(seen.where(_drawn_from(audience.datasets))),
+        ),
+    )
+
+
+def _dataset_ids(scope: Scope) -> Any:
+    """Return the ids of the datasets in a scope, way by way: each is found by its index, whatever else is stored."""
+    table = tables.DATASETS
+    if scope.everything:
+        return sa.select(table.c.id)
+    ways = [among(table.c.id, scope.ids)] if scope.ids else []
+    selects: list[Any] = [sa.select(table.c.id).where(way) for way in (*ways, *_ways_to_datasets(scope))]
+    if scope.owner_id is not None:
+        owners = tables.DATASET_OWNERS.c
+        selects.append(sa.select(owners.dataset_id).where(owners.user_id == scope.owner_id))
+    if not selects:
+        return sa.select(table.c.id).where(sa.false())
+    return selects[0] if len(selects) == 1 else sa.union_all(*selects)

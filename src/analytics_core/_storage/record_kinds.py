@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import Column, ColumnElement, CompoundSelect, Executable, Insert, Select, Table
 
 from analytics_core._records.audit import Audit, LogEntry
-from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
+from analytics_core._records.chart import DATASET_TYPES, Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
 from analytics_core._records.datasource import Database, Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import Grant, GrantTarget, Role, RowRule, RowRuleType, User
@@ -20,7 +20,6 @@ from analytics_core._security.row_rules import key_of_table
 from analytics_core._storage import tables
 from analytics_core._storage.column_types import LongBytes, Name
 from analytics_core._storage.parts import ItemParts, Parts, RowReader, ValueParts, links_of, links_statement
-from analytics_core._storage.scopes import is_drawn_from_dataset
 from analytics_core.errors import DatabaseNotFoundError, NotFoundError
 
 AUDIT_COLUMNS: Final = ("created_on", "changed_on", "created_by", "changed_by", "version")
@@ -236,6 +235,15 @@ def _full_name() -> ColumnElement[str]:
     user = tables.USERS.c
     both = sa.func.trim(user.first_name.concat(sa.literal_column("' '")).concat(user.last_name))
     return sa.type_coerce(sa.func.coalesce(sa.func.nullif(both, sa.literal_column("''")), user.username), Name())
+
+
+_DATASET_TYPES: Final = tuple(sorted(name for name in DATASET_TYPES if name))
+
+
+def is_drawn_from_dataset() -> ColumnElement[bool]:
+    """Return the condition that what a chart is drawn from is a dataset."""
+    kind = tables.CHARTS.c.datasource_type
+    return sa.or_(kind.is_(None), kind.in_(_DATASET_TYPES))
 
 
 USER_KIND: Final[RecordKind[User]] = RecordKind(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
 from functools import partial
 from typing import Any, Generic, NoReturn, cast
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Row
+from sqlalchemy import ColumnElement, Connection, Row
 from sqlalchemy.exc import DBAPIError
 
 from analytics_core._records.audit import Audit
@@ -21,6 +22,7 @@ from analytics_core._storage.column_types import check_row, fits_integer
 from analytics_core._storage.failures import ConstraintKind, failure_of, violated_key
 from analytics_core._storage.listing import (
     TOTAL,
+    StatementCache,
     conditions,
     count_statement,
     distinct_statements,
@@ -29,13 +31,61 @@ from analytics_core._storage.listing import (
 )
 from analytics_core._storage.parts import add_parts, among
 from analytics_core._storage.record_kinds import Record, RecordKind, missing_record
-from analytics_core._storage.session import StoreSession
 from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError, StoredDataError
-from analytics_core.ports import SecretBox
+from analytics_core.ports import Clock, SecretBox
 
 _OTHERS_WERE_FASTER = frozenset({ConstraintKind.REFERENCE, ConstraintKind.CONCURRENT, ConstraintKind.UNDONE})
 _RESOLUTION = timedelta(microseconds=1)
 """The least by which moments in the store differ, on every kind of store."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSession:
+    """What repositories of one unit of work share.
+
+    Servers keep a unit at one moment by REPEATABLE READ. SQLite does not wait when a transaction that has read begins
+    to write, so there the first write ends the transaction of the reads and begins one that may write: whatever was
+    read before is of one moment, and the version of a record tells whether it changed since. A store in memory lets
+    one thread at a time in and needs no transaction to read.
+    """
+
+    connection: Connection
+    clock: Clock
+    secret_box: SecretBox
+    on_write: Callable[[str | None], None]
+    cache: StatementCache
+    is_on_file: bool
+    may_write: threading.Event = field(default_factory=threading.Event)
+    undone: list[StaleVersionError] = field(default_factory=list)
+
+    def begin_reading(self) -> None:
+        """Give all statements up to the first write the same moment of a file."""
+        if not self._has_begun():
+            self.connection.exec_driver_sql("BEGIN")
+
+    @contextmanager
+    def writing(self, noun: str | None = None, *, counts: bool = True) -> Iterator[None]:
+        """Make the block's writes happen together or not at all; after a refusal the unit may go on, unless `undone`.
+
+        `noun` is the one kind of records that they bear on; None: they may bear on any. `counts` tells whether they
+        move the store's revision.
+        """
+        if self.connection.dialect.name == "sqlite":
+            self._begin_writing()
+        with self.connection.begin_nested():
+            yield
+        if counts:
+            self.on_write(noun)
+
+    def _begin_writing(self) -> None:
+        if self.is_on_file and not self.may_write.is_set() and self._has_begun():
+            self.connection.exec_driver_sql("COMMIT")
+        if not self._has_begun():
+            self.connection.exec_driver_sql("BEGIN IMMEDIATE")
+        self.may_write.set()
+
+    def _has_begun(self) -> bool:
+        return bool(getattr(self.connection.connection.dbapi_connection, "in_transaction", False))
 
 
 class SqlRepository(Generic[Record]):
@@ -64,7 +114,7 @@ class SqlRepository(Generic[Record]):
         for name, value in unique.items():
             filters.append(ListFilter(col=name, op="eq", val=value))
         query = ListQuery(filters=tuple(filters), page_size=1)
-        statement, values = page_statement(self._kind, query, self._session.kept, with_total=False)
+        statement, values = page_statement(self._kind, query, self._session.cache, with_total=False)
         rows = self._kind.reader.rows(self._connection, statement, values)
         return self._records(rows)[0] if rows else None
 
@@ -83,7 +133,7 @@ class SqlRepository(Generic[Record]):
         """
         if query.ids is not None and _is_empty(query.ids):
             return 0, ()
-        statement, values = page_statement(self._kind, query, self._session.kept)
+        statement, values = page_statement(self._kind, query, self._session.cache)
         rows = self._kind.reader.rows(self._connection, statement, values)
         if rows:
             for row in rows:
@@ -91,13 +141,13 @@ class SqlRepository(Generic[Record]):
             return total, self._records(rows, without=query.without)
         if not query.page:
             return 0, ()
-        return self._connection.execute(count_statement(self._kind, query, self._session.kept)).scalar_one(), ()
+        return self._connection.execute(count_statement(self._kind, query, self._session.cache)).scalar_one(), ()
 
     def distinct(self, column: str, query: ListQuery) -> tuple[int, Sequence[Any]]:
         """Return how many different values a column has among the records that match, and the ones of the page."""
         if _is_empty(query.ids):
             return 0, ()
-        counted, paged = distinct_statements(self._kind, column, query, self._session.kept)
+        counted, paged = distinct_statements(self._kind, column, query, self._session.cache)
         count = self._connection.execute(counted).scalar_one()
         return count, self._connection.execute(paged).scalars().all()
 
@@ -107,7 +157,7 @@ class SqlRepository(Generic[Record]):
         """Return the different values of columns together among the records that match, the newest ones first."""
         if _is_empty(query.ids):
             return ()
-        statement = newest_statement(self._kind, columns, moment, query, self._session.kept)
+        statement = newest_statement(self._kind, columns, moment, query, self._session.cache)
         return [(tuple(values), latest, last) for *values, latest, last in self._connection.execute(statement)]
 
     def version(self, record_id: int) -> int:
@@ -242,7 +292,7 @@ class SqlExpendableRepository(SqlRepository[Record]):
 
     def delete_matching(self, filters: Sequence[ListFilter]) -> int:
         """Remove all records for which every condition holds, in one statement, and return how many they were."""
-        matching = conditions(self._kind, ListQuery(filters=tuple(filters)), self._session.kept)
+        matching = conditions(self._kind, ListQuery(filters=tuple(filters)), self._session.cache)
         with self._session.writing(counts=not self._kind.is_journal):
             return int(self._connection.execute(sa.delete(self._kind.table).where(*matching)).rowcount)
 
@@ -252,7 +302,6 @@ def _is_empty(ids: frozenset[int] | Scope | None) -> bool:
 
 
 _NONE_HELD = "[]"
-_NO_TEXTS = (None, _NONE_HELD)
 
 
 def secret_context(kind: RecordKind[Any], field: str, row: Mapping[str, Any]) -> str:
@@ -286,11 +335,11 @@ def to_record(kind: RecordKind[Record], row: dict[str, Any], box: SecretBox) -> 
     for name in kind.blank_for_none:
         row[name] = row[name] or None
     for name in kind.pairs:
-        row[name] = () if row[name] == _NONE_HELD else _read_pairs(row[name], place=f"{kind.noun} {row['id']}")
-    for name in kind.texts:  # a column that came later is NULL in older rows
-        row[name] = () if row[name] in _NO_TEXTS else _read_texts(row[name], place=f"{kind.noun} {row['id']}")
+        _decode(kind, row, name, _read_pairs, "the stored attributes of {} do not decode")
+    for name in kind.texts:
+        _decode(kind, row, name, _read_texts, "a stored list of {} does not decode")
     for name, enum in kind.enums.items():
-        row[name] = _read_enum(enum, row[name], place=f"{kind.noun} {row['id']}")
+        _decode(kind, row, name, enum, f"a stored choice of {{}} is none of {', '.join(enum)}")
     for name in kind.sealed:
         row[name] = None if row[name] is None else opened(kind, name, row, box)
     audit = Audit(
@@ -319,22 +368,17 @@ def opened(kind: RecordKind[Any], field: str, row: Mapping[str, Any], box: Secre
     return UnopenedSecret(sealed, context=context, problem=problem)
 
 
-def _read_pairs(text: str, *, place: str) -> tuple[tuple[str, str], ...]:
+def _decode(kind: RecordKind[Any], row: dict[str, Any], name: str, read: Callable[[str], object], problem: str) -> None:
     try:
-        return tuple((str(name), str(value)) for name, value in json.loads(text))
+        row[name] = read(row[name])
     except (ValueError, TypeError):
-        raise StoredDataError(f"the stored attributes of {place} do not decode") from None
+        raise StoredDataError(problem.format(f"{kind.noun} {row['id']}")) from None
 
 
-def _read_texts(text: str, *, place: str) -> tuple[str, ...]:
-    try:
-        return tuple(map(str, json.loads(text)))
-    except (ValueError, TypeError):
-        raise StoredDataError(f"a stored list of {place} does not decode") from None
+def _read_pairs(text: str) -> tuple[tuple[str, str], ...]:
+    return () if text == _NONE_HELD else tuple((str(name), str(value)) for name, value in json.loads(text))
 
 
-def _read_enum(enum: type[StrEnum], text: str, *, place: str) -> StrEnum:
-    try:
-        return enum(text)
-    except ValueError:
-        raise StoredDataError(f"a stored choice of {place} is none of {', '.join(enum)}") from None
+def _read_texts(text: str | None) -> tuple[str, ...]:
+    """Return a list of texts; a column that came later is NULL in older rows."""
+    return () if text in (None, _NONE_HELD) else tuple(map(str, json.loads(text)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
+from types import FrameType
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -14,11 +17,10 @@ from sqlalchemy import Connection
 from analytics_core._forks import forkable_lock, forkable_rlock, tell_of_forks
 from analytics_core._records.secret import Secret
 from analytics_core._storage.failures import store_border
+from analytics_core._storage.listing import StatementCache
 from analytics_core._storage.migrate import migrate, require_present, stored_revision
 from analytics_core._storage.record_kinds import DATABASE_KIND, JOB_KIND, RecordKind
-from analytics_core._storage.repository import opened, secret_context
-from analytics_core._storage.scopes import StatementCache
-from analytics_core._storage.session import DeferredInterrupts, StoreSession
+from analytics_core._storage.repository import StoreSession, opened, secret_context
 from analytics_core._storage.store_engine import STORE_TIMEOUT_S, StoreFile, is_memory, make_store_engine
 from analytics_core._storage.unit_of_work import SqlUnitOfWork
 from analytics_core.errors import StoreUnavailableError
@@ -51,7 +53,7 @@ class SqlMetadataStore:
         self._timeout_s = timeout_s
         self._secret_box = secret_box
         self._clock = clock
-        self._kept = StatementCache()
+        self._cache = StatementCache()
         self._in_memory = is_memory(self._engine)
         self._is_sqlite = self._engine.dialect.name == "sqlite"
         self._memory_turn = forkable_rlock()
@@ -85,7 +87,7 @@ class SqlMetadataStore:
                 clock=self._clock,
                 secret_box=self._secret_box,
                 on_write=changed.add,
-                kept=self._kept,
+                cache=self._cache,
                 is_on_file=self._is_sqlite and not self._in_memory,
             )
             yield SqlUnitOfWork(session)
@@ -216,3 +218,34 @@ def _sealed_rows(connection: Connection, kind: RecordKind[Any], field: str) -> S
     columns = kind.table.c
     statement = sa.select(columns.id, columns[kind.named_in], columns[field]).where(columns[field].is_not(None))
     return [dict(row) for row in connection.execute(statement).mappings()]
+
+
+class DeferredInterrupts:
+    """A block in which SIGINT is only noted; its handler (KeyboardInterrupt, or a host's) runs when the block is over.
+
+    Python raises KeyboardInterrupt between any two instructions of the main thread, also inside of what ends a `with`
+    block; a connection that is lost there stays open, with its transaction, as long as the traceback lives. Other
+    threads are never interrupted, and blocks inside a block are parts of it.
+    """
+
+    _handler: Callable[[int, FrameType | None], Any] | None = None
+    _noted: tuple[int, FrameType | None] | None = None
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler) and not isinstance(getattr(handler, "__self__", None), DeferredInterrupts):
+            self._handler = handler
+            signal.signal(signal.SIGINT, self._note)
+
+    def __exit__(self, *_failure: object) -> None:
+        handler, self._handler = self._handler, None
+        if handler is None:
+            return
+        signal.signal(signal.SIGINT, handler)
+        if self._noted is not None:
+            handler(*self._noted)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._noted = (number, frame)

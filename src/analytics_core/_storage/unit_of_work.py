@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Row, Select, Table
+from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Row, Select
 
 from analytics_core._records.repositories import (
     DashboardName,
@@ -18,15 +18,12 @@ from analytics_core._records.repositories import (
     Names,
     NamesQuery,
     RoleName,
-    Scope,
     TagName,
 )
 from analytics_core._storage import record_kinds as kinds
 from analytics_core._storage.column_types import StoreMoment
-from analytics_core._storage.parts import among
-from analytics_core._storage.repository import SqlExpendableRepository, SqlRepository
-from analytics_core._storage.scopes import NamesStatement, StatementCache
-from analytics_core._storage.session import StoreSession
+from analytics_core._storage.listing import NamesStatement, StatementCache, narrowed
+from analytics_core._storage.repository import SqlExpendableRepository, SqlRepository, StoreSession
 from analytics_core._storage.tables import DASHBOARD_CHARTS, DASHBOARDS, DATABASES, DATASETS, ROLES, TAGS
 
 Repository = TypeVar("Repository")
@@ -76,7 +73,7 @@ class SqlUnitOfWork:
 
     def names(self, query: NamesQuery) -> Names:
         """Return short names of records, all read by one statement."""
-        return read_names(self.session.connection, query, self.session.kept)
+        return read_names(self.session.connection, query, self.session.cache)
 
 
 _TAG, _ROLE, _DATASET, _DATABASE, _DASHBOARD = range(5)
@@ -84,12 +81,12 @@ _ZERO: Final[ColumnElement[Any]] = sa.literal_column("0")
 _NOTHING: Final = sa.null()
 
 
-def read_names(connection: Connection, query: NamesQuery, kept: StatementCache) -> Names:
+def read_names(connection: Connection, query: NamesQuery, cache: StatementCache) -> Names:
     """Return the names that a query asks for; without any ids nothing is read."""
     requested = {name: sorted(getattr(query, name)) for name in (*_BY_ID, "dashboards_of") if getattr(query, name)}
     if not requested:
         return Names()
-    rows = connection.execute(_statement(query, tuple(requested), kept), requested).all()
+    rows = connection.execute(_statement(query, tuple(requested), cache), requested).all()
     found: dict[int, list[Row[Any]]] = {}
     for row in sorted(rows, key=lambda row: (row.kind, row.of_id, row.id)):
         found.setdefault(row.kind, []).append(row)
@@ -109,40 +106,30 @@ def read_names(connection: Connection, query: NamesQuery, kept: StatementCache) 
     )
 
 
-def _statement(query: NamesQuery, requested: tuple[str, ...], kept: StatementCache) -> NamesStatement:
+def _statement(query: NamesQuery, requested: tuple[str, ...], cache: StatementCache) -> NamesStatement:
     """Return the statement of what is asked for; the ids come when it is run."""
     key = (requested, query.with_metadata, query.among_datasets, query.dashboards)
-    statement = kept.names.get(key)
+    statement = cache.names.get(key)
     if statement is None:
-        selects = [_select(name, query, kept) for name in requested]
+        selects = [_select(name, query, cache) for name in requested]
         statement = sa.union_all(*selects) if len(selects) > 1 else selects[0]
-        kept.names.put(key, statement)
+        cache.names.put(key, statement)
     return statement
 
 
-def _select(name: str, query: NamesQuery, kept: StatementCache) -> Select[Any]:
+def _select(name: str, query: NamesQuery, cache: StatementCache) -> Select[Any]:
     if name == "dashboards_of":
         statement = _DASHBOARDS_WITH_METADATA if query.with_metadata else _DASHBOARDS
-        return _within(statement, DASHBOARDS, query.dashboards, kept)
-    return _within(_BY_ID[name], DATASETS, query.among_datasets, kept) if name == "datasets" else _BY_ID[name]
-
-
-def _within(
-    statement: Select[Any], table: Table, which: frozenset[int] | Scope | None, kept: StatementCache
-) -> Select[Any]:
-    match which:
-        case None:
-            return statement
-        case Scope() as scope:
-            return statement.where(kept.in_scope(table, scope))
-        case ids:
-            return statement.where(among(table.c.id, ids))
+        return statement.where(*narrowed(DASHBOARDS, query.dashboards, cache))
+    ids = query.among_datasets if name == "datasets" else None
+    return _BY_ID[name].where(*narrowed(DATASETS, ids, cache))
 
 
 def _columns(
-    kind: int, key: Column[Any], name: Column[Any], *, of_id: ColumnElement[Any] = _ZERO, detail: Any = _NOTHING
+    kind: int, name: Column[Any], *, of_id: ColumnElement[Any] = _ZERO, detail: ColumnElement[Any] = _NOTHING
 ) -> tuple[ColumnElement[Any], ...]:
     number: ColumnElement[Any] = sa.literal_column(str(kind))
+    key = name.table.c.id
     return number.label("kind"), of_id.label("of_id"), key.label("id"), name.label("name"), detail.label("detail")
 
 
@@ -150,26 +137,21 @@ def _named(ids: str) -> BindParameter[Any]:
     return sa.bindparam(ids, expanding=True, literal_execute=True)
 
 
-def _of_dashboards(detail: Any) -> Select[Any]:
+def _of_dashboards(detail: ColumnElement[Any]) -> Select[Any]:
     link, table = DASHBOARD_CHARTS, DASHBOARDS.c
-    columns = _columns(_DASHBOARD, table.id, table.dashboard_title, of_id=link.c.chart_id, detail=detail)
+    columns = _columns(_DASHBOARD, table.dashboard_title, of_id=link.c.chart_id, detail=detail)
     joined = sa.select(*columns).join_from(link, DASHBOARDS, table.id == link.c.dashboard_id)
     return joined.where(link.c.chart_id.in_(_named("dashboards_of")))
 
 
-def _of_ids(ids: str, *columns: ColumnElement[Any], key: Column[Any]) -> Select[Any]:
-    return sa.select(*columns).where(key.in_(_named(ids)))
-
-
-_TAGS = _columns(_TAG, TAGS.c.id, TAGS.c.name, of_id=TAGS.c.type)
-_DATASETS = _columns(_DATASET, DATASETS.c.id, DATASETS.c.table_name, detail=DATASETS.c.default_endpoint)
 _BY_ID: Final[Mapping[str, Select[Any]]] = {
-    "tags": _of_ids("tags", *_TAGS, key=TAGS.c.id),
-    "roles": _of_ids("roles", *_columns(_ROLE, ROLES.c.id, ROLES.c.name), key=ROLES.c.id),
-    "datasets": _of_ids("datasets", *_DATASETS, key=DATASETS.c.id),
-    "databases": _of_ids(
-        "databases", *_columns(_DATABASE, DATABASES.c.id, DATABASES.c.database_name), key=DATABASES.c.id
-    ),
+    ids: sa.select(*columns).where(table.c.id.in_(_named(ids)))
+    for ids, table, columns in (
+        ("tags", TAGS, _columns(_TAG, TAGS.c.name, of_id=TAGS.c.type)),
+        ("roles", ROLES, _columns(_ROLE, ROLES.c.name)),
+        ("datasets", DATASETS, _columns(_DATASET, DATASETS.c.table_name, detail=DATASETS.c.default_endpoint)),
+        ("databases", DATABASES, _columns(_DATABASE, DATABASES.c.database_name)),
+    )
 }
 _DASHBOARDS: Final = _of_dashboards(_NOTHING)
 _DASHBOARDS_WITH_METADATA: Final = _of_dashboards(DASHBOARDS.c.json_metadata)

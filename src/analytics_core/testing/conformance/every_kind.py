@@ -160,10 +160,10 @@ class EveryKindConformance(StoreSuite):
             assert (kind, kept.audit.version, kept.audit.changed_by) == (kind, 2, 1)
 
     def test_no_id_comes_back(self, store: MetadataStore, named: NamedIds) -> None:
-        """What names a deleted record by its id, such as a grant, must not come to life with another one."""
+        """A record goes with all its links, and what names it, such as a grant, does not come to life with another."""
         for kind in BARE:
             with store.unit_of_work() as unit:
-                gone = _of(unit, kind).append(BARE[kind](named), actor_id=None)
+                gone = _of(unit, kind).append(filled(kind, named), actor_id=None)
                 _of(unit, kind).delete(gone)
             with store.unit_of_work() as unit:
                 assert (kind, _of(unit, kind).append(BARE[kind](named), actor_id=None)) > (kind, gone)
