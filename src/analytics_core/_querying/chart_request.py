@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -47,7 +47,7 @@ def unread_keys(context: ChartDataQueryContext) -> tuple[Problem, ...]:
 
     Keys without a value (null, empty text, list or object) ask nothing and do not count; clients send some always.
     """
-    own = (_problem(key) for key in _keys_of(context, ""))
+    own = (_problem(key) for key in _keys_of(context))
     layers = (
         Problem(path=f"queries.{i}.annotation_layers.{j}.overrides.{name}", message=_unknown_override(name))
         for i, query in enumerate(context.queries)
@@ -59,34 +59,42 @@ def unread_keys(context: ChartDataQueryContext) -> tuple[Problem, ...]:
 
 def unread_names(context: ChartDataQueryContext, query: ChartDataQueryObject) -> tuple[str, ...]:
     """Return the unread keys that bear on one query, sorted: its own with their places in it, then the context's."""
-    own = sorted(f"{place}{name}" for _, place, name in _keys_of(query, ""))
+    own = sorted(f"{place}{name}" for _, place, name in _keys_of(query))
     around = sorted(name for name in _extra(context))
     return (*own, *(f"{name} (beside queries)" for name in around))
 
 
-def _keys_of(shape: BaseModel, place: str) -> Iterator[_Key]:
+def _keys_of(shape: BaseModel) -> list[_Key]:
+    """Return the unread keys of an object; places are told from the inside: objects without any cost nothing."""
     if isinstance(shape, AdhocMetricColumn):
-        return  # clients send all that they know of the column; its name is what counts
-    for name in _extra(shape):
-        yield shape, place, name
+        return []  # clients send all that they know of the column; its name is what counts
+    found = [(shape, "", name) for name in _extra(shape)]
     for name, value in shape.__dict__.items():
-        if value and isinstance(value, _NESTED):  # most fields are empty or plain: their names cost nothing
+        if value and isinstance(value, _NESTED) and (inner := _keys_in(value)):
             field = type(shape).model_fields[name]
-            yield from _keys_in(value, f"{place}{field.serialization_alias or field.alias or name}.")
+            found += _inside(field.serialization_alias or field.alias or name, inner)
+    return found
 
 
-def _keys_in(value: Any, place: str) -> Iterator[_Key]:
+def _keys_in(value: Any) -> list[_Key]:
     if isinstance(value, BaseModel):
-        yield from _keys_of(value, place)
-        return
+        return _keys_of(value)
+    found: list[_Key] = []
     for position, item in enumerate(value):
-        if isinstance(item, _NESTED):
-            yield from _keys_in(item, f"{place}{position}.")
+        if isinstance(item, _NESTED) and (inner := _keys_in(item)):
+            found += _inside(str(position), inner)
+    return found
+
+
+def _inside(place: str, keys: list[_Key]) -> list[_Key]:
+    return [(shape, f"{place}.{inner}", name) for shape, inner, name in keys]
 
 
 def _extra(shape: BaseModel) -> Sequence[str]:
+    extra = shape.model_extra
+    if not extra:
+        return ()
     marks = _MARKS if isinstance(shape, AdhocMetric) else frozenset()
-    extra = shape.model_extra or {}
     return [name for name, value in extra.items() if name not in marks and not _is_empty(value)]
 
 

@@ -23,7 +23,7 @@ from analytics_core._querying.chart_request import (
 from analytics_core._querying.observing import fingerprint_of
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.result_cache import CacheKey, CacheTimeout, cache_key, cache_timeout
-from analytics_core._querying.shaping import ResultLayout, result_layout, written_labels
+from analytics_core._querying.shaping import written_labels
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._querying.time_comparison import TimeComparison, comparisons
 from analytics_core._security.row_rules import TableName
@@ -34,18 +34,18 @@ from analytics_core.models.query import ChartDataQueryObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadyQuery:
-    """One query, ready to run: the actor's admission, the statements, the steps of post-processing, and the answer.
+    """One query, ready to run: the actor's admission, the dataset, the statements and the steps of post-processing.
 
-    `layout` is the answer but for its rows. `tables` are read inside the SQL of a virtual dataset, under `rules`
-    (`Gate.rules_on`). `notes` are those of this payload, beside those of the plan.
+    `tables` are read inside the SQL of a virtual dataset, under `rules` (`Gate.rules_on`). `notes` are those of this
+    payload, beside those of the plan.
     """
 
     requested: RequestedQuery
     admission: DatasetAdmission
+    view: DatasetView
     main: PreparedQuery
     shifted: tuple[tuple[TimeComparison, PreparedQuery], ...]
     steps: tuple[Step, ...]
-    layout: ResultLayout
     timeout: CacheTimeout
     key: CacheKey | None
     notes: tuple[str, ...]
@@ -130,7 +130,7 @@ class ReadyQueries:
             main=main,
             shifted=shifted,
             steps=steps,
-            layout=result_layout(request, requested, main, view),
+            view=view,
             timeout=timeout,
             key=_key(admission, plans, _options(request, requested, query, main))
             if _keeps(requested, timeout)
