@@ -40,14 +40,12 @@ from analytics_core.models.annotation import (
 from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 
-LAYER_LISTING = Listing(
-    shape="annotation layer",
-    item=AnnotationLayerListItem,
-    texts=("name", "descr"),
-)
-
 LAYER_LISTS = ResourceLists(
-    listing=LAYER_LISTING,
+    listing=Listing(
+        shape="annotation layer",
+        item=AnnotationLayerListItem,
+        texts=("name", "descr"),
+    ),
     repository=lambda unit: unit.annotation_layers,
     item=lambda layer, facts: _layer_item(layer, facts.people, facts.readable),
     permission=lambda policy, actor: policy.require(Permission.READ_ANNOTATIONS, actor),
@@ -135,18 +133,16 @@ def _layer_item(layer: AnnotationLayer, people: UserIndex, readable: FieldFormat
     )
 
 
-LISTING = Listing(
-    shape="annotation",
-    item=AnnotationListItem,
-    texts=("short_descr", "long_descr"),
-    moments=(
-        "start_dttm",
-        "end_dttm",
-    ),
-)
-
 LISTS = ResourceLists(
-    listing=LISTING,
+    listing=Listing(
+        shape="annotation",
+        item=AnnotationListItem,
+        texts=("short_descr", "long_descr"),
+        moments=(
+            "start_dttm",
+            "end_dttm",
+        ),
+    ),
     repository=lambda unit: unit.annotations,
     item=lambda annotation, facts: _item(annotation, facts.people, facts.readable),
     permission=lambda policy, actor: policy.require(Permission.READ_ANNOTATIONS, actor),

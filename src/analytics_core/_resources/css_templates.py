@@ -17,14 +17,12 @@ from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.dashboard import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
 from analytics_core.models.parsing import Payload, parse
 
-LISTING = Listing(
-    shape="CSS template",
-    item=CssTemplateListItem,
-    texts=("template_name", "css"),
-)
-
 LISTS = ResourceLists(
-    listing=LISTING,
+    listing=Listing(
+        shape="CSS template",
+        item=CssTemplateListItem,
+        texts=("template_name", "css"),
+    ),
     repository=lambda unit: unit.css_templates,
     item=lambda template, facts: _item(template, facts.people, facts.readable),
     permission=lambda policy, actor: policy.require(Permission.READ_CSS_TEMPLATES, actor),

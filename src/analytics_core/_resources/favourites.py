@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from analytics_core._records.dashboard import Favourite
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import read_once
-from analytics_core._resources.changes import LoggedAction, begin_act, until_accepted
+from analytics_core._resources.changes import LoggedAction, begin_act, repeated
 from analytics_core._resources.lists import MOST_VALUES
 from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
@@ -36,10 +36,14 @@ class Favourites:
             if self._find(unit, target_id) is None and self._store(unit, target_id):
                 self._log(act, unit, target_id)
 
+    @repeated
     def remove(self, target_id: int) -> None:
         """Take the star away, if there is one."""
         act = begin_act(self._runtime, self._actor, f"{self._target.value}.remove_favourite")
-        until_accepted(lambda: self._remove(act, target_id))
+        with self._runtime.store.unit_of_work() as unit:
+            star = self._find(unit, target_id)
+            if star is not None and self._drop(unit, star):
+                self._log(act, unit, target_id)
 
     def status(self, ids: Iterable[int]) -> FavoriteStatuses:
         """Return for each id whether there is a star (contract, `GetFavStarIdsSchema`).
@@ -60,12 +64,6 @@ class Favourites:
             _, stars = unit.favourites.list(ListQuery(filters=conditions, page_size=len(wanted)))
         starred = {star.target_id for star in stars}
         return FavoriteStatuses(result=tuple(FavoriteStatus(id=key, value=key in starred) for key in wanted))
-
-    def _remove(self, act: LoggedAction, target_id: int) -> None:
-        with self._runtime.store.unit_of_work() as unit:
-            star = self._find(unit, target_id)
-            if star is not None and self._drop(unit, star):
-                self._log(act, unit, target_id)
 
     def _find(self, unit: UnitOfWork, target_id: int) -> Favourite | None:
         return unit.favourites.find(user_id=self._actor.id, target=self._target.value, target_id=target_id)

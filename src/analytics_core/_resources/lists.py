@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from enum import Enum, auto
+from enum import Enum
 from itertools import islice
 from typing import Any, Generic, TypeVar, cast
 
@@ -71,11 +71,11 @@ Columns = Iterable[str] | None
 class ColumnKind(Enum):
     """What a listed column holds, and so what may be compared with it."""
 
-    INTEGER = auto()
-    TEXT = auto()
-    BOOLEAN = auto()
-    MOMENT = auto()
-    LINKS = auto()
+    INTEGER = "an integer"
+    TEXT = "text"
+    BOOLEAN = "true or false"
+    MOMENT = "a moment in ISO 8601"
+    LINKS = "the id of a record"
 
 
 _AUDITED = {
@@ -204,14 +204,14 @@ class Listing:
                 return value
             case ColumnKind.MOMENT, str() | datetime():
                 return self._moment(value, place)
-        raise self._problem(place, f"must be {_KIND_NAMES[kind]}")
+        raise self._problem(place, f"must be {kind.value}")
 
     def _moment(self, value: str | datetime, place: str) -> datetime:
         try:
             moment = datetime.fromisoformat(value) if isinstance(value, str) else value
             return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
         except (ValueError, OverflowError):
-            raise self._problem(place, f"must be {_KIND_NAMES[ColumnKind.MOMENT]}") from None
+            raise self._problem(place, f"must be {ColumnKind.MOMENT.value}") from None
 
     def _order(self, text: Any) -> tuple[str, bool]:
         ordered = [name for name, kind in self.columns.items() if kind is not ColumnKind.LINKS]
@@ -246,15 +246,6 @@ def check_page(page: Any, page_size: Any, *, shape: str) -> None:
     if not 1 <= page_size <= LARGEST_PAGE:
         problem = Problem(path="page_size", message=f"must be between 1 and {LARGEST_PAGE}")
         raise PayloadSchemaError(shape=shape, problems=[problem])
-
-
-_KIND_NAMES: Mapping[ColumnKind, str] = {
-    ColumnKind.INTEGER: "an integer",
-    ColumnKind.TEXT: "text",
-    ColumnKind.BOOLEAN: "true or false",
-    ColumnKind.MOMENT: "a moment in ISO 8601",
-    ColumnKind.LINKS: "the id of a record",
-}
 
 
 def only(item: Item, fields: frozenset[str] | None) -> Item:
@@ -351,12 +342,7 @@ class Lists(Generic[Item]):
     resource: ResourceLists[Item]
 
     def page(self, filters: Filters, order_by: Order, page: int, page_size: int, columns: Columns) -> Page[Item]:
-        """Return one page of the records that the actor may see.
-
-        Raises:
-            AccessError: the actor may not ask.
-            PayloadSchemaError: an unknown column or operator, a value of another kind, or a page out of bounds.
-        """
+        """Return one page of the records that the actor may see; see `ListedNamespace.list`."""
         resource, listing = self.resource, self.resource.listing
         (resource.list_permission or resource.permission)(self.runtime.policy, self.actor)
         fields = listing.fields(columns)
@@ -374,16 +360,7 @@ class Lists(Generic[Item]):
         return Page(count=count, result=tuple(only(resource.item(record, facts), fields) for record in found))
 
     def related(self, name: str, text: str, page: int, page_size: int) -> RelatedResponse:
-        """Return the choices of a related field that the actor may see (contract, `RelatedResponseSchema`).
-
-        People are, for administrators, all stored users; for others themselves and whom the records that they may see
-        name in this field.
-
-        Raises:
-            AccessError: the actor may not ask.
-            UnknownNameError: the resource has no such related field.
-            PayloadSchemaError: a page out of bounds, or a `filter` that is no text or too long.
-        """
+        """Return the choices of a related field (contract, `RelatedResponseSchema`); see `ListedNamespace.related`."""
         resource, known = self.resource, (*self.resource.people, *self.resource.records)
         self._require()
         if name not in known:  # asked of a tuple, so that what cannot be hashed is no more than unknown
@@ -394,15 +371,7 @@ class Lists(Generic[Item]):
         return self._records(resource.records[name], wanted)
 
     def distinct(self, name: str, text: str, page: int, page_size: int) -> DistinctResponse:
-        """Return the values of a field among the records that the actor may see, sorted; nulls are left out.
-
-        Contract, `DistincResponseSchema`.
-
-        Raises:
-            AccessError: the actor may not ask.
-            UnknownNameError: the distinct values of this field cannot be asked for.
-            PayloadSchemaError: a page out of bounds, or a `filter` that is no text or too long.
-        """
+        """Return the values of a field (contract, `DistincResponseSchema`); see `NamespaceWithDistinct.distinct`."""
         resource, listing = self.resource, self.resource.listing
         self._require()
         if name not in resource.distinct:

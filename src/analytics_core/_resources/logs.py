@@ -34,15 +34,6 @@ from analytics_core.errors import ChartAccessError, DashboardAccessError, Payloa
 from analytics_core.models.log import LogGet, LogListItem, LogPost, RecentActivity, RecentActivityList, UserOfLog
 from analytics_core.models.parsing import Payload, parse
 
-LISTING = Listing(
-    shape="log entry",
-    item=LogListItem,
-    is_audited=False,
-    integers=("id", "user_id", "dashboard_id", "slice_id", "duration_ms", "user"),
-    texts=("action", "referrer"),
-    moments=("dttm",),
-    stored_as={"user": "user_id"},
-)
 Shown = TypeVar("Shown", bound=LogGet)
 
 _FARTHEST_BACK = 100_000
@@ -65,7 +56,15 @@ def _readable_entries(reader: Reader, query: ListQuery) -> ListQuery:
 
 
 LISTS = ResourceLists(
-    listing=LISTING,
+    listing=Listing(
+        shape="log entry",
+        item=LogListItem,
+        is_audited=False,
+        integers=("id", "user_id", "dashboard_id", "slice_id", "duration_ms", "user"),
+        texts=("action", "referrer"),
+        moments=("dttm",),
+        stored_as={"user": "user_id"},
+    ),
     repository=lambda unit: unit.logs,
     item=lambda entry, facts: _shown(LogListItem, entry, facts.people),
     permission=anybody,
@@ -226,7 +225,7 @@ def _reject_own_acts(action: str) -> None:
 
 
 def _shown(shape: type[Shown], entry: LogEntry, people: UserIndex) -> Shown:
-    user = people.users.get(entry.user_id) if entry.user_id is not None else None
+    user = people.users.get(entry.user_id or 0)
     return shape(**stored_fields(entry, shape), user=UserOfLog(username=user.username) if user else None)
 
 

@@ -128,7 +128,7 @@ class ListedNamespace(Namespace, Generic[Item]):
         Raises:
             AccessError: the actor may not ask.
             UnknownNameError: there is no such related field; the message names those there are.
-            PayloadSchemaError: a page out of bounds.
+            PayloadSchemaError: a page out of bounds, or a `filter` that is no text or too long.
         """
         return self._lists(self._resource).related(field, filter, page, page_size)
 

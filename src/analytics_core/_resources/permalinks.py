@@ -11,7 +11,7 @@ from pydantic_core import PydanticSerializationError
 
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
-from analytics_core._resources.changes import LoggedAction, begin_act, until_accepted
+from analytics_core._resources.changes import LoggedAction, begin_act, repeated
 from analytics_core._resources.datasets.sources import dataset_of_source, parse_source
 from analytics_core._resources.field_formatter import readable_now
 from analytics_core._resources.logs import oldest_kept
@@ -41,6 +41,7 @@ _STORED: Mapping[str, Mapping[str, tuple[type, ...]]] = {
 class Permalinks(Namespace):
     """Permalinks, as one actor may make and open them; knowing a key opens nothing that the actor may not read."""
 
+    @repeated
     def create_for_chart(self, payload: ExplorePermalinkState | Payload) -> Permalink:
         """Store the state of an explore view (contract, `ExplorePermalinkStateSchema`) and return its key and address.
 
@@ -56,21 +57,14 @@ class Permalinks(Namespace):
         act = begin_act(self._runtime, self._actor, "permalink.create")
         source = parse_source(state.form_data.get("datasource"), shape=shape, place="formData.datasource")
         chart_id = _chart_id(state, shape)
-        content = {
-            "chart_id": chart_id,
-            "datasource": source.uid,
-            "state": _json(state, shape),
-        }
-
-        def store() -> str:
-            with self._runtime.store.unit_of_work() as unit:
-                reader = self._reader(unit)
-                dataset_of_source(reader, source)
-                if chart_id is not None:
-                    reader.chart(chart_id)
-                return self._kept(unit, _CHART, content, act, chart_id=chart_id)
-
-        return self._answer(_CHART, until_accepted(store))
+        content = {"chart_id": chart_id, "datasource": source.uid, "state": _json(state, shape)}
+        with self._runtime.store.unit_of_work() as unit:
+            reader = self._reader(unit)
+            dataset_of_source(reader, source)
+            if chart_id is not None:
+                reader.chart(chart_id)
+            key = self._key_of(unit, _CHART, content, act, chart_id=chart_id)
+        return self._answer(_CHART, key)
 
     def get_for_chart(self, key: str) -> ExplorePermalink:
         """Return the state of an explore view; a chart that was deleted since is left out.
@@ -88,6 +82,7 @@ class Permalinks(Namespace):
         state = stored_shape(record, ExplorePermalinkState, content["state"])
         return ExplorePermalink(chartId=chart_id, datasourceId=source.id, datasourceType=source.type, state=state)
 
+    @repeated
     def create_for_dashboard(self, dashboard_id: int, payload: DashboardPermalinkState | Payload) -> Permalink:
         """Store the state of a dashboard (contract, `DashboardPermalinkStateSchema`) and return its key and address.
 
@@ -101,13 +96,10 @@ class Permalinks(Namespace):
         state = parse(DashboardPermalinkState, payload, shape=shape)
         act = begin_act(self._runtime, self._actor, "permalink.create")
         content = {"dashboard_id": dashboard_id, "state": _json(state, shape)}
-
-        def store() -> str:
-            with self._runtime.store.unit_of_work() as unit:
-                self._reader(unit).dashboard(dashboard_id)
-                return self._kept(unit, _DASHBOARD, content, act, dashboard_id=dashboard_id)
-
-        return self._answer(_DASHBOARD, until_accepted(store))
+        with self._runtime.store.unit_of_work() as unit:
+            self._reader(unit).dashboard(dashboard_id)
+            key = self._key_of(unit, _DASHBOARD, content, act, dashboard_id=dashboard_id)
+        return self._answer(_DASHBOARD, key)
 
     def get_for_dashboard(self, key: str) -> DashboardPermalink:
         """Return the state of a dashboard; NotFoundError or DashboardAccessError otherwise."""
@@ -138,7 +130,7 @@ class Permalinks(Namespace):
             act.log(unit, details={"older_than_days": older_than_days, "removed": removed})
         return removed
 
-    def _kept(self, unit: UnitOfWork, kind: str, content: dict[str, Any], act: LoggedAction, **about: Any) -> str:
+    def _key_of(self, unit: UnitOfWork, kind: str, content: dict[str, Any], act: LoggedAction, **about: Any) -> str:
         """Return the key of a content, stored now unless it was before."""
         text = json.dumps(content, ensure_ascii=False, sort_keys=True)
         settings = self._runtime.settings

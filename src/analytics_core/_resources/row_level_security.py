@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from analytics_core._querying.simulation import RowSecurityReport
 from analytics_core._records.datasource import Database, Dataset
-from analytics_core._records.people import Role, RowRule, RowRuleType, User
+from analytics_core._records.people import RowRule, RowRuleType, User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
-from analytics_core._resources.field_formatter import FieldFormatter, shown_as
+from analytics_core._resources.field_formatter import Shown, shown_as
 from analytics_core._resources.lists import (
     DATASETS,
     ROLES,
@@ -40,33 +41,28 @@ UserKey = int | str | User | UserGet
 DatasetKey = int | DatasetGet | DatasetListItem
 FindActor = Callable[[int | str | User], Actor]
 
-LISTING = Listing(
-    shape="row rule",
-    item=RowRuleListItem,
-    texts=("name", "description", "filter_type", "group_key"),
-    links=("roles", "tables"),
-    stored_as={"roles": "role_ids", "tables": "dataset_ids"},
-)
-
 LISTS = ResourceLists(
-    listing=LISTING,
+    listing=Listing(
+        shape="row rule",
+        item=RowRuleListItem,
+        texts=("name", "description", "filter_type", "group_key"),
+        links=("roles", "tables"),
+        stored_as={"roles": "role_ids", "tables": "dataset_ids"},
+    ),
     repository=lambda unit: unit.row_rules,
-    item=lambda rule, facts: _item(rule, facts.linked, facts.readable),
+    item=lambda rule, facts: _shown(
+        RowRuleListItem,
+        rule,
+        facts.linked,
+        changed_on_delta_humanized=facts.readable.delta(rule.audit.changed_on),
+    ),
     permission=lambda policy, actor: policy.require_manage_row_rules(actor),
     visibility=all_of_it,
-    linked=lambda reader, found: _named(reader.unit, found),
+    linked=lambda reader, found: _references(reader.unit, found),
     people_of=lambda _rule: (),
     records={"roles": ROLES, "tables": DATASETS},
     distinct=("group_key",),
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RuleNames:
-    """The roles and datasets that rules name, by their ids."""
-
-    roles: Mapping[int, Role]
-    datasets: Mapping[int, Dataset]
 
 
 class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
@@ -109,14 +105,13 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
             self._check_clause(unit, rule)
             stored = unit.row_rules.add(rule, actor_id=self._actor.id)
             act.log(unit, details={"row_rule_id": stored.id})
-            return _answer(stored, _named(unit, [stored]))
+            return _answer(unit, stored)
 
     def get(self, rule_id: int) -> RowRuleGet:
         """Return a rule; NotFoundError when there is none."""
         self._runtime.policy.require_manage_row_rules(self._actor)
         with self._runtime.store.unit_of_work() as unit:
-            rule = unit.row_rules.get(rule_id)
-            return _answer(rule, _named(unit, [rule]))
+            return _answer(unit, unit.row_rules.get(rule_id))
 
     @repeated
     def update(
@@ -141,7 +136,7 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
             self._check_clause(unit, rule)
             stored = unit.row_rules.update(rule, actor_id=self._actor.id)
             act.log(unit, details={"row_rule_id": stored.id})
-            return _answer(stored, _named(unit, [stored]))
+            return _answer(unit, stored)
 
     @repeated
     def delete(self, rule_id: int) -> None:
@@ -212,31 +207,28 @@ def _blank_is_none(text: str | None) -> str | None:
     return text if text and text.strip() else None
 
 
-def _named(unit: UnitOfWork, rules: Sequence[RowRule]) -> _RuleNames:
-    """Return what the rules of a page name: one list of roles, one of datasets."""
+def _references(unit: UnitOfWork, rules: Sequence[RowRule]) -> dict[int, dict[str, Any]]:
+    """Return what the rules of a page refer to, by their ids: one list of roles, one of datasets."""
     roles = by_ids(unit.roles, (role_id for rule in rules for role_id in rule.role_ids), without=ROLES.without)
     dataset_ids = (dataset_id for rule in rules for dataset_id in rule.dataset_ids)
     datasets = by_ids(unit.datasets, dataset_ids, without=DATASETS.without)
-    return _RuleNames(roles=roles, datasets=datasets)
-
-
-def _answer(rule: RowRule, named: _RuleNames) -> RowRuleGet:
-    return shown_as(RowRuleGet, rule, **_references(rule, named))
-
-
-def _item(rule: RowRule, named: _RuleNames, readable: FieldFormatter) -> RowRuleListItem:
-    delta = readable.delta(rule.audit.changed_on)
-    return shown_as(RowRuleListItem, rule, **_references(rule, named), changed_on_delta_humanized=delta)
-
-
-def _references(rule: RowRule, named: _RuleNames) -> dict[str, object]:
-    roles = (named.roles[role_id] for role_id in rule.role_ids if role_id in named.roles)
-    datasets = (named.datasets[dataset_id] for dataset_id in rule.dataset_ids if dataset_id in named.datasets)
     return {
-        "filter_type": rule.filter_type.value,
-        "roles": tuple(RoleReference(id=role.id, name=role.name) for role in roles),
-        "tables": tuple(
-            TableReference.model_validate({"id": d.id, "schema": d.schema or None, "table_name": d.table_name})
-            for d in datasets
-        ),
+        rule.id: {
+            "roles": tuple(RoleReference(id=key, name=roles[key].name) for key in rule.role_ids if key in roles),
+            "tables": tuple(_table(datasets[key]) for key in rule.dataset_ids if key in datasets),
+        }
+        for rule in rules
     }
+
+
+def _table(dataset: Dataset) -> TableReference:
+    table = {"id": dataset.id, "schema": dataset.schema or None, "table_name": dataset.table_name}
+    return TableReference.model_validate(table)
+
+
+def _answer(unit: UnitOfWork, rule: RowRule) -> RowRuleGet:
+    return _shown(RowRuleGet, rule, _references(unit, [rule]))
+
+
+def _shown(shape: type[Shown], rule: RowRule, references: Mapping[int, dict[str, Any]], **computed: Any) -> Shown:
+    return shown_as(shape, rule, filter_type=rule.filter_type.value, **references[rule.id], **computed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -31,16 +31,15 @@ from analytics_core.models.enums import TagType
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.references import TagReference
 
-LISTING = Listing(
-    shape="tag",
-    item=TagGet,
-    integers=("type",),
-    texts=("name", "description"),
-)
 TAGGED = Listing(shape="tagged record", item=TaggedRecord, is_audited=False)
 
 LISTS = ResourceLists(
-    listing=LISTING,
+    listing=Listing(
+        shape="tag",
+        item=TagGet,
+        integers=("type",),
+        texts=("name", "description"),
+    ),
     repository=lambda unit: unit.tags,
     item=lambda tag, facts: _shown(tag, facts.people, facts.readable),
     permission=anybody,
@@ -123,15 +122,7 @@ class Tags(NamespaceWithDistinct[TagGet]):
         """
         requested = _asked(target, names)
         act = begin_act(self._runtime, self._actor, f"{requested.target.value}.tag")
-
-        def change() -> tuple[TagReference, ...]:
-            with self._runtime.store.unit_of_work() as unit:
-                record = self._writable_target(unit, requested.target, target_id)
-                wanted = self._made(unit, requested.names)
-                tag_ids = tuple(dict.fromkeys((*record.tag_ids, *(tag.id for tag in wanted))))
-                return self._store(unit, record, tag_ids, act, requested)
-
-        return until_accepted(change)
+        return until_accepted(lambda: self._retagged(act, requested, target_id, self._with_tags))
 
     def untag(self, target: str, target_id: int, names: Sequence[str]) -> tuple[TagReference, ...]:
         """Take custom tags from a record that the actor may change, and return those that it still has.
@@ -142,15 +133,7 @@ class Tags(NamespaceWithDistinct[TagGet]):
         """
         requested = _asked(target, names)
         act = begin_act(self._runtime, self._actor, f"{requested.target.value}.untag")
-
-        def change() -> tuple[TagReference, ...]:
-            with self._runtime.store.unit_of_work() as unit:
-                record = self._writable_target(unit, requested.target, target_id)
-                taken = {tag.id for tag in self._known(unit, requested.names)}
-                tag_ids = tuple(tag_id for tag_id in record.tag_ids if tag_id not in taken)
-                return self._store(unit, record, tag_ids, act, requested)
-
-        return until_accepted(change)
+        return until_accepted(lambda: self._retagged(act, requested, target_id, self._without_tags))
 
     def tagged(self, tag_id: int, target: str, page: int = 0, page_size: int = 25) -> Page[TaggedRecord]:
         """Return one page of the charts or the dashboards that carry a tag and that the actor may read.
@@ -180,50 +163,49 @@ class Tags(NamespaceWithDistinct[TagGet]):
         self._runtime.policy.require_write_tag(self._actor, tag)
         return tag
 
-    def _writable_target(self, unit: UnitOfWork, target: TagTarget, target_id: int) -> Chart | Dashboard:
-        reader = self._reader(unit)
-        record = reader.chart(target_id) if target is TagTarget.CHART else reader.dashboard(target_id)
-        self._runtime.policy.require_write(self._actor, record)
-        return record
+    def _retagged(
+        self,
+        act: LoggedAction,
+        requested: TagNames,
+        target_id: int,
+        change: Callable[[UnitOfWork, tuple[int, ...], Sequence[str]], tuple[int, ...]],
+    ) -> tuple[TagReference, ...]:
+        """Store a record with the tags that a change leaves it, and return them."""
+        details = {"tags": requested.names}
+        with self._runtime.store.unit_of_work() as unit:
+            reader = self._reader(unit)
+            is_chart = requested.target is TagTarget.CHART
+            record = reader.chart(target_id) if is_chart else reader.dashboard(target_id)
+            self._runtime.policy.require_write(self._actor, record)
+            tag_ids = change(unit, record.tag_ids, requested.names)
+            if isinstance(record, Chart):
+                unit.charts.update(replace(record, tag_ids=tag_ids), actor_id=self._actor.id)
+                act.log(unit, chart_id=target_id, details=details)
+            else:
+                unit.dashboards.update(replace(record, tag_ids=tag_ids), actor_id=self._actor.id)
+                act.log(unit, dashboard_id=target_id, details=details)
+            tags = unit.tags.list(ListQuery(ids=frozenset(tag_ids), page_size=len(tag_ids)))[1] if tag_ids else ()
+        return tuple(tag_reference(tag) for tag in tags)
 
-    def _known(self, unit: UnitOfWork, names: Sequence[str]) -> tuple[Tag, ...]:
+    def _with_tags(self, unit: UnitOfWork, tag_ids: tuple[int, ...], names: Sequence[str]) -> tuple[int, ...]:
+        """Return the ids with those of the tags of these names, those that are new among them stored."""
         found = custom_tags(unit, names)
-        for name in names:
-            if name not in found:
-                raise NotFoundError("tag", name)
-        return tuple(found[name] for name in dict.fromkeys(names))
+        wanted = [found.get(name) or self._new(unit, name) for name in dict.fromkeys(names)]
+        return tuple(dict.fromkeys((*tag_ids, *(tag.id for tag in wanted))))
 
-    def _made(self, unit: UnitOfWork, names: Sequence[str]) -> tuple[Tag, ...]:
-        """Return the tags of these names, those that are new among them stored."""
+    @staticmethod
+    def _without_tags(unit: UnitOfWork, tag_ids: tuple[int, ...], names: Sequence[str]) -> tuple[int, ...]:
         found = custom_tags(unit, names)
-        return tuple(found.get(name) or self._new(unit, name) for name in dict.fromkeys(names))
+        if unknown := next((name for name in names if name not in found), None):
+            raise NotFoundError("tag", unknown)
+        taken = {found[name].id for name in names}
+        return tuple(tag_id for tag_id in tag_ids if tag_id not in taken)
 
     def _new(self, unit: UnitOfWork, name: str) -> Tag:
         try:
             return unit.tags.add(Tag(name=name, type=TagType.CUSTOM.value), actor_id=self._actor.id)
         except AlreadyExistsError:  # made by somebody else since this unit began, and so not to be seen in it
             raise StaleVersionError("tag", name) from None
-
-    def _store(
-        self,
-        unit: UnitOfWork,
-        record: Chart | Dashboard,
-        tag_ids: tuple[int, ...],
-        act: LoggedAction,
-        requested: TagNames,
-    ) -> tuple[TagReference, ...]:
-        """Store the record with these tags and return them."""
-        details = {"tags": requested.names}
-        if isinstance(record, Chart):
-            chart = unit.charts.update(replace(record, tag_ids=tag_ids), actor_id=self._actor.id)
-            act.log(unit, chart_id=chart.id, details=details)
-        else:
-            dashboard = unit.dashboards.update(replace(record, tag_ids=tag_ids), actor_id=self._actor.id)
-            act.log(unit, dashboard_id=dashboard.id, details=details)
-        if not tag_ids:
-            return ()
-        _, tags = unit.tags.list(ListQuery(ids=frozenset(tag_ids), page_size=len(tag_ids)))
-        return tuple(tag_reference(tag) for tag in tags)
 
     def _answer(self, tag: Tag) -> TagGet:
         return _shown(tag, read_users(self._runtime.people, makers(tag)), readable_now(self._runtime))

@@ -40,16 +40,14 @@ from analytics_core.models.database import (
 from analytics_core.models.lists import RelatedObjects
 from analytics_core.models.parsing import Payload, check_text, parse
 
-LISTING = Listing(
-    shape="database",
-    item=DatabaseListItem,
-    texts=("uuid", "database_name", "backend", "driver"),
-    booleans=("expose_in_sqllab", "allow_dml", "allow_run_async", "allow_file_upload"),
-    stored_as={"backend": "engine"},
-)
-
 LISTS = ResourceLists(
-    listing=LISTING,
+    listing=Listing(
+        shape="database",
+        item=DatabaseListItem,
+        texts=("uuid", "database_name", "backend", "driver"),
+        booleans=("expose_in_sqllab", "allow_dml", "allow_run_async", "allow_file_upload"),
+        stored_as={"backend": "engine"},
+    ),
     repository=lambda unit: unit.databases,
     item=lambda database, facts: database_item(
         database, spec=facts.registry.find(database.engine), people=facts.people, readable=facts.readable

@@ -64,19 +64,17 @@ from analytics_core.models.dataset import (
 from analytics_core.models.lists import RelatedObjects
 from analytics_core.models.parsing import Payload, parse
 
-LISTING = Listing(
-    shape="dataset",
-    item=DatasetListItem,
-    integers=("database_id", "database"),
-    texts=("uuid", "table_name", "catalog", "schema", "sql", "description"),
-    booleans=("is_managed_externally",),
-    links=("owners",),
-    stored_as={"database": "database_id", "owners": "owner_ids"},
-    without=frozenset({"columns", "metrics"}),
-)
-
 LISTS = ResourceLists(
-    listing=LISTING,
+    listing=Listing(
+        shape="dataset",
+        item=DatasetListItem,
+        integers=("database_id", "database"),
+        texts=("uuid", "table_name", "catalog", "schema", "sql", "description"),
+        booleans=("is_managed_externally",),
+        links=("owners",),
+        stored_as={"database": "database_id", "owners": "owner_ids"},
+        without=frozenset({"columns", "metrics"}),
+    ),
     repository=lambda unit: unit.datasets,
     item=lambda dataset, facts: dataset_item(
         dataset, database=facts.linked[dataset.database_id], people=facts.people, readable=facts.readable

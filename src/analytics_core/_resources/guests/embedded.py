@@ -34,15 +34,6 @@ from analytics_core.models.embedded import (
 )
 from analytics_core.models.parsing import Payload, parse
 
-LISTING = Listing(
-    shape="embedded dashboard",
-    item=EmbeddedDashboardGet,
-    is_audited=False,
-    integers=("dashboard_id", "created_by", "changed_by", "dashboard"),
-    texts=("uuid",),
-    moments=("created_on", "changed_on"),
-    stored_as={"dashboard": "dashboard_id"},
-)
 _CONFIG = "EmbeddedDashboardConfig"
 _MOST_DOMAINS = 1_000
 _REVOKE = "revoke_guest_tokens"
@@ -65,7 +56,15 @@ def _visible(reader: Reader, query: ListQuery) -> ListQuery:
 
 
 LISTS = ResourceLists(
-    listing=LISTING,
+    listing=Listing(
+        shape="embedded dashboard",
+        item=EmbeddedDashboardGet,
+        is_audited=False,
+        integers=("dashboard_id", "created_by", "changed_by", "dashboard"),
+        texts=("uuid",),
+        moments=("created_on", "changed_on"),
+        stored_as={"dashboard": "dashboard_id"},
+    ),
     repository=lambda unit: unit.embedded,
     item=lambda embedded, facts: _shown(embedded, facts.people),
     permission=anybody,

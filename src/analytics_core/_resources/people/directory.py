@@ -28,17 +28,17 @@ class UserIndex:
 
     def names(self, user_id: int | None) -> UserNames | None:
         """Return a user's names."""
-        user = self.users.get(user_id) if user_id is not None else None
+        user = self.users.get(user_id or 0)
         return UserNames(first_name=user.first_name, last_name=user.last_name) if user else None
 
     def full_name(self, user_id: int | None) -> str | None:
         """Return a user's first and last name as one text, or the user name when there is neither."""
-        user = self.users.get(user_id) if user_id is not None else None
+        user = self.users.get(user_id or 0)
         return name_of(user) if user else None
 
     def reference(self, user_id: int | None) -> UserReference | None:
         """Return a reference to a user."""
-        user = self.users.get(user_id) if user_id is not None else None
+        user = self.users.get(user_id or 0)
         if user is None:
             return None
         if user.id not in self._references:
@@ -47,12 +47,12 @@ class UserIndex:
 
     def first_name(self, user_id: int | None) -> UserFirstName | None:
         """Return a user by id and first name."""
-        user = self.users.get(user_id) if user_id is not None else None
+        user = self.users.get(user_id or 0)
         return UserFirstName(id=user.id, first_name=user.first_name) if user else None
 
     def details(self, user_id: int | None) -> UserDetails | None:
         """Return a reference to a user with the user name."""
-        user = self.users.get(user_id) if user_id is not None else None
+        user = self.users.get(user_id or 0)
         if user is None:
             return None
         return UserDetails(id=user.id, first_name=user.first_name, last_name=user.last_name, username=user.username)

@@ -9,7 +9,7 @@ from typing import Any
 
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.changes import begin_act, reject_later_change, repeated, until_accepted
+from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.lists import (
     DATABASES,
@@ -32,17 +32,15 @@ On = DatabaseGet | DatabaseListItem | DatasetGet | DatasetListItem | tuple[str, 
 
 GrantChange = Callable[[UnitOfWork, frozenset[Grant]], frozenset[Grant]]
 
-LISTING = Listing(
-    shape="role",
-    item=RoleGet,
-    is_audited=False,
-    integers=("id",),
-    texts=("name",),
-    booleans=("is_admin",),
-)
-
 LISTS = ResourceLists(
-    listing=LISTING,
+    listing=Listing(
+        shape="role",
+        item=RoleGet,
+        is_audited=False,
+        integers=("id",),
+        texts=("name",),
+        booleans=("is_admin",),
+    ),
     repository=lambda unit: unit.roles,
     item=lambda role, _facts: _answer(role),
     permission=lambda policy, actor: policy.require_manage_people(actor),
@@ -138,20 +136,17 @@ class Roles(ListedNamespace[RoleGet]):
         """Take read access from a role; nothing happens when it has none."""
         return self._with_grants("role.revoke", role, on, lambda _unit, held: held - {_grant_of(on)})
 
+    @repeated
     def _with_grants(self, action: str, role: RoleKey, on: On, change: GrantChange) -> RoleGet:
-        act = begin_act(self._runtime, self._actor, action)
         self._runtime.policy.require_manage_people(self._actor)
-
-        def changed() -> Role:
-            with self._runtime.store.unit_of_work() as unit:
-                stored = _find_role(unit, role)
-                grants = change(unit, stored.grants)
-                if grants == stored.grants:
-                    return stored
+        act = begin_act(self._runtime, self._actor, action)
+        with self._runtime.store.unit_of_work() as unit:
+            stored = _find_role(unit, role)
+            grants = change(unit, stored.grants)
+            if grants != stored.grants:
+                stored = unit.roles.update(replace(stored, grants=grants), actor_id=self._actor.id)
                 act.log(unit, details={"role_id": stored.id, "on": _described(_grant_of(on))})
-                return unit.roles.update(replace(stored, grants=grants), actor_id=self._actor.id)
-
-        return _answer(until_accepted(changed))
+        return _answer(stored)
 
 
 def _find_role(unit: UnitOfWork, key: RoleKey) -> Role:

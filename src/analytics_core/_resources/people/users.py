@@ -27,18 +27,6 @@ from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import UserGet, UserPost, UserPut
 from analytics_core.models.references import RoleReference
 
-LISTING = Listing(
-    shape="user",
-    item=UserGet,
-    is_audited=False,
-    integers=("id",),
-    texts=("username", "first_name", "last_name", "email"),
-    booleans=("active",),
-    moments=("created_on", "changed_on"),
-    links=("roles",),
-    stored_as={"roles": "role_ids"},
-)
-
 
 def _themselves(reader: Reader, query: ListQuery) -> ListQuery:
     sees_all = reader.policy.sees_all(PolicyAct.MANAGE_PEOPLE, reader.actor)
@@ -46,7 +34,17 @@ def _themselves(reader: Reader, query: ListQuery) -> ListQuery:
 
 
 LISTS = ResourceLists(
-    listing=LISTING,
+    listing=Listing(
+        shape="user",
+        item=UserGet,
+        is_audited=False,
+        integers=("id",),
+        texts=("username", "first_name", "last_name", "email"),
+        booleans=("active",),
+        moments=("created_on", "changed_on"),
+        links=("roles",),
+        stored_as={"roles": "role_ids"},
+    ),
     repository=lambda unit: unit.users,
     item=lambda user, facts: _user_get(user, facts.linked),
     list_permission=lambda policy, actor: policy.require_manage_people(actor),
