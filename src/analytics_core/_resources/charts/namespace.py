@@ -29,7 +29,6 @@ from analytics_core._resources.charts.records import (
     people_of,
     place_on_dashboards,
 )
-from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.field_formatter import readable_now
 from analytics_core._resources.jobs import job_of, submit_job
 from analytics_core._resources.lists import (
@@ -45,6 +44,7 @@ from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.reader import DATASET_NAME
 from analytics_core._resources.related_names import RelatedNames, names_related_to_charts
+from analytics_core._resources.tags import Favourites
 from analytics_core._results.answer import ChartData
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core.errors import JobNotFoundError, NotFoundError

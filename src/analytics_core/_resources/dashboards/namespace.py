@@ -32,7 +32,6 @@ from analytics_core._resources.dashboards.records import (
     new_dashboard,
     placed_charts,
 )
-from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.field_formatter import readable_now
 from analytics_core._resources.lists import (
     CHARTS,
@@ -48,6 +47,7 @@ from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.related_names import RelatedNames, names_related_to_dashboards
 from analytics_core._resources.stored_json import json_object
+from analytics_core._resources.tags import Favourites
 from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor

@@ -13,8 +13,15 @@ from analytics_core._records.repositories import ListFilter
 from analytics_core._records.secret import Secret
 from analytics_core._resources.batches import every_id
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
-from analytics_core._resources.databases.answers import database_connection, database_get, database_item
-from analytics_core._resources.databases.records import changed_database, new_database, new_uri, parameter_problems
+from analytics_core._resources.databases.records import (
+    changed_database,
+    database_connection,
+    database_get,
+    database_item,
+    new_database,
+    new_uri,
+    parameter_problems,
+)
 from analytics_core._resources.lists import (
     DATABASES,
     Listing,

@@ -10,7 +10,7 @@ from analytics_core._engines.grains import grain_name
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.datasource import Database, Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.repositories import DatabaseName
-from analytics_core._resources.databases.answers import database_summary
+from analytics_core._resources.databases.records import database_summary
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as, stored_fields
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.stored_json import json_object
