@@ -79,12 +79,11 @@ JAVA = FormatLanguage(tokens=_tokens("yyyy MM dd HH mm ss SSSSSS MMM MMMM hh a")
 """The patterns of `java.time`."""
 
 
-Part = Callable[[exp.Expr, int, int], exp.Expr]
-"""Text node, first place (from 1), length -> that part of it."""
+def iso_text(column: exp.Expr, parsed: TextFormat, part: str) -> exp.Expr:
+    """Return `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS`, glued from pieces; missing ones are the first of their kind.
 
-
-def iso_text(column: exp.Expr, parsed: TextFormat, part: Part) -> exp.Expr:
-    """Return `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS`, glued from pieces; missing ones are the first of their kind."""
+    `part` names the function of a text, the first place (from 1) and the length of a part of it.
+    """
     pieces = _glued(column, parsed, (("Y", ""), ("m", "-"), ("d", "-")), part=part, missing="01")
     if parsed.has_clock():
         pieces += _glued(column, parsed, (("H", " "), ("M", ":"), ("S", ":")), part=part, missing="00")
@@ -92,7 +91,7 @@ def iso_text(column: exp.Expr, parsed: TextFormat, part: Part) -> exp.Expr:
 
 
 def _glued(
-    column: exp.Expr, parsed: TextFormat, parts: tuple[tuple[str, str], ...], *, part: Part, missing: str
+    column: exp.Expr, parsed: TextFormat, parts: tuple[tuple[str, str], ...], *, part: str, missing: str
 ) -> list[exp.Expr]:
     positions = parsed.positions()
     pieces: list[exp.Expr] = []
@@ -102,5 +101,5 @@ def _glued(
             continue
         if separator:
             pieces.append(nodes.text(separator))
-        pieces.append(part(column.copy(), *positions[letter]))
+        pieces.append(nodes.call(part, column.copy(), *map(nodes.number, positions[letter])))
     return pieces

@@ -303,7 +303,7 @@ def project(
     z = adjusted.values
     scale = float(np.abs(np.diff(z)).mean())
     if scale <= NO_CHANGE * np.abs(filled).max():
-        center = adjusted.reseason(np.concatenate([z, np.full(horizon, z[-1])]), 0)
+        center = adjusted.reseason(np.concatenate([z, np.full(horizon, z[-1])]))
         return Projection(center=center, lower=center, upper=center)
     points = min(z.size, MOST_POINTS)
     origin = float(z[-1])
@@ -312,9 +312,9 @@ def project(
     center = origin + scale * np.concatenate([combination.fits, combination.path])
     reach = scale * quantile(confidence, points=points) * np.concatenate([np.full(z.size, spread[0]), spread[:horizon]])
     return Projection(
-        center=adjusted.reseason(center, 0),
-        lower=adjusted.reseason(center - reach, 0),
-        upper=adjusted.reseason(center + reach, 0),
+        center=adjusted.reseason(center),
+        lower=adjusted.reseason(center - reach),
+        upper=adjusted.reseason(center + reach),
     )
 
 
@@ -322,11 +322,11 @@ def _adjust(values: Floats, filled: Floats, periods: Sequence[Period], horizon: 
     """The series without its seasons; gaps are filled again on the line between adjusted neighbours."""
     recent = slice(max(0, values.size - MOST_POINTS), None)
     shapes = shapes_of(periods, points=values.size, horizon=horizon)
-    adjusted = adjust_for_seasons(filled, shapes)
+    adjusted = adjust_for_seasons(filled, shapes, horizon=horizon)
     if not adjusted.season.any() or not np.isnan(values[recent]).any():
         return adjusted
-    bridged = adjusted.reseason(fill_gaps(np.where(np.isfinite(values), adjusted.values, np.nan)), 0)
-    return adjust_for_seasons(np.where(np.isfinite(values), values, bridged), shapes)
+    bridged = adjusted.reseason(fill_gaps(np.where(np.isfinite(values), adjusted.values, np.nan)))
+    return adjust_for_seasons(np.where(np.isfinite(values), values, bridged), shapes, horizon=horizon)
 
 
 def _adjust_locally(values: Floats, periods: Sequence[Period], local: LocalSteps) -> AdjustedSeries:

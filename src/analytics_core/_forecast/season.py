@@ -144,7 +144,7 @@ def _weights(steps: int, points: int, cycles: int, memory: float) -> _Weights:
     return _Weights(before=before, others=others, last=before[-1:])
 
 
-def shape_of(period: Period, *, points: int, horizon: int) -> Harmonics | Phases:
+def _shape_of(period: Period, *, points: int, horizon: int) -> Harmonics | Phases:
     """Return what fits the season of `period` to a series of `points` points."""
     if period.harmonics is None:
         return _phases(round(period.steps), points=points, horizon=horizon)
@@ -274,41 +274,29 @@ class AdjustedSeries:
     season: Floats
     is_factor: bool
 
-    def reseason(self, values: Floats, start: int) -> Floats:
-        """Return `values`, which begin `start` steps after the first of the history, with the season put back."""
-        season = self.season[start : start + values.size]
+    def reseason(self, values: Floats) -> Floats:
+        """Return `values`, which begin with the first of the history, with the season put back."""
+        season = self.season[: values.size]
         return values * np.exp(season) if self.is_factor else values + season
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeasonalFits:
-    """What fits each season to series of one length; made once for all fits.
-
-    Attributes:
-        each: the seasons, shortest first, each with its fit.
-        points: the length of the history.
-        horizon: how many steps follow.
-    """
-
-    each: tuple[tuple[Period, Harmonics | Phases], ...]
-    points: int
-    horizon: int
+SeasonalFits = Sequence[tuple[Period, Harmonics | Phases]]
+"""The seasons, shortest first, each with what fits it to series of one length; made once for all fits."""
 
 
 def shapes_of(periods: Sequence[Period], *, points: int, horizon: int) -> SeasonalFits:
     """Return the fits of `periods` to series of `points` points."""
-    each = tuple((period, shape_of(period, points=points, horizon=horizon)) for period in periods)
-    return SeasonalFits(each=each, points=points, horizon=horizon)
+    return [(period, _shape_of(period, points=points, horizon=horizon)) for period in periods]
 
 
-def adjust_for_seasons(y: Floats, shapes: SeasonalFits) -> AdjustedSeries:
+def adjust_for_seasons(y: Floats, shapes: SeasonalFits, *, horizon: int) -> AdjustedSeries:
     """Return `y` (no gaps) without its seasons, and these over history and future."""
-    season = _sum_of_seasons(y, shapes)
+    season = _sum_of_seasons(y, shapes, horizon)
     added = AdjustedSeries(values=y - season[: y.size], season=season, is_factor=False)
     if not season.any() or not _suits_logs(y):
         return added
     logs = np.log(y)
-    season = _sum_of_seasons(logs, shapes)
+    season = _sum_of_seasons(logs, shapes, horizon)
     factor = AdjustedSeries(values=np.exp(logs - season[: y.size]), season=season, is_factor=True)
     return factor if _roughness(factor.values) <= _roughness(added.values) else added
 
@@ -322,11 +310,11 @@ def _roughness(values: Floats) -> float:
     return float(np.abs(np.diff(values, 2)).mean()) if values.size > 2 else 0.0
 
 
-def _sum_of_seasons(y: Floats, shapes: SeasonalFits) -> Floats:
+def _sum_of_seasons(y: Floats, shapes: SeasonalFits, horizon: int) -> Floats:
     """Fit the seasons in turn, shortest first, each on what the others leave; again with all of them known."""
-    parts = [np.zeros(shapes.points + shapes.horizon) for _ in shapes.each]
+    parts = [np.zeros(y.size + horizon) for _ in shapes]
     for _ in range(ROUNDS if len(parts) > 1 else 1):
-        for at, (period, shape) in enumerate(shapes.each):
+        for at, (period, shape) in enumerate(shapes):
             others = sum((part for other, part in enumerate(parts) if other != at), np.zeros(parts[at].size))
             parts[at] = seasonal_part(y - others[: y.size], period, shape)
-    return sum(parts, np.zeros(shapes.points + shapes.horizon))
+    return sum(parts, np.zeros(y.size + horizon))

@@ -180,10 +180,6 @@ def _variance(cells: Cells, q: float) -> Array:
     return np.bincount(held.codes, weights=away * away, minlength=held.size) / held.counts()
 
 
-def _deviation(cells: Cells, q: float) -> Array:
-    return np.sqrt(_variance(cells, q))
-
-
 # ----------------------------------------------------------------------------------------------------------- extremes
 def _least(cells: Cells, _q: float, *, ufunc: np.ufunc = np.minimum) -> Array:
     held = cells.without_nulls()
@@ -256,15 +252,6 @@ def _partitioned(held: Cells, starts: Array, low: Array, high: Array) -> Array:
     return ordered
 
 
-# ------------------------------------------------------------------------------------------------------------- counts
-def _count(cells: Cells, _q: float) -> Array:
-    return cells.counts()
-
-
-def _count_nonzero(cells: Cells, _q: float) -> Array:
-    return np.bincount(cells.codes[cells.values != 0], minlength=cells.size)
-
-
 # -------------------------------------------------------------------------------------------------------------- nulls
 def _null_where(values: Array, missing: Array) -> Array:
     """Return the values with null at these places; whole numbers that a float would round stay whole, as objects."""
@@ -313,10 +300,10 @@ _OPERATORS: Final[Mapping[Op, Operator]] = {
     Op.PERCENTILE: _strict(_percentile),
     Op.PROD: _product,
     Op.PRODUCT: _product,
-    Op.STD: _deviation,
+    Op.STD: lambda cells, q: np.sqrt(_variance(cells, q)),
     Op.SUM: _sum,
     Op.VAR: _variance,
-    Op.COUNT: _count,
-    Op.COUNT_NONZERO: _count_nonzero,
+    Op.COUNT: lambda cells, _q: cells.counts(),
+    Op.COUNT_NONZERO: lambda cells, _q: np.bincount(cells.codes[cells.values != 0], minlength=cells.size),
     Op.NANPERCENTILE: _percentile,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -34,7 +34,8 @@ def require_columns(frame: pd.DataFrame, names: Iterable[Hashable], *, option: s
     known = set(present)
     for name in wanted:
         if name not in known:
-            raise PostProcessingError(_no_column(name, known, present, option))
+            hint = did_you_mean(name, known)
+            raise PostProcessingError(f"{option}: there is no column {name!r}{hint} The columns are: {listed(present)}")
         if frame.columns.nlevels == 1 and len(present) > len(known) and present.count(name) > 1:
             raise PostProcessingError(
                 f"{option}: {present.count(name)} columns are called {name!r}; rename one. "
@@ -45,10 +46,6 @@ def require_columns(frame: pd.DataFrame, names: Iterable[Hashable], *, option: s
 def _are_among(names: Iterable[Hashable], columns: pd.Index[Any]) -> bool:
     """Tell the common case at once: all names are among columns that are different texts."""
     return isinstance(columns.dtype, pd.StringDtype) and columns.is_unique and all(name in columns for name in names)
-
-
-def _no_column(name: Hashable, known: Collection[Hashable], present: Sequence[Hashable], option: str) -> str:
-    return f"{option}: there is no column {name!r}{did_you_mean(name, known)} The columns are: {listed(present)}"
 
 
 def did_you_mean(name: Hashable, known: Iterable[Hashable]) -> str:

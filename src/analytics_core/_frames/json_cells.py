@@ -89,7 +89,8 @@ def _typed_cells(array: Any, end: str) -> Any | None:
     if kinds.is_boolean(kind):
         return _boolean_cells(array, end)
     if kinds.is_floating(kind):
-        return _float_cells(array, end)
+        # As doubles: 0.1 of a 32-bit column is the number 0.10000000149011612, and NaN stands for null.
+        return _number_cells(array.cast(pa.float64()).to_numpy(zero_copy_only=False), end)
     if kinds.is_integer(kind):
         return _integer_cells(array, end)
     if kinds.is_timestamp(kind) or kinds.is_date(kind):
@@ -123,11 +124,6 @@ def _number_cells(numbers: Any, end: str) -> Any:
     offsets = np.zeros(len(commas) + 1, np.int64)
     np.add(commas, 1, out=offsets[1:])
     return pa.LargeStringArray.from_buffers(len(commas), pa.py_buffer(offsets), pa.py_buffer(text))
-
-
-def _float_cells(array: Any, end: str) -> Any:
-    # As doubles: 0.1 of a 32-bit column is the number 0.10000000149011612, and NaN stands for null.
-    return _number_cells(array.cast(pa.float64()).to_numpy(zero_copy_only=False), end)
 
 
 def _integer_cells(array: Any, end: str) -> Any | None:

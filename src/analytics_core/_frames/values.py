@@ -179,27 +179,15 @@ def _all_ascii(values: list[str | None]) -> bool:
     return all(map(str.isascii, filter(None, values)))
 
 
-def _text_of_float(value: float) -> str:
-    return repr(value) if value - value == 0 else ""
-
-
-def _text_of_moment(value: datetime) -> str:
-    return value.isoformat(" ") if value == value else ""  # noqa: PLR0124 - only NaT differs from itself
-
-
-def _text_of_decimal(value: Decimal) -> str:
-    return decimal_text(value) if value.is_finite() else ""
-
-
 _TEXT_BY_TYPE: Final[Mapping[type, Callable[[Any], str]]] = {
     str: clean_text,
     type(None): lambda _value: "",
     bool: str,
     int: str,
-    float: _text_of_float,
-    datetime: _text_of_moment,
+    float: lambda value: repr(value) if value - value == 0 else "",
+    datetime: lambda value: value.isoformat(" ") if value == value else "",  # noqa: PLR0124 - NaT is not itself
     date: str,
-    Decimal: _text_of_decimal,
+    Decimal: lambda value: decimal_text(value) if value.is_finite() else "",
     **_ALIKE,
 }
 

@@ -30,10 +30,6 @@ def _truncate(moment: exp.Expr, unit: str) -> exp.Expr:
     return call("DATETIME_TRUNC", moment, verbatim("WEEK(MONDAY)" if unit == "week" else unit.upper()))
 
 
-def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
-    return call("DATETIME_ADD", moment, interval(number(hours), "HOUR")) if hours else moment
-
-
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
     """LIKE takes a backslash and no ESCAPE clause; there is no ILIKE."""
     value = bind(operators.backslashed_like(pattern))
@@ -121,7 +117,9 @@ ENGINES = (
             error_patterns=_ERRORS,
             comparison=bounds.MomentComparison(moment=_moment),
             bucket=_bucket,
-            shift=_shift,
+            shift=lambda moment, hours: (
+                call("DATETIME_ADD", moment, interval(number(hours), "HOUR")) if hours else moment
+            ),
         ),
         syntax=Syntax(reads_fields=True),
         registered_as={"bigquery": "bigquery"},

@@ -7,14 +7,13 @@ Sessions need `join_use_nulls = 1`.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 
 from sqlglot import exp
 
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, minus, number, text, times
-from analytics_core._engines.spec import Bind, BindValue, Syntax, nulls_are_last
+from analytics_core._engines.spec import Bind, Syntax, nulls_are_last
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 from analytics_core.models.enums import TimeGrain
 
@@ -33,11 +32,7 @@ def _iso_moment(column: exp.Expr) -> exp.Expr:
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     parsed = bounds.written_format(time_format, parse=lambda source: fixed_width_format(source, engine="ClickHouse"))
     source = bounds.written_text(column, time_format, Type.TEXT)
-    return call("toDateTime64OrNull", tokens.iso_text(source, parsed, _part), number(6), text("UTC"))
-
-
-def _part(node: exp.Expr, start: int, length: int) -> exp.Expr:
-    return call("substring", node, number(start), number(length))
+    return call("toDateTime64OrNull", tokens.iso_text(source, parsed, "substring"), number(6), text("UTC"))
 
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
@@ -78,10 +73,6 @@ def _calendar_day(moment: exp.Expr, unit: str) -> exp.Expr:
     if unit == "quarter":
         month = nodes.unwrapped(minus(times(call("toQuarter", moment.copy()), number(3)), number(2)))
     return call("makeDate32", call("toYear", moment), month, number(1))
-
-
-def _as_text_value(moment: datetime) -> BindValue:
-    return moment.isoformat(sep=" ")
 
 
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
@@ -176,7 +167,7 @@ ENGINES = (
             guards=_GUARDS,
             error_patterns=_ERRORS,
             comparison=bounds.MomentComparison(
-                moment=_moment, zoned=bounds.ZonedComparison.DECODED, write=_as_text_value
+                moment=_moment, zoned=bounds.ZonedComparison.DECODED, write=lambda moment: moment.isoformat(sep=" ")
             ),
             bucket=_bucket,
             shift=lambda moment, hours: call("addHours", moment, number(hours)) if hours else moment,

@@ -29,11 +29,7 @@ def _in_utc(instant: exp.Expr) -> exp.Expr:
 
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     parsed = bounds.written_format(time_format, parse=lambda source: fixed_width_format(source, engine="SQL Server"))
-    return _datetime(tokens.iso_text(bounds.written_text(column, time_format, Type.VARCHAR), parsed, _part))
-
-
-def _part(node: exp.Expr, start: int, length: int) -> exp.Expr:
-    return call("SUBSTRING", node, number(start), number(length))
+    return _datetime(tokens.iso_text(bounds.written_text(column, time_format, Type.VARCHAR), parsed, "SUBSTRING"))
 
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:

@@ -75,10 +75,6 @@ def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr
     return operators.matching(match, pattern, bind)
 
 
-def _average(node: exp.Expr) -> exp.Expr:
-    return nodes.cast(exp.Avg(this=node), Type.DOUBLE)
-
-
 def _hashed_equal(left: exp.Expr, right: exp.Expr, kind: ValueKind) -> exp.Expr:
     """Give NULL a value of the type; where the type is not known, compare arrays, in which NULLs are equal."""
     if kind not in _STAND_INS:
@@ -350,7 +346,7 @@ ENGINES = (
         max_identifier_bytes=63,
         like=_like,
         as_text=operators.cast_to(Type.TEXT),
-        average=_average,
+        average=lambda node: nodes.cast(exp.Avg(this=node), Type.DOUBLE),
         in_list=operators.in_array(),
         literal=_LITERALS.write,
         value_kind=kinds.kind_reader({"MONEY": ValueKind.OTHER, "OID": ValueKind.INTEGER, "BYTEA": ValueKind.BYTES}),

@@ -13,17 +13,15 @@ from analytics_core._engines.spec import nulls_are_large
 from analytics_core._engines.specs import postgresql
 from analytics_core._engines.types import ValueKind
 
-
-def _seconds_since_epoch(second: exp.Expr) -> exp.Expr:
-    return nodes.cast(exp.Extract(this=exp.Var(this="EPOCH"), expression=second), Type.BIGINT)
-
-
-def _subtract_seconds(second: exp.Expr, past: exp.Expr) -> exp.Expr:
-    return exp.Sub(this=second, expression=times(past, interval(text("1"), "SECOND")))
-
-
 _bucket = grains.buckets_by_truncation(
-    cut_seconds=grains.cut_by_remainder(seconds_since_epoch=_seconds_since_epoch, subtract_seconds=_subtract_seconds),
+    cut_seconds=grains.cut_by_remainder(
+        seconds_since_epoch=lambda second: nodes.cast(
+            exp.Extract(this=exp.Var(this="EPOCH"), expression=second), Type.BIGINT
+        ),
+        subtract_seconds=lambda second, past: exp.Sub(
+            this=second, expression=times(past, interval(text("1"), "SECOND"))
+        ),
+    )
 )
 _ERRORS = (
     *meanings.patterns(

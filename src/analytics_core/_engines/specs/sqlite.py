@@ -95,7 +95,7 @@ def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Return ISO text from a text column of fixed width: the day alone when its format has no clock."""
     if time_format.strftime in _WHOLE_ISO:
         return column
-    return tokens.iso_text(column, _parsed(time_format), _part)
+    return tokens.iso_text(column, _parsed(time_format), "SUBSTR")
 
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
@@ -172,10 +172,6 @@ _MODIFIERS: Mapping[TimeGrain, tuple[str, ...]] = MappingProxyType(
 )
 
 
-def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
-    return nodes.call("DATETIME", moment, nodes.text(f"{hours:+d} hours")) if hours else moment
-
-
 def _parsed(time_format: TimeFormat) -> TextFormat:
     return bounds.written_format(time_format, parse=lambda source: fixed_width_format(source, engine="SQLite"))
 
@@ -189,13 +185,10 @@ def _text_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> 
     if _is_label(column):
         return TimeBound(left=column, value=_shortest(moment))
     if time_format.strftime in _PLAIN_ISO:
-        return TimeBound(left=column, value=_shortest(moment).replace(" ", _separator(time_format)))
+        separator = "T" if "T" in time_format.strftime else " "
+        return TimeBound(left=column, value=_shortest(moment).replace(" ", separator))
     is_midnight = moment.time() == time.min
     return TimeBound(left=_text_in_utc(column, blank=not is_midnight), value=_shortest(moment), near=_near(moment))
-
-
-def _separator(time_format: TimeFormat) -> str:
-    return "T" if "T" in (time_format.strftime or "") else " "
 
 
 def _is_label(column: exp.Expr) -> bool:
@@ -288,10 +281,6 @@ def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr
 def _by_code_point(node: exp.Expr) -> exp.Expr:
     """Say it always: a column may be declared NOCASE or RTRIM. Indexes of other columns stay of use."""
     return nodes.collate(node, "BINARY")
-
-
-def _collation(name: str | None) -> Collation:
-    return Collation.CODE_POINT if name == "BINARY" else Collation.UNKNOWN
 
 
 def _number(number: int | Decimal) -> BindScalar:
@@ -430,7 +419,9 @@ ENGINES = (
         paramstyle=ParamStyle.QMARK,
         moment=_moment,
         bucket=_bucket,
-        shift=_shift,
+        shift=lambda moment, hours: (
+            nodes.call("DATETIME", moment, nodes.text(f"{hours:+d} hours")) if hours else moment
+        ),
         time_bound=_by_encoding(_text_bound, _written_bound, bounds.epoch_bound),
         time_equal=_by_encoding(_text_equal, _written_equal, bounds.epoch_equal),
         text_key=_by_code_point,
@@ -448,7 +439,7 @@ ENGINES = (
         value_kind=kinds.kind_reader(),
         unsortable_kinds=frozenset(),
         tie_keys=_tie_keys,
-        collation=_collation,
+        collation=lambda name: Collation.CODE_POINT if name == "BINARY" else Collation.UNKNOWN,
         joins_as_written=True,
         null_safe_equal=operators.null_safe_equal,
         number=_number,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -40,16 +41,12 @@ def table_of(keys: Mapping[str, Any], made: Mapping[str, Array], *, rows: int) -
         return pd.DataFrame({**keys, **made}, index=index, copy=False)
     blocks: list[tuple[Any, Array]] = [(key, np.array([place])) for place, key in enumerate(keys.values())]
     place = len(keys)
-    for _, alike in groupby(made.values(), key=_dtype):
+    for _, alike in groupby(made.values(), key=attrgetter("dtype")):
         block = _block(list(alike))
         blocks.append((block, np.arange(place, place + len(block))))
         place += len(block)
     table: pd.DataFrame = create_dataframe_from_blocks(blocks, index=index, columns=pd.Index([*keys, *made]))
     return table
-
-
-def _dtype(array: Array) -> np.dtype[Any]:
-    return array.dtype
 
 
 def _block(arrays: Sequence[Array]) -> Array:

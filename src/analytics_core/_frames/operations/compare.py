@@ -7,7 +7,14 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.columns import Array, labels, numbers, require_numeric, require_unique_columns
+from analytics_core._frames.columns import (
+    Array,
+    labels,
+    numbers,
+    places_by_name,
+    require_numeric,
+    require_unique_columns,
+)
 from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import CompareOptions, CompareType
@@ -36,7 +43,10 @@ def apply(frame: pd.DataFrame, options: CompareOptions) -> pd.DataFrame:
     result = frame.copy(deep=False)
     for source, other in zip(sources, compared, strict=True):
         _add(result, frame, source, other, options)
-    return _without(result, {*sources, *compared}) if options.drop_original_columns and sources else result
+    if not options.drop_original_columns or not sources:
+        return result
+    dropped = {*sources, *compared}
+    return result.iloc[:, [place for place, label in enumerate(labels(result)) if label not in dropped]]
 
 
 def _add(result: pd.DataFrame, frame: pd.DataFrame, source: str, other: str, options: CompareOptions) -> None:
@@ -51,15 +61,10 @@ def _add(result: pd.DataFrame, frame: pd.DataFrame, source: str, other: str, opt
 
 
 def _columns_under(frame: pd.DataFrame, name: str) -> dict[Rest, Array]:
-    return {
-        _rest(frame.columns[place]): numbers(frame.iloc[:, place])
-        for place, label in enumerate(labels(frame))
-        if label == name
+    found: dict[Hashable, Array] = {
+        frame.columns[place]: numbers(frame.iloc[:, place]) for place in places_by_name(frame).get(name, ())
     }
-
-
-def _rest(label: Hashable) -> Rest:
-    return label[1:] if isinstance(label, tuple) else ()
+    return {label[1:] if isinstance(label, tuple) else (): values for label, values in found.items()}
 
 
 def _compared(ours: Array, theirs: Array, options: CompareOptions) -> Array:
@@ -81,10 +86,6 @@ def _difference(ours: Array, theirs: Array) -> Array:
         if max(high - theirs.min(initial=0), theirs.max(initial=0) - low) >= 2.0**63:
             return ours.astype(np.float64) - theirs
     return ours - theirs
-
-
-def _without(frame: pd.DataFrame, names: set[str]) -> pd.DataFrame:
-    return frame.iloc[:, [place for place, label in enumerate(labels(frame)) if label not in names]]
 
 
 OPERATION = Operation(name="compare", options=CompareOptions, apply=apply)

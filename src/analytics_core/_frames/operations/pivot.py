@@ -262,7 +262,7 @@ def _index(grid: _Grid, options: PivotOptions) -> pd.Index[Any]:
         total = options.marginal_distribution_name
         if total in set(keys[0].tolist()):
             raise PostProcessingError(f"marginal_distribution_name: {total!r} is a value of the index; choose another")
-        keys = [_with_last(key, "" if place else total) for place, key in enumerate(keys)]
+        keys = [pd.Series([*key.tolist(), "" if place else total], dtype=object) for place, key in enumerate(keys)]
     if len(keys) == 1:
         index: pd.Index[Any] = pd.Index(keys[0].array, name=options.index[0])
         return index
@@ -284,10 +284,6 @@ def _as_labels(key: pd.Series[Any], name: str, option: str) -> pd.Series[Any]:
                 f"{option}: column {name!r} holds lists or objects; pivot takes single values only"
             )
     return key
-
-
-def _with_last(key: pd.Series[Any], last: str) -> pd.Series[Any]:
-    return pd.Series([*key.tolist(), last], dtype=object)
 
 
 OPERATION = Operation(name="pivot", options=PivotOptions, apply=apply)

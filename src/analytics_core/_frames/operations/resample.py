@@ -41,16 +41,12 @@ def parse_interval(rule: str) -> pd.offsets.BaseOffset:
         PostProcessingError: the rule names no interval, or one that does not go forward.
     """
     try:
-        offset = to_offset(_in_todays_words(rule)) if _RULE.fullmatch(rule) else None
+        offset = to_offset(_UNIT.sub(_unit_of_today, rule.strip())) if _RULE.fullmatch(rule) else None
     except (ValueError, OverflowError):
         offset = None
     if offset is None or offset.n < 1:
         raise PostProcessingError(f"rule: {rule!r} is no interval; use a count and a unit, such as {_EXAMPLES}")
     return offset
-
-
-def _in_todays_words(rule: str) -> str:
-    return _UNIT.sub(_unit_of_today, rule.strip())
 
 
 def _unit_of_today(found: re.Match[str]) -> str:
