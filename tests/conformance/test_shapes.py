@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -15,7 +16,7 @@ from tests.support.contract_schemas import schema_outcomes
 
 from analytics_core import models
 from analytics_core.models import SHAPES
-from analytics_core.models.base import Answer
+from analytics_core.models.base import MEANINGS, Answer, DescribedShape
 
 CONTRACT = transcription()
 every_shape = pytest.mark.parametrize("shape", CONTRACT.values(), ids=lambda shape: shape.name)
@@ -79,6 +80,17 @@ def test_every_model_and_each_of_its_fields_is_described_in_a_valid_json_schema(
     for name, part in {model.__name__: schema, **schema.get("$defs", {})}.items():
         assert part.get("description"), name
         assert [field for field, rule in part.get("properties", {}).items() if not rule.get("description")] == []
+
+
+def test_every_meaning_is_that_of_a_field() -> None:
+    fields = [(shape.__name__, name) for shape in derived(DescribedShape) for name in shape.model_fields]
+    assert MEANINGS.keys() - {name for _, name in fields} - {".".join(field) for field in fields} == set()
+
+
+def derived(shape: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for kind in shape.__subclasses__():
+        yield kind
+        yield from derived(kind)
 
 
 @every_shape

@@ -7,6 +7,7 @@ null and "nothing" mean the same to the library, `Listed[...]` and `Flag` turn n
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Self, TypeVar
 from uuid import UUID
@@ -31,20 +32,20 @@ from analytics_core.models.meanings_of_queries import QUERY_MEANINGS
 from analytics_core.models.meanings_of_records import RECORD_MEANINGS
 from analytics_core.models.strict_json import check_json_once
 
-_MEANINGS = {**RECORD_MEANINGS, **QUERY_MEANINGS}
+MEANINGS: Mapping[str, str] = {**RECORD_MEANINGS, **QUERY_MEANINGS}
 
 
 class DescribedShape(BaseModel):
-    """A shape whose fields are described by the tables of meanings, unless a field says it itself."""
+    """A shape whose fields are described by `MEANINGS`, unless a field says it itself."""
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
         """Return the JSON schema with a description on each field and without defaults that are null."""
         schema = handler(core_schema)
         fields: dict[str, dict[str, Any]] = handler.resolve_ref_schema(schema).get("properties", {})
+        attributes = {field.serialization_alias or field.alias: name for name, field in cls.model_fields.items()}
         for name, field in fields.items():
-            meaning = _meaning(cls, name)
-            if meaning:
+            if meaning := _meaning(cls, attributes.get(name, name)):
                 field.setdefault("description", meaning)
             if field.get("default", ...) is None:
                 del field["default"]  # it stands for "left out", which null is not everywhere
@@ -53,8 +54,8 @@ class DescribedShape(BaseModel):
 
 def _meaning(shape: type[BaseModel], name: str) -> str | None:
     """Return the meaning of a field: that of its own shape or of one it extends, else the general one."""
-    own = (_MEANINGS.get(f"{ancestor.__name__}.{name}") for ancestor in shape.__mro__)
-    return next(filter(None, own), _MEANINGS.get(name))
+    own = (MEANINGS.get(f"{ancestor.__name__}.{name}") for ancestor in shape.__mro__)
+    return next(filter(None, own), MEANINGS.get(name))
 
 
 T = TypeVar("T")
