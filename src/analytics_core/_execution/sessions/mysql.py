@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -255,11 +255,9 @@ def _close(cursor: Any) -> None:
     from pymysql import MySQLError
 
     raw = cursor.connection
-    try:
+    with suppress(MySQLError):  # of a connection that was lost, whose rows nobody can read off any more
         if raw.open:
             cursor.close()
-    except MySQLError:
-        pass  # what is lost is forgotten below
     if cursor.connection is not None:
         _forget(cursor)
 
