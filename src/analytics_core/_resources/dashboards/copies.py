@@ -14,7 +14,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id
-from analytics_core._resources.charts.export import checked_ids, reject_repeated_keys, with_texts_of_its_own
+from analytics_core._resources.charts.export import Ids, checked_ids, reject_repeated_keys, with_texts_of_its_own
 from analytics_core._resources.dashboards.content import chart_of, without_places_of_others
 from analytics_core._resources.stored_json import json_object
 from analytics_core._security.actor import Actor
@@ -146,15 +146,15 @@ def _dataset_of(target: Any) -> int | None:
     return dataset_id if is_id(dataset_id) else None
 
 
-NewIds = Mapping[int, int]
 _NewId = Callable[[int], int | None]
 """The new id of a chart; None takes away what speaks of it."""
 
+_Rewrite = Callable[[Any, _NewId], Any]
 _GONE: Final = object()
 _LONGEST_ID: Final = 10
 
 
-def remapped_layout(text: str | None, new_ids: NewIds) -> str | None:
+def remapped_layout(text: str | None, new_ids: Ids) -> str | None:
     """Return a layout with each chart replaced by the one that `new_ids` names for it."""
     if not text:
         return text
@@ -162,7 +162,7 @@ def remapped_layout(text: str | None, new_ids: NewIds) -> str | None:
     return json.dumps({name: _node(node, new_ids) for name, node in layout.items()}, ensure_ascii=False)
 
 
-def remapped_metadata(text: str | None, new_ids: NewIds, *, keep_others: bool = True) -> str | None:
+def remapped_metadata(text: str | None, new_ids: Ids, *, keep_others: bool = True) -> str | None:
     """Return metadata whose scopes, filters and settings speak of the charts that `new_ids` names.
 
     Other charts stay as they are, or with `keep_others` False are mentioned no longer.
@@ -174,20 +174,15 @@ def remapped_metadata(text: str | None, new_ids: NewIds, *, keep_others: bool = 
     def new_id(old: int) -> int | None:
         return new_ids.get(old, old if keep_others else None)
 
-    changes = {key: _KEYS[key](value, new_id) for key, value in metadata.items() if key in _KEYS}
-    return json.dumps({**metadata, **changes}, ensure_ascii=False)
+    return json.dumps(_object(_KEYS)(metadata, new_id), ensure_ascii=False)
 
 
-def _node(node: Any, new_ids: NewIds) -> Any:
+def _node(node: Any, new_ids: Ids) -> Any:
     chart_id = chart_of(node)
     if chart_id is None or chart_id not in new_ids:
         return node
     meta = {name: value for name, value in node["meta"].items() if name != "uuid"}  # the uuid is the old chart's
     return {**node, "meta": {**meta, "chartId": new_ids[chart_id]}}
-
-
-def _ids(value: Any, new_id: _NewId) -> Any:
-    return [new for item in value if (new := _id(item, new_id)) is not _GONE] if isinstance(value, list) else value
 
 
 def _id(value: Any, new_id: _NewId) -> Any:
@@ -202,67 +197,50 @@ def _written(new: int | None, kind: type[int] | type[str]) -> Any:
     return _GONE if new is None else kind(new)
 
 
-def _by_chart(value: Any, new_id: _NewId) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {new: item for key, item in value.items() if (new := _id(key, new_id)) is not _GONE}
+def _as_it_is(value: Any, _new_id: _NewId) -> Any:
+    return value
 
 
-def _scoped(value: Any, new_id: _NewId) -> Any:
-    """Return something with a scope: `scope.excluded` and `chartsInScope` are ids."""
-    if not isinstance(value, dict):
-        return value
-    changed = dict(value)
-    if "chartsInScope" in changed:
-        changed["chartsInScope"] = _ids(changed["chartsInScope"], new_id)
-    if isinstance(changed.get("scope"), dict) and "excluded" in changed["scope"]:
-        changed["scope"] = {**changed["scope"], "excluded": _ids(changed["scope"]["excluded"], new_id)}
-    return changed
+def _array(of: _Rewrite) -> _Rewrite:
+    """Return what rewrites the items of an array; a value of another kind stays as it is, here and below."""
+
+    def rewrite(value: Any, new_id: _NewId) -> Any:
+        if not isinstance(value, list):
+            return value
+        return [new for item in value if (new := of(item, new_id)) is not _GONE]
+
+    return rewrite
 
 
-def _all_scoped(value: Any, new_id: _NewId) -> Any:
-    return [_scoped(item, new_id) for item in value] if isinstance(value, list) else value
+def _object(
+    parts: Mapping[str, _Rewrite] | None = None, *, rest: _Rewrite = _as_it_is, key: _Rewrite = _as_it_is
+) -> _Rewrite:
+    """Return what rewrites an object: these parts of it, the rest, and its keys."""
+    known = parts or {}
+
+    def rewrite(value: Any, new_id: _NewId) -> Any:
+        if not isinstance(value, dict):
+            return value
+        changed = ((key(name, new_id), known.get(name, rest)(part, new_id)) for name, part in value.items())
+        return {name: part for name, part in changed if name is not _GONE and part is not _GONE}
+
+    return rewrite
 
 
-def _chart_configuration(value: Any, new_id: _NewId) -> Any:
-    def entry(item: Any) -> Any:
-        if not isinstance(item, dict):
-            return item
-        changes: dict[str, Any] = {"id": _id(item["id"], new_id)} if "id" in item else {}
-        if "crossFilters" in item:
-            changes["crossFilters"] = _scoped(item["crossFilters"], new_id)
-        return {name: value for name, value in {**item, **changes}.items() if value is not _GONE}
-
-    by_chart = _by_chart(value, new_id)
-    return {key: entry(item) for key, item in by_chart.items()} if isinstance(by_chart, dict) else by_chart
+def _text_by_chart(value: Any, new_id: _NewId) -> Any:
+    rewrite = _object(key=_id)
+    return json.dumps(rewrite(json_object(value), new_id), ensure_ascii=False) if isinstance(value, str) else value
 
 
-def _filter_scopes(value: Any, new_id: _NewId) -> Any:
-    """Return the older filter boxes' scopes: by chart, then by column, with the charts that are immune."""
-
-    def scope(item: Any) -> Any:
-        return {**item, "immune": _ids(item["immune"], new_id)} if isinstance(item, dict) and "immune" in item else item
-
-    by_chart = _by_chart(value, new_id)
-    if not isinstance(by_chart, dict):
-        return by_chart
-    return {
-        key: {name: scope(item) for name, item in columns.items()} if isinstance(columns, dict) else columns
-        for key, columns in by_chart.items()
-    }
-
-
-def _default_filters(value: Any, new_id: _NewId) -> Any:
-    return json.dumps(_by_chart(json_object(value), new_id), ensure_ascii=False) if isinstance(value, str) else value
-
-
-_KEYS: Mapping[str, Callable[[Any, _NewId], Any]] = {
-    "chart_configuration": _chart_configuration,
-    "global_chart_configuration": _scoped,
-    "native_filter_configuration": _all_scoped,
-    "chart_customization_config": _all_scoped,
-    "timed_refresh_immune_slices": _ids,
-    "expanded_slices": _by_chart,
-    "filter_scopes": _filter_scopes,
-    "default_filters": _default_filters,
+_IDS: Final = _array(_id)
+_SCOPED: Final = _object({"chartsInScope": _IDS, "scope": _object({"excluded": _IDS})})
+_KEYS: Final[Mapping[str, _Rewrite]] = {
+    "chart_configuration": _object(key=_id, rest=_object({"id": _id, "crossFilters": _SCOPED})),
+    "global_chart_configuration": _SCOPED,
+    "native_filter_configuration": _array(_SCOPED),
+    "chart_customization_config": _array(_SCOPED),
+    "timed_refresh_immune_slices": _IDS,
+    "expanded_slices": _object(key=_id),
+    "filter_scopes": _object(key=_id, rest=_object(rest=_object({"immune": _IDS}))),  # of older filter boxes, by column
+    "default_filters": _text_by_chart,
 }
