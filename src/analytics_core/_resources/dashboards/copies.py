@@ -77,12 +77,9 @@ def _copied_chart(chart: Chart, owner_id: int, *, now: datetime) -> Chart:
 
 _SHAPE: Final = "dashboards.export_payload"
 _COPIED: Final = ("dashboard_title", "slug", "certified_by", "certification_details")
-_FILTER_LISTS: Final = ("native_filter_configuration", "chart_customization_config")
 
 
-def dashboard_export_payload(
-    dashboard: Dashboard, *, chart_ids: Mapping[int, int], dataset_ids: Mapping[int, int]
-) -> dict[str, Any]:
+def dashboard_export_payload(dashboard: Dashboard, *, chart_ids: Ids, dataset_ids: Ids) -> dict[str, Any]:
     """Return what makes this dashboard in a store where its charts and datasets have these ids.
 
     Raises:
@@ -92,10 +89,10 @@ def dashboard_export_payload(
     reject_repeated_keys(_SHAPE, json_metadata=dashboard.json_metadata, position_json=dashboard.position_json)
     chart_ids = checked_ids(chart_ids, path="chart_ids", shape=_SHAPE)
     dataset_ids = checked_ids(dataset_ids, path="dataset_ids", shape=_SHAPE)
-    metadata = json_object(dashboard.json_metadata)
+    metadata, datasets = _with_datasets(dashboard.json_metadata, dataset_ids)
     problems = [
         *_without_id("chart_ids", "chart", dashboard.chart_ids, chart_ids),
-        *_without_id("dataset_ids", "dataset", _datasets_of_filters(metadata), dataset_ids),
+        *_without_id("dataset_ids", "dataset", datasets, dataset_ids),
     ]
     if problems:
         raise PayloadSchemaError(shape=_SHAPE, problems=problems)
@@ -106,44 +103,24 @@ def dashboard_export_payload(
         **{name: getattr(dashboard, name) for name in _COPIED},
         "css": dashboard.css or "",
         "position_json": remapped_layout(layout, its_charts) or "",
-        "json_metadata": remapped_metadata(_with_datasets(metadata, dataset_ids), its_charts, keep_others=False),
+        "json_metadata": remapped_metadata(metadata, its_charts, keep_others=False),
     }
 
 
-def _without_id(path: str, noun: str, wanted: Iterable[int], known: Mapping[int, int]) -> list[Problem]:
+def _without_id(path: str, noun: str, wanted: Iterable[int], known: Ids) -> list[Problem]:
     missing = sorted(set(wanted).difference(known))
     return [Problem(path=path, message=f"has no id for {noun} {old} of the dashboard") for old in missing]
 
 
-def _with_datasets(metadata: Mapping[str, Any], dataset_ids: Mapping[int, int]) -> str:
-    changed = {
-        key: [_retargeted(item, dataset_ids) for item in metadata[key]]
-        for key in _FILTER_LISTS
-        if isinstance(metadata.get(key), list)
-    }
-    return json.dumps({**metadata, **changed}, ensure_ascii=False)
+def _with_datasets(text: str | None, dataset_ids: Ids) -> tuple[str, set[int]]:
+    """Return metadata whose filters read the datasets there, and the ids of those that they read here."""
+    read: set[int] = set()
 
+    def new_id(old: int) -> int:
+        read.add(old)
+        return dataset_ids.get(old, old)
 
-def _retargeted(item: Any, dataset_ids: Mapping[int, int]) -> Any:
-    if not isinstance(item, dict) or not isinstance(item.get("targets"), list):
-        return item
-    targets = [
-        target if (old := _dataset_of(target)) is None else {**target, "datasetId": dataset_ids[old]}
-        for target in item["targets"]
-    ]
-    return {**item, "targets": targets}
-
-
-def _datasets_of_filters(metadata: Mapping[str, Any]) -> set[int]:
-    lists = (metadata[key] for key in _FILTER_LISTS if isinstance(metadata.get(key), list))
-    items = (item for items in lists for item in items if isinstance(item, dict))
-    targets = (target for item in items if isinstance(item.get("targets"), list) for target in item["targets"])
-    return {dataset_id for target in targets if (dataset_id := _dataset_of(target)) is not None}
-
-
-def _dataset_of(target: Any) -> int | None:
-    dataset_id = target.get("datasetId") if isinstance(target, dict) else None
-    return dataset_id if is_id(dataset_id) else None
+    return json.dumps(_object(_KEYS_WITH_DATASETS)(json_object(text), new_id), ensure_ascii=False), read
 
 
 _NewId = Callable[[int], int | None]
@@ -244,3 +221,11 @@ _KEYS: Final[Mapping[str, _Rewrite]] = {
     "filter_scopes": _object(key=_id, rest=_object(rest=_object({"immune": _IDS}))),  # of older filter boxes, by column
     "default_filters": _text_by_chart,
 }
+
+
+def _dataset(value: Any, new_id: _NewId) -> Any:
+    return new_id(value) if is_id(value) else value
+
+
+_FILTERS: Final = _array(_object({"targets": _array(_object({"datasetId": _dataset}))}))
+_KEYS_WITH_DATASETS: Final = {"native_filter_configuration": _FILTERS, "chart_customization_config": _FILTERS}
