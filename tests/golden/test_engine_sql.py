@@ -10,7 +10,7 @@ import pytest
 from sqlglot import exp
 from tests.support.golden import check_golden
 
-from analytics_core._engines.nodes import grain_function
+from analytics_core._engines.grains import grain_function
 from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.spec import BindValue, EngineSpec, TimeBound
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind

@@ -184,23 +184,19 @@ class MomentComparison:
 
     def bound(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
         """Return `EngineSpec.time_bound`."""
-        return self._tried(self._bounds()[time_format.encoding](column, time_format, moment))
+        comparisons = self._comparisons(epoch=epoch_bound, date=self._date_bound, text=self._text_bound)
+        return self._tried(comparisons[time_format.encoding](column, time_format, moment))
 
     def equal(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
         """Return `EngineSpec.time_equal`."""
-        return self._tried(self._equals()[time_format.encoding](column, time_format, moment))
+        comparisons = self._comparisons(epoch=epoch_equal, date=self._date_equal, text=self._text_equal)
+        return self._tried(comparisons[time_format.encoding](column, time_format, moment))
 
     def _tried(self, bound: TimeBound) -> TimeBound:
         is_cast = self.tries_casts and type(bound.left) is exp.Cast
         return replace(bound, left=exp.TryCast(**bound.left.args)) if is_cast else bound
 
-    def _bounds(self) -> Mapping[TimeEncoding, Compare]:
-        return {**self._both(epoch_bound), TimeEncoding.DATE: self._date_bound, TimeEncoding.TEXT: self._text_bound}
-
-    def _equals(self) -> Mapping[TimeEncoding, Compare]:
-        return {**self._both(epoch_equal), TimeEncoding.DATE: self._date_equal, TimeEncoding.TEXT: self._text_equal}
-
-    def _both(self, epoch: Compare) -> dict[TimeEncoding, Compare]:
+    def _comparisons(self, *, epoch: Compare, date: Compare, text: Compare) -> Mapping[TimeEncoding, Compare]:
         zoned = {
             ZonedComparison.AWARE: self._aware,
             ZonedComparison.NAIVE: self._plain,
@@ -209,7 +205,9 @@ class MomentComparison:
         return {
             TimeEncoding.TIMESTAMP: self._plain,
             TimeEncoding.TIMESTAMPTZ: zoned[self.zoned],
+            TimeEncoding.DATE: date,
             TimeEncoding.ISO_TEXT: self._decoded,
+            TimeEncoding.TEXT: text,
             TimeEncoding.EPOCH_S: epoch,
             TimeEncoding.EPOCH_MS: epoch,
         }

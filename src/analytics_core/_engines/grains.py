@@ -8,6 +8,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import nodes
+from analytics_core._engines.spec import EngineSpec
 from analytics_core.models.enums import TimeGrain
 
 EPOCH = "1970-01-01 00:00:00"
@@ -158,3 +159,8 @@ def grain_name(grain: TimeGrain) -> str:
     words = grain.name.lower().split("_")
     words[0], words[-1] = words[0].capitalize(), words[-1].capitalize()
     return " ".join(words)
+
+
+def grain_function(spec: EngineSpec, grain: TimeGrain) -> str:
+    """Return the engine's SQL of a grain, with `{col}` where the column stands (contract, result type timegrains)."""
+    return spec.bucket(exp.Var(this="{col}"), grain).sql(spec.dialect)

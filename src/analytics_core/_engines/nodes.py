@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from analytics_core._engines.spec import EngineSpec
-from analytics_core.models.enums import TimeGrain
-
 Type = exp.DType
 
 _ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Anonymous, exp.Var, exp.Subquery, exp.Identifier)
@@ -135,8 +132,3 @@ def collate(node: exp.Expr, name: str, *, quoted: bool = False) -> exp.Expr:
 def quoted(name: str) -> exp.Identifier:
     """Return a name in quotes."""
     return exp.Identifier(this=name, quoted=True)
-
-
-def grain_function(spec: EngineSpec, grain: TimeGrain) -> str:
-    """Return the engine's SQL of a grain, with `{col}` where the column stands (contract, result type timegrains)."""
-    return spec.bucket(exp.Var(this="{col}"), grain).sql(spec.dialect)

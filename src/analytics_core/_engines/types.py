@@ -5,6 +5,7 @@ Moments that are texts or numbers are read by the contract's `python_date_format
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,6 +17,10 @@ from analytics_core.models.enums import GenericType
 
 WIDTHS: Mapping[str, int] = MappingProxyType({"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2, "f": 6})
 """The directives that are numbers of fixed width, largest unit first."""
+
+_FIELDS: Mapping[str, str] = MappingProxyType(
+    dict(zip(WIDTHS, ("year", "month", "day", "hour", "minute", "second", "microsecond"), strict=True))
+)
 
 NAMED_DIRECTIVES = frozenset({"b", "B", "I", "p"})
 """Further directives that engines with a parser of their own understand alike."""
@@ -87,9 +92,8 @@ class TextFormat:
 
     def write(self, moment: datetime) -> str:
         """Return a moment as a text of this fixed-width format; finer units are cut off."""
-        values = _fields(moment)
         return "".join(
-            f"{values[piece.value]:0{WIDTHS[piece.value]}d}" if piece.is_directive else piece.value
+            f"{getattr(moment, _FIELDS[piece.value]):0{WIDTHS[piece.value]}d}" if piece.is_directive else piece.value
             for piece in self.pieces
         )
 
@@ -124,25 +128,13 @@ class TextFormat:
         return floor + _STEPS[finest]
 
 
-def _fields(moment: datetime) -> dict[str, int]:
-    return {
-        "Y": moment.year,
-        "m": moment.month,
-        "d": moment.day,
-        "H": moment.hour,
-        "M": moment.minute,
-        "S": moment.second,
-        "f": moment.microsecond,
-    }
-
-
 def parse_format(source: str) -> TextFormat:
     """Return the pieces of a `strftime` format.
 
     Raises:
         UnsupportedByEngineError: a directive that no engine reads alike, one that is written twice, or no year.
     """
-    pieces = tuple(_pieces(source))
+    pieces = tuple(map(_piece, _PIECE.finditer(source)))
     parsed = TextFormat(source=source, pieces=pieces)
     letters = parsed.directives
     for letter in letters:
@@ -171,20 +163,12 @@ def fixed_width_format(source: str, *, engine: str) -> TextFormat:
     return parsed
 
 
-def _pieces(source: str) -> list[Piece]:
-    pieces: list[Piece] = []
-    place = 0
-    while place < len(source):
-        if source[place] == "%" and place + 1 < len(source) and source[place + 1] != "%":
-            pieces.append(Piece(source[place + 1], is_directive=True))
-            place += 2
-            continue
-        literal = source[place]
-        place += 2 if source.startswith("%%", place) else 1
-        if pieces and not pieces[-1].is_directive:
-            literal = pieces.pop().value + literal
-        pieces.append(Piece(literal, is_directive=False))
-    return pieces
+_PIECE = re.compile(r"%(?P<letter>[^%])|(?P<text>(?:[^%]|%%|%\Z)+)")
+
+
+def _piece(found: re.Match[str]) -> Piece:
+    letter = found["letter"]
+    return Piece(letter, is_directive=True) if letter else Piece(found["text"].replace("%%", "%"), is_directive=False)
 
 
 def _listed(letters: tuple[str, ...]) -> str:

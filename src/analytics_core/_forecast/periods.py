@@ -60,13 +60,13 @@ class Period:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Season:
-    """A season of the calendar: its name, the caller's option for it and the harmonics it has by default."""
+    """A season of the calendar, the caller's option for it, and the harmonics it has where forced or detected."""
 
     name: str
     option: SeasonOption
     seconds: float
-    forced_harmonics: int | None
-    detected_harmonics: int | None
+    forced: int | None = None
+    detected: int | None = None
     evidence: float = ENOUGH_EVIDENCE
 
 
@@ -101,23 +101,12 @@ def _seasons(grain: TimeGrain, requested: Seasonality) -> tuple[_Season, ...]:
     of_the_year = 6 if STEP_SECONDS.get(grain, 0) <= DAY_S and grain not in STEP_MONTHS else 8
     whole_year = None if grain in STEP_MONTHS else of_the_year
     return (
-        _Season(name="daily", option=None, seconds=DAY_S, forced_harmonics=None, detected_harmonics=None),
-        _Season(name="weekly", option=requested.weekly, seconds=WEEK_S, forced_harmonics=None, detected_harmonics=None),
+        _Season(name="daily", option=None, seconds=DAY_S),
+        _Season(name="weekly", option=requested.weekly, seconds=WEEK_S),
         _Season(
-            name="monthly",
-            option=requested.monthly,
-            seconds=MONTH_S,
-            forced_harmonics=5,
-            detected_harmonics=5,
-            evidence=STRONG_EVIDENCE,
+            name="monthly", option=requested.monthly, seconds=MONTH_S, forced=5, detected=5, evidence=STRONG_EVIDENCE
         ),
-        _Season(
-            name="yearly",
-            option=requested.yearly,
-            seconds=YEAR_S,
-            forced_harmonics=10,
-            detected_harmonics=whole_year,
-        ),
+        _Season(name="yearly", option=requested.yearly, seconds=YEAR_S, forced=10, detected=whole_year),
     )
 
 
@@ -145,7 +134,7 @@ def _may_have(grain: TimeGrain, season: _Season) -> bool:
 def _period(season: _Season, steps: float) -> Period:
     """The season as a period; one too long for a mean of each phase is described by harmonics."""
     forced = season.option is not None
-    wanted = season.forced_harmonics if forced else season.detected_harmonics
+    wanted = season.forced if forced else season.detected
     if forced and season.option is not True:
         wanted = int(season.option or 0)
     has_phases = abs(steps - round(steps)) < 1e-9 and steps <= MOST_PHASES

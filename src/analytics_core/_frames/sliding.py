@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -278,40 +278,27 @@ def _steps(span: WindowSpan) -> Iterator[tuple[int, int]]:
     return ((start, min(start + step, span.rows)) for start in range(0, span.rows, step))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WindowShape:
-    """How the weights of a window type are made.
-
-    Args:
-        function: the name of SciPy's function.
-        needed: the parameters it needs, each above 0.
-        optional: further parameters and what they are by default.
-    """
-
-    function: str
-    needed: tuple[str, ...] = ()
-    optional: Mapping[str, float | None] = field(default_factory=lambda: MappingProxyType({}))
-
-
-_SHAPES: Final[Mapping[WindowType, WindowShape]] = MappingProxyType(
-    {kind: WindowShape(function=kind.value) for kind in WindowType}
-    | {
-        WindowType.KAISER: WindowShape(function="kaiser", needed=("beta",)),
-        WindowType.GAUSSIAN: WindowShape(function="gaussian", needed=("std",)),
-        WindowType.GENERAL_GAUSSIAN: WindowShape(function="general_gaussian", needed=("p", "sig")),
-        WindowType.SLEPIAN: WindowShape(function="dpss", needed=("width",)),
-        WindowType.EXPONENTIAL: WindowShape(
-            function="exponential", optional=MappingProxyType({"center": None, "tau": 1.0})
-        ),
+_NEEDED: Final[Mapping[WindowType, tuple[str, ...]]] = MappingProxyType(
+    {
+        WindowType.KAISER: ("beta",),
+        WindowType.GAUSSIAN: ("std",),
+        WindowType.GENERAL_GAUSSIAN: ("p", "sig"),
+        WindowType.SLEPIAN: ("width",),
     }
 )
+"""The parameters that a window type needs, each above 0."""
+
+_OPTIONAL: Final[Mapping[WindowType, Mapping[str, float | None]]] = MappingProxyType(
+    {WindowType.EXPONENTIAL: MappingProxyType({"center": None, "tau": 1.0})}
+)
+"""Further parameters, and what they are by default."""
+
 _WIDEST_SLEPIAN: Final = 2.0
 
 
 def parameter_names(kind: WindowType) -> tuple[str, ...]:
     """Return the parameters of a window type as `rolling_type_options` names them."""
-    shape = _SHAPES[kind]
-    return (*shape.needed, *shape.optional, "sym")
+    return (*_NEEDED.get(kind, ()), *_OPTIONAL.get(kind, ()), "sym")
 
 
 def window_weights(kind: WindowType, window: int, options: Mapping[str, Any]) -> Array:
@@ -328,19 +315,17 @@ def window_weights(kind: WindowType, window: int, options: Mapping[str, Any]) ->
     """
     from scipy.signal import windows
 
-    shape = _SHAPES[kind]
-    needed = [_number(kind, name, options.get(name), above=0) for name in shape.needed]
+    needed = [_number(kind, name, options.get(name), above=0) for name in _NEEDED.get(kind, ())]
     optional = [
         default
         if options.get(name) is None
         else _number(kind, name, options[name], above=None if default is None else 0)
-        for name, default in shape.optional.items()
+        for name, default in _OPTIONAL.get(kind, {}).items()
     ]
     symmetric = _symmetric(kind, options)
     if kind is WindowType.SLEPIAN:
         return _slepian(window, needed[0], symmetric=symmetric)
-    make = getattr(windows, shape.function)
-    weights: Array = make(window, *needed, *optional, sym=symmetric)
+    weights: Array = getattr(windows, kind.value)(window, *needed, *optional, sym=symmetric)
     return weights
 
 
@@ -365,7 +350,7 @@ def _symmetric(kind: WindowType, options: Mapping[str, Any]) -> bool:
     given = options.get("sym")
     if given is not None and not isinstance(given, bool):
         raise PostProcessingError(f"rolling_type_options: sym of {kind.value} must be true or false")
-    return options.get("center") is None if given is None else given and options.get("center") is None
+    return given is not False and options.get("center") is None
 
 
 def _number(kind: WindowType, name: str, value: Any, *, above: float | None) -> float:

@@ -19,8 +19,7 @@ from analytics_core._compile.plan import (
     RowLimit,
 )
 from analytics_core._compile.planning_context import DatasetView
-from analytics_core._engines.grains import grain_name
-from analytics_core._engines.nodes import grain_function
+from analytics_core._engines.grains import grain_function, grain_name
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.arrow_frames import is_arrow, long_decimals
