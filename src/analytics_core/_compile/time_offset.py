@@ -8,9 +8,8 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from analytics_core._compile.calendar import CalendarUnit, add_units, middle_of, start_of, truncate
-from analytics_core._compile.time_range.moments import Delta, IsoMoment, Moment
+from analytics_core._compile.time_range.moments import Moment
 from analytics_core._compile.time_range.parser import parse_moment, parse_time_range
-from analytics_core._compile.time_range.ranges import Between
 from analytics_core._compile.time_range.tokens import shown
 from analytics_core.errors import TimeOffsetError, TimeRangeError
 from analytics_core.models.enums import TimeGrain
@@ -112,25 +111,24 @@ def parse_time_offset(text: str) -> TimeOffset:
 
 
 def _single(text: str, node: Moment) -> TimeOffset:
-    if isinstance(node, Delta):
-        return TimeOffset(text=text, kind=OffsetKind.RELATIVE, count=node.signed, unit=node.counted)
-    if isinstance(node, IsoMoment) and node.unit is CalendarUnit.DAY:
-        return TimeOffset(text=text, kind=OffsetKind.DATE, start=_naive(node))
+    if node.shift is not None:
+        return TimeOffset(text=text, kind=OffsetKind.RELATIVE, count=node.shift.signed, unit=node.shift.unit)
+    if node.unit is CalendarUnit.DAY:
+        return TimeOffset(text=text, kind=OffsetKind.DATE, start=_date(text, node))
     raise _rejected(text)
 
 
 def _date_range(text: str) -> TimeOffset:
-    node = parse_time_range(text)
-    if not (isinstance(node, Between) and isinstance(node.since, IsoMoment) and isinstance(node.until, IsoMoment)):
-        raise _rejected(text)
-    start, end = _naive(node.since), _naive(node.until)
+    start, end = (_date(text, side) for side in parse_time_range(text).sides or (None, None))
     if start > end:
         raise TimeOffsetError(f"time offset {shown(text)} ends before it starts; write the earlier date first")
     return TimeOffset(text=text, kind=OffsetKind.DATE_RANGE, start=start, end=end)
 
 
-def _naive(node: IsoMoment) -> datetime:
-    return node.moment.replace(tzinfo=None)
+def _date(text: str, node: Moment | None) -> datetime:
+    if node is None or node.date is None:
+        raise _rejected(text)
+    return node.date.replace(tzinfo=None)
 
 
 def _rejected(text: str) -> TimeOffsetError:

@@ -1,14 +1,14 @@
-"""The tree of a time text, part one: nodes that name one moment, by itself or by a function.
+"""What time texts name: moments and ranges, `since <= t < until`, each with its canonical text.
 
-Each node can be resolved against a `TimeReference`, rendered as canonical text, and says how it depends on the clock.
+Each can be asked for its meaning by a `TimeReference`, and says how it depends on the clock.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
-from typing import Protocol
 
 from analytics_core._compile.calendar import CalendarUnit, add_units, last_day_of, start_of, units_between
 from analytics_core._compile.time_range.tokens import render_iso, shown
@@ -47,26 +47,8 @@ class TimeReference:
         return self.now if unit.is_clock or self.end is RelativeTime.NOW else self.today
 
 
-FINE_UNITS = (CalendarUnit.SECOND, CalendarUnit.MINUTE)
+_FINE_UNITS = (CalendarUnit.SECOND, CalendarUnit.MINUTE)
 """Counting in these, a minute more or less changes what is meant."""
-
-
-class Moment(Protocol):
-    """A node that names one moment."""
-
-    @property
-    def unit(self) -> CalendarUnit | None:
-        """The unit that the text stands for when it is given alone (a date: its day); None: it is only a moment."""
-
-    @property
-    def needs_seconds(self) -> bool:
-        """Whether the text counts in seconds or minutes, so that a minute more or less changes its meaning."""
-
-    def at(self, reference: TimeReference) -> datetime:
-        """Return the moment, aware, in UTC."""
-
-    def render(self) -> str:
-        """Return the canonical text of the node."""
 
 
 class TimeDirection(StrEnum):
@@ -77,6 +59,99 @@ class TimeDirection(StrEnum):
     NEXT = "next"
 
 
+@dataclass(frozen=True, slots=True)
+class UnitCount:
+    """`this unit`, `last N unit`, `next N unit`."""
+
+    direction: TimeDirection
+    count: int
+    unit: CalendarUnit
+
+    @property
+    def signed(self) -> int:
+        """The count, negative for the past."""
+        return -self.count if self.direction is TimeDirection.LAST else self.count
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether seconds or minutes are counted."""
+        return self.unit in _FINE_UNITS
+
+    @property
+    def counted(self) -> str:
+        """The text without its direction: `1 day`, `3 months`."""
+        return f"{self.count} {self.unit.value}{'' if self.count == 1 else 's'}"
+
+    def at(self, reference: TimeReference) -> datetime:
+        """Return the start of the present unit, or the base moved back or on."""
+        if self.direction is TimeDirection.THIS:
+            return start_of(reference.now, self.unit)
+        return add_units(reference.base(self.unit), self.signed, self.unit)
+
+    def __str__(self) -> str:
+        return f"{self.direction.value} {self.counted}"
+
+
+# ----------------------------------------------------------------------------------------------------------- moments
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """A part of a time text that names one moment.
+
+    Attributes:
+        text: its canonical text.
+        at: gives the moment by a reference, aware, in UTC.
+        unit: what the text stands for when it is given alone (a date: its day); None: it is only a moment.
+        needs_seconds: whether it counts in seconds or minutes, so that a minute more or less changes its meaning.
+        date: the moment of an ISO 8601 text, else None.
+        shift: the count of `N unit ago` and `N unit from now`, else None.
+        scope: the count of `last N unit` and its like, else None.
+    """
+
+    text: str
+    at: Callable[[TimeReference], datetime] = field(compare=False, repr=False)
+    unit: CalendarUnit | None = None
+    needs_seconds: bool = False
+    date: datetime | None = None
+    shift: UnitCount | None = None
+    scope: UnitCount | None = None
+
+
+def iso_moment(moment: datetime, unit: CalendarUnit | None) -> Moment:
+    """Return the moment of an ISO 8601 text: `2024`, `2024-W05`, `2024-01-31`, `2024-01-31T10:00:00Z`."""
+    return Moment(text=render_iso(moment, unit), at=lambda _: moment, unit=unit, date=moment)
+
+
+DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1}
+"""The words for days near the present, with their distance; they are meant at 00:00."""
+
+
+def named_day(word: str) -> Moment:
+    """Return the moment of `now` or of a word for a day."""
+    if word == "now":
+        return Moment(text=word, at=lambda reference: reference.now)
+    distance, unit = DAYS[word], CalendarUnit.DAY
+    return Moment(text=word, at=lambda reference: add_units(reference.today, distance, unit), unit=unit)
+
+
+def delta(count: UnitCount) -> Moment:
+    """Return `N unit ago` or `N unit from now`: from now for clock units, else from today.
+
+    A day that the month lacks becomes its last day.
+    """
+
+    def at(reference: TimeReference) -> datetime:
+        base = reference.now if count.unit.is_clock else reference.today
+        return add_units(base, count.signed, count.unit)
+
+    side = "ago" if count.direction is TimeDirection.LAST else "from now"
+    return Moment(text=f"{count.counted} {side}", at=at, needs_seconds=count.is_fine, shift=count)
+
+
+def scoped(count: UnitCount) -> Moment:
+    """Return a count of units as one moment."""
+    return Moment(text=str(count), at=count.at, needs_seconds=count.is_fine, scope=count)
+
+
 class Edge(StrEnum):
     """Which end of a unit is meant; the end is 00:00 of its last day."""
 
@@ -84,141 +159,74 @@ class Edge(StrEnum):
     END = "end"
 
 
-class Day(StrEnum):
-    """The words for moments near the present."""
-
-    NOW = "now"
-    TODAY = "today"
-    YESTERDAY = "yesterday"
-    TOMORROW = "tomorrow"
-
-
-@dataclass(frozen=True, slots=True)
-class IsoMoment:
-    """An ISO 8601 text: `2024`, `2024-01`, `2024-W05`, `2024-01-31`, `2024-01-31T10:00:00Z`."""
-
-    moment: datetime
-    unit: CalendarUnit | None
-    needs_seconds: bool = False
-
-    def at(self, reference: TimeReference) -> datetime:  # noqa: ARG002 - the same at any time
-        """Return the moment itself."""
-        return self.moment
-
-    def render(self) -> str:
-        """Return the ISO 8601 text that names the same unit or moment."""
-        return render_iso(self.moment, self.unit)
+def edge_of(edge: Edge, count: UnitCount) -> Moment:
+    """Return `start of last month`, `end of this quarter`; the start of a minute is the same within the minute."""
+    of_unit = start_of if edge is Edge.START else last_day_of
+    return Moment(
+        text=f"{edge.value} of {count}",
+        at=lambda reference: of_unit(count.at(reference), count.unit),
+        unit=None if count.unit.is_clock else CalendarUnit.DAY,
+        needs_seconds=count.unit is CalendarUnit.SECOND,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class NamedDay:
-    """`now`, `today`, `yesterday`, `tomorrow`; days are meant at 00:00."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Amount:
+    """The second argument of DATEADD: its text, and the number that it gives by a reference."""
 
-    day: Day
-    needs_seconds: bool = False
-
-    @property
-    def unit(self) -> CalendarUnit | None:
-        """A day, but for `now`."""
-        return None if self.day is Day.NOW else CalendarUnit.DAY
-
-    def at(self, reference: TimeReference) -> datetime:
-        """Return now, or midnight of the day."""
-        if self.day is Day.NOW:
-            return reference.now
-        days = {Day.YESTERDAY: -1, Day.TODAY: 0, Day.TOMORROW: 1}[self.day]
-        return add_units(reference.today, days, CalendarUnit.DAY)
-
-    def render(self) -> str:
-        """Return the word."""
-        return self.day.value
+    text: str
+    value: Callable[[TimeReference], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """`N unit ago` (negative count) or `N unit from now`: from now for clock units, else from today."""
-
-    count: int
-    counted: CalendarUnit
-    is_ago: bool
-    unit: CalendarUnit | None = None
-
-    @property
-    def signed(self) -> int:
-        """The count, negative for the past."""
-        return -self.count if self.is_ago else self.count
-
-    @property
-    def needs_seconds(self) -> bool:
-        """Whether seconds or minutes are counted."""
-        return self.counted in FINE_UNITS
-
-    def at(self, reference: TimeReference) -> datetime:
-        """Return the moved moment; a day that the month lacks becomes its last day."""
-        base = reference.now if self.counted.is_clock else reference.today
-        return add_units(base, self.signed, self.counted)
-
-    def render(self) -> str:
-        """Return for example `5 days ago`."""
-        return f"{counted_text(self.count, self.counted)} {'ago' if self.is_ago else 'from now'}"
+def date_diff(left: Moment, right: Moment, unit: CalendarUnit) -> Amount:
+    """Return `DATEDIFF(from, to, unit)`: how many units lie between, negative when `right` comes first."""
+    return Amount(
+        f"DATEDIFF({left.text}, {right.text}, {unit.value})",
+        lambda reference: units_between(left.at(reference), right.at(reference), unit),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class RelativeUnit:
-    """`this unit`, `last N unit`, `next N unit` as one moment: the unit's start, or the base moved by the count."""
-
-    scope: TimeDirection
-    count: int
-    counted: CalendarUnit
-    unit: CalendarUnit | None = None
-
-    @property
-    def needs_seconds(self) -> bool:
-        """Whether seconds or minutes are counted."""
-        return self.counted in FINE_UNITS
-
-    def at(self, reference: TimeReference) -> datetime:
-        """Return the start of the present unit, or the base moved back or on."""
-        if self.scope is TimeDirection.THIS:
-            return start_of(reference.now, self.counted)
-        sign = -1 if self.scope is TimeDirection.LAST else 1
-        return add_units(reference.base(self.counted), sign * self.count, self.counted)
-
-    def render(self) -> str:
-        """Return for example `last 3 months`."""
-        return f"{self.scope.value} {counted_text(self.count, self.counted)}"
+def date_add(base: Moment, amount: Amount, unit: CalendarUnit) -> Moment:
+    """Return `DATEADD(moment, count, unit)`."""
+    return Moment(
+        text=f"DATEADD({base.text}, {amount.text}, {unit.value})",
+        at=lambda reference: add_units(base.at(reference), amount.value(reference), unit),
+        needs_seconds=base.needs_seconds or unit in _FINE_UNITS,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeOf:
-    """`start of last month`, `first day of next year`, `end of this quarter`."""
-
-    edge: Edge
-    scoped: RelativeUnit
-
-    @property
-    def unit(self) -> CalendarUnit | None:
-        """The day that is named; None for clock units."""
-        return None if self.scoped.counted.is_clock else CalendarUnit.DAY
-
-    @property
-    def needs_seconds(self) -> bool:
-        """Whether seconds are counted; the start of a minute is the same within the minute."""
-        return self.scoped.counted is CalendarUnit.SECOND
-
-    def at(self, reference: TimeReference) -> datetime:
-        """Return the unit's first moment, or 00:00 of its last day."""
-        of_unit = start_of if self.edge is Edge.START else last_day_of
-        return of_unit(self.scoped.at(reference), self.scoped.counted)
-
-    def render(self) -> str:
-        """Return for example `start of last month`."""
-        return f"{self.edge.value} of {self.scoped.render()}"
+def date_trunc(base: Moment, unit: CalendarUnit) -> Moment:
+    """Return `DATETRUNC(moment, unit)`: the first moment of the unit."""
+    return Moment(
+        text=f"DATETRUNC({base.text}, {unit.value})",
+        at=lambda reference: start_of(base.at(reference), unit),
+        needs_seconds=base.needs_seconds and unit is CalendarUnit.SECOND,
+    )
 
 
-def counted_text(count: int, unit: CalendarUnit) -> str:
-    """Return for example `1 day` or `3 months`."""
-    return f"{count} {unit.value}{'' if count == 1 else 's'}"
+def last_day(base: Moment, unit: CalendarUnit) -> Moment:
+    """Return `LASTDAY(moment, unit)`: 00:00 of the unit's last day; a week ends on Sunday."""
+    return Moment(
+        text=f"LASTDAY({base.text}, {unit.value})",
+        at=lambda reference: last_day_of(base.at(reference), unit),
+        unit=CalendarUnit.DAY,
+    )
+
+
+def holiday(name: str, within: Moment | None, country: str) -> Moment:
+    """Return `HOLIDAY('name', moment, 'country')`: the first of that year whose name starts so; default year: this."""
+
+    def at(reference: TimeReference) -> datetime:
+        moment = reference.now if within is None else within.at(reference)
+        return find_holiday(name, year=moment.year, country=country)
+
+    year = "" if within is None else f", {within.text}"
+    return Moment(text=f"HOLIDAY({_quoted(name)}{year}, {_quoted(country)})", at=at, unit=CalendarUnit.DAY)
+
+
+def _quoted(text: str) -> str:
+    """Return the text in the quotes that it does not hold itself."""
+    return f'"{text}"' if "'" in text else f"'{text}'"
 
 
 DEFAULT_COUNTRY = "US"
@@ -276,109 +284,81 @@ def _country_name(country: str) -> str:
     return known[wanted]
 
 
-@dataclass(frozen=True, slots=True)
-class DateDiff:
-    """`DATEDIFF(from, to, unit)`: how many units lie between, as DATEADD's count."""
-
-    left: Moment
-    right: Moment
-    counted: CalendarUnit
-
-    def count(self, reference: TimeReference) -> int:
-        """Return the difference, negative when `right` comes first."""
-        return units_between(self.left.at(reference), self.right.at(reference), self.counted)
-
-    def render(self) -> str:
-        """Return the call."""
-        return f"DATEDIFF({self.left.render()}, {self.right.render()}, {self.counted.value})"
+# ------------------------------------------------------------------------------------------------------------ ranges
+Bounds = tuple[datetime | None, datetime | None]
 
 
-@dataclass(frozen=True, slots=True)
-class DateAdd:
-    """`DATEADD(moment, count, unit)`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeNode:
+    """What a whole time text names.
 
-    base: Moment
-    count: int | DateDiff
-    counted: CalendarUnit
-    unit: CalendarUnit | None = None
+    Attributes:
+        text: its canonical text.
+        bounds: gives both bounds by a reference, aware, in UTC; None is open.
+        needs_seconds: whether it counts in seconds or minutes.
+        sides: the moments of `since : until`, None for an empty side; None for all other texts.
+    """
 
-    @property
-    def needs_seconds(self) -> bool:
-        """Whether seconds or minutes are counted, here or in the base."""
-        return self.base.needs_seconds or self.counted in FINE_UNITS
-
-    def at(self, reference: TimeReference) -> datetime:
-        """Return the base moved by the count."""
-        count = self.count.count(reference) if isinstance(self.count, DateDiff) else self.count
-        return add_units(self.base.at(reference), count, self.counted)
-
-    def render(self) -> str:
-        """Return the call."""
-        count = self.count.render() if isinstance(self.count, DateDiff) else str(self.count)
-        return f"DATEADD({self.base.render()}, {count}, {self.counted.value})"
-
-
-@dataclass(frozen=True, slots=True)
-class DateTrunc:
-    """`DATETRUNC(moment, unit)`: the first moment of the unit."""
-
-    base: Moment
-    truncated: CalendarUnit
-    unit: CalendarUnit | None = None
-
-    @property
-    def needs_seconds(self) -> bool:
-        """Whether the cut is to the second only."""
-        return self.base.needs_seconds and self.truncated is CalendarUnit.SECOND
-
-    def at(self, reference: TimeReference) -> datetime:
-        """Return the start of the unit."""
-        return start_of(self.base.at(reference), self.truncated)
-
-    def render(self) -> str:
-        """Return the call."""
-        return f"DATETRUNC({self.base.render()}, {self.truncated.value})"
-
-
-@dataclass(frozen=True, slots=True)
-class LastDay:
-    """`LASTDAY(moment, unit)`: 00:00 of the unit's last day; a week ends on Sunday."""
-
-    base: Moment
-    of_unit: CalendarUnit
-    unit: CalendarUnit | None = CalendarUnit.DAY
+    text: str
+    bounds: Callable[[TimeReference], Bounds] = field(compare=False, repr=False)
     needs_seconds: bool = False
-
-    def at(self, reference: TimeReference) -> datetime:
-        """Return the last day."""
-        return last_day_of(self.base.at(reference), self.of_unit)
-
-    def render(self) -> str:
-        """Return the call."""
-        return f"LASTDAY({self.base.render()}, {self.of_unit.value})"
+    sides: tuple[Moment | None, Moment | None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Holiday:
-    """`HOLIDAY('name', moment, 'country')`: the first holiday of that year whose name starts so; default year: this."""
-
-    name: str
-    within: Moment | None
-    country: str
-    unit: CalendarUnit | None = CalendarUnit.DAY
-    needs_seconds: bool = False
-
-    def at(self, reference: TimeReference) -> datetime:
-        """Return the holiday's midnight."""
-        moment = reference.now if self.within is None else self.within.at(reference)
-        return find_holiday(self.name, year=moment.year, country=self.country)
-
-    def render(self) -> str:
-        """Return the call."""
-        within = "" if self.within is None else f", {self.within.render()}"
-        return f"HOLIDAY({_quoted(self.name)}{within}, {_quoted(self.country)})"
+def no_filter() -> RangeNode:
+    """Return `No filter`: open at both ends."""
+    return RangeNode(text="No filter", bounds=lambda _: (None, None))
 
 
-def _quoted(text: str) -> str:
-    """Return the text in the quotes that it does not hold itself."""
-    return f'"{text}"' if "'" in text else f"'{text}'"
+def between(since: Moment | None, until: Moment | None) -> RangeNode:
+    """Return `since : until`, each side a moment or empty."""
+    texts = ["" if side is None else side.text for side in (since, until)]
+    return RangeNode(
+        text=" : ".join(texts),
+        bounds=lambda reference: (since.at(reference) if since else None, until.at(reference) if until else None),
+        needs_seconds=any(side is not None and side.needs_seconds for side in (since, until)),
+        sides=(since, until),
+    )
+
+
+def whole_unit(moment: Moment, unit: CalendarUnit) -> RangeNode:
+    """Return a moment given alone, for the unit that it names: a date is that day, a year that year."""
+
+    def bounds(reference: TimeReference) -> Bounds:
+        since = moment.at(reference)
+        return since, add_units(since, 1, unit)
+
+    return RangeNode(text=moment.text, bounds=bounds)
+
+
+def counted_range(count: UnitCount) -> RangeNode:
+    """Return `Last N unit` up to the reference's end, or `Next N unit` from its start."""
+
+    def bounds(reference: TimeReference) -> Bounds:
+        base, moved = reference.base(count.unit), count.at(reference)
+        return (moved, reference.limit(count.unit)) if count.direction is TimeDirection.LAST else (base, moved)
+
+    text = f"{count.direction.value.title()} {count.counted}"
+    return RangeNode(text=text, bounds=bounds, needs_seconds=count.is_fine)
+
+
+def calendar_range(unit: CalendarUnit, *, is_previous: bool) -> RangeNode:
+    """Return `previous calendar month` or `current quarter`: one whole unit of the calendar."""
+
+    def bounds(reference: TimeReference) -> Bounds:
+        start = start_of(reference.now, unit)
+        return (add_units(start, -1, unit), start) if is_previous else (start, add_units(start, 1, unit))
+
+    text = f"{'previous calendar' if is_previous else 'current'} {unit.value}"
+    return RangeNode(text=text, bounds=bounds, needs_seconds=unit is CalendarUnit.SECOND)
+
+
+def first_of(unit: CalendarUnit, count: UnitCount) -> RangeNode:
+    """Return `first week of last month`: one unit from the start of the other; it may reach past its end."""
+
+    def bounds(reference: TimeReference) -> Bounds:
+        start = start_of(count.at(reference), count.unit)
+        return start, add_units(start, 1, unit)
+
+    text = f"first {unit.value} of {count}"
+    return RangeNode(text=text, bounds=bounds, needs_seconds=count.unit is CalendarUnit.SECOND)

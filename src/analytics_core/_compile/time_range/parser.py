@@ -10,31 +10,30 @@ from types import MappingProxyType
 
 from analytics_core._compile.calendar import CalendarUnit
 from analytics_core._compile.time_range.moments import (
+    DAYS,
     DEFAULT_COUNTRY,
-    DateAdd,
-    DateDiff,
-    DateTrunc,
-    Day,
-    Delta,
+    Amount,
     Edge,
-    EdgeOf,
-    Holiday,
-    IsoMoment,
-    LastDay,
     Moment,
-    NamedDay,
-    RelativeUnit,
-    TimeDirection,
-)
-from analytics_core._compile.time_range.ranges import (
-    Between,
-    CalendarPeriod,
-    CalendarRange,
-    CountedRange,
-    FirstOf,
-    NoFilter,
     RangeNode,
-    WholeUnit,
+    TimeDirection,
+    UnitCount,
+    between,
+    calendar_range,
+    counted_range,
+    date_add,
+    date_diff,
+    date_trunc,
+    delta,
+    edge_of,
+    first_of,
+    holiday,
+    iso_moment,
+    last_day,
+    named_day,
+    no_filter,
+    scoped,
+    whole_unit,
 )
 from analytics_core._compile.time_range.tokens import Cursor, TokenKind, impossible, parse_iso
 
@@ -87,20 +86,21 @@ def _dateadd(cursor: Cursor, read_moment: ReadMoment) -> Moment:
     """`DATEADD(moment, ["-" | "+"] N | DATEDIFF(...), unit)`."""
     base = read_moment(cursor)
     cursor.take_mark(",")
-    count = _datediff(cursor, read_moment) if cursor.at_word("datediff") else _signed(cursor)
+    amount = _datediff(cursor, read_moment) if cursor.at_word("datediff") else _signed(cursor)
     cursor.take_mark(",")
-    return DateAdd(base, count, read_unit(cursor))
+    return date_add(base, amount, read_unit(cursor))
 
 
-def _signed(cursor: Cursor) -> int:
+def _signed(cursor: Cursor) -> Amount:
     """`["-" | "+"] N`."""
-    if cursor.skip_mark("-"):
-        return -read_count(cursor)
-    cursor.skip_mark("+")
-    return read_count(cursor)
+    sign = -1 if cursor.skip_mark("-") else 1
+    if sign > 0:
+        cursor.skip_mark("+")
+    count = sign * read_count(cursor)
+    return Amount(str(count), lambda _: count)
 
 
-def _datediff(cursor: Cursor, read_moment: ReadMoment) -> DateDiff:
+def _datediff(cursor: Cursor, read_moment: ReadMoment) -> Amount:
     """`DATEDIFF(moment, moment [, unit])`; without a unit: days."""
     cursor.take()
     cursor.take_mark("(")
@@ -110,14 +110,14 @@ def _datediff(cursor: Cursor, read_moment: ReadMoment) -> DateDiff:
     cursor.skip_mark(",")
     counted = CalendarUnit.DAY if cursor.at_mark(")") else read_unit(cursor)
     _close(cursor)
-    return DateDiff(left, right, counted)
+    return date_diff(left, right, counted)
 
 
 def _datetrunc(cursor: Cursor, read_moment: ReadMoment) -> Moment:
     """`DATETRUNC(moment, unit)`."""
     base = read_moment(cursor)
     cursor.take_mark(",")
-    return DateTrunc(base, read_unit(cursor))
+    return date_trunc(base, read_unit(cursor))
 
 
 def _lastday(cursor: Cursor, read_moment: ReadMoment) -> Moment:
@@ -127,7 +127,7 @@ def _lastday(cursor: Cursor, read_moment: ReadMoment) -> Moment:
     of_unit = read_unit(cursor)
     if of_unit.is_clock:
         raise impossible(cursor.text, f"asks for the last day of one {of_unit.value}; LASTDAY takes day to year")
-    return LastDay(base, of_unit)
+    return last_day(base, of_unit)
 
 
 def _holiday(cursor: Cursor, read_moment: ReadMoment) -> Moment:
@@ -140,7 +140,7 @@ def _holiday(cursor: Cursor, read_moment: ReadMoment) -> Moment:
         within = read_moment(cursor)
         cursor.skip_mark(",")
     country = cursor.take().text if cursor.peek().kind is TokenKind.QUOTED else DEFAULT_COUNTRY
-    return Holiday(name, within, country)
+    return holiday(name, within, country)
 
 
 CALLS: Mapping[str, Callable[[Cursor, ReadMoment], Moment]] = MappingProxyType(
@@ -157,7 +157,7 @@ CALLS: Mapping[str, Callable[[Cursor, ReadMoment], Moment]] = MappingProxyType(
 _SCOPES = MappingProxyType(
     {"this": TimeDirection.THIS, "last": TimeDirection.LAST, "prior": TimeDirection.LAST, "next": TimeDirection.NEXT}
 )
-_DAYS = frozenset(Day)
+_DAYS = frozenset({"now", *DAYS})
 
 
 def parse_time_range(text: str) -> RangeNode:
@@ -189,17 +189,17 @@ def _between(cursor: Cursor) -> RangeNode:
     since = None if cursor.at_mark(":") else _moment(cursor)
     cursor.take_mark(":")
     until = None if cursor.peek().kind is TokenKind.END else _moment(cursor)
-    return Between(since, until)
+    return between(since, until)
 
 
 def _lone(cursor: Cursor) -> RangeNode:
     """`nothing | "no filter" | "previous calendar" unit | "current" unit | first unit "of" scoped | moment`."""
     if cursor.peek().kind is TokenKind.END or cursor.skip_word("no", "filter"):
-        return NoFilter()
+        return no_filter()
     if cursor.skip_word("previous", "calendar"):
-        return CalendarRange(CalendarPeriod.PREVIOUS, read_unit(cursor))
+        return calendar_range(read_unit(cursor), is_previous=True)
     if cursor.skip_word("current"):
-        return CalendarRange(CalendarPeriod.CURRENT, read_unit(cursor))
+        return calendar_range(read_unit(cursor), is_previous=False)
     if cursor.at_word("first") or cursor.at_word("1st"):
         return _first(cursor)
     node = _moment(cursor)
@@ -213,20 +213,17 @@ def _first(cursor: Cursor) -> RangeNode:
     inner = CalendarUnit.DAY if cursor.at_word("of") else read_unit(cursor)
     if not cursor.skip_word("of"):
         raise cursor.rejected("'of'")
-    return FirstOf(inner, _outer(cursor))
+    return first_of(inner, _outer(cursor))
 
 
 def _as_range(node: Moment, text: str) -> RangeNode:
     """Return what a moment means when it stands alone."""
-    if isinstance(node, Delta):
-        return CountedRange(TimeDirection.LAST if node.is_ago else TimeDirection.NEXT, node.count, node.counted)
-    if isinstance(node, RelativeUnit) and node.scope is TimeDirection.THIS:
-        return CalendarRange(CalendarPeriod.CURRENT, node.counted)
-    if isinstance(node, RelativeUnit):
-        return CountedRange(node.scope, node.count, node.counted)
+    if count := node.shift or node.scope:
+        is_present = count.direction is TimeDirection.THIS
+        return calendar_range(count.unit, is_previous=False) if is_present else counted_range(count)
     if node.unit is None:
         raise impossible(text, "names a moment, not a range: put ' : ' after it (since) or before it (until)")
-    return WholeUnit(node, node.unit)
+    return whole_unit(node, node.unit)
 
 
 def _moment(cursor: Cursor) -> Moment:
@@ -239,13 +236,13 @@ def _moment(cursor: Cursor) -> Moment:
     if token.kind is TokenKind.WORD and token.text in CALLS:
         return read_call(cursor, _moment)
     if token.kind is TokenKind.WORD and token.text in _DAYS:
-        return NamedDay(Day(cursor.take().text))
+        return named_day(cursor.take().text)
     if token.kind is TokenKind.WORD and token.text in _SCOPES:
-        return _scoped(cursor)
+        return scoped(_scoped(cursor))
     return _edge(cursor)
 
 
-def _iso_moment(cursor: Cursor) -> IsoMoment:
+def _iso_moment(cursor: Cursor) -> Moment:
     """`2024 | 2024-01 | 2024-W05 | 2024-01-31 [time [zone]]`."""
     token = cursor.peek()
     if token.kind is TokenKind.NUMBER and len(token.text) not in (4, 8):
@@ -256,19 +253,19 @@ def _iso_moment(cursor: Cursor) -> IsoMoment:
         raise impossible(
             cursor.text, f"holds {token.text!r}, which no calendar or clock shows; write a date such as 2024-02-29"
         ) from None
-    return IsoMoment(named, of_unit)
+    return iso_moment(named, of_unit)
 
 
-def _delta(cursor: Cursor) -> Delta:
+def _delta(cursor: Cursor) -> Moment:
     """`N unit ["ago" | "later" | "from now"]`; without a direction: ago."""
     count, counted = read_count(cursor), read_unit(cursor)
     if cursor.skip_word("later") or cursor.skip_word("from", "now"):
-        return Delta(count, counted, is_ago=False)
+        return delta(UnitCount(TimeDirection.NEXT, count, counted))
     cursor.skip_word("ago")
-    return Delta(count, counted, is_ago=True)
+    return delta(UnitCount(TimeDirection.LAST, count, counted))
 
 
-def _edge(cursor: Cursor) -> EdgeOf:
+def _edge(cursor: Cursor) -> Moment:
     """`("start" | "beginning" | "end") "of" scoped | ("first" | "1st") ["day"] "of" scoped`."""
     words = ("start", "beginning", "end", "first", "1st")
     word = cursor.take_word(words, "a date, a count such as '7 days ago' or a word such as 'now'")
@@ -276,25 +273,25 @@ def _edge(cursor: Cursor) -> EdgeOf:
         cursor.skip_word("day")
     if not cursor.skip_word("of"):
         raise cursor.rejected("'of'")
-    edge, scoped = (Edge.END if word == "end" else Edge.START), _outer(cursor)
-    if edge is Edge.END and scoped.counted.is_clock:
+    edge, count = (Edge.END if word == "end" else Edge.START), _outer(cursor)
+    if edge is Edge.END and count.unit.is_clock:
         raise impossible(cursor.text, "asks for the last day of a unit shorter than a day; write 'start of next hour'")
-    return EdgeOf(edge, scoped)
+    return edge_of(edge, count)
 
 
-def _outer(cursor: Cursor) -> RelativeUnit:
+def _outer(cursor: Cursor) -> UnitCount:
     """`["the"] [scope] ["the"] [N] unit`; without a scope: this."""
     cursor.skip_word("the")
     if cursor.peek().text in _SCOPES:
         return _scoped(cursor)
-    return RelativeUnit(TimeDirection.THIS, 1, read_unit(cursor))
+    return UnitCount(TimeDirection.THIS, 1, read_unit(cursor))
 
 
-def _scoped(cursor: Cursor) -> RelativeUnit:
+def _scoped(cursor: Cursor) -> UnitCount:
     """`("this" | "last" | "prior" | "next") ["the"] [N] unit`."""
     scope = _SCOPES[cursor.take_word(_SCOPES, "'this', 'last', 'prior' or 'next'")]
     cursor.skip_word("the")
     count = read_count(cursor) if cursor.peek().kind is TokenKind.NUMBER else 1
     if scope is TimeDirection.THIS and count != 1:
         raise impossible(cursor.text, f"says 'this' of {count} units; write 'last {count} ...' or 'next {count} ...'")
-    return RelativeUnit(scope, count, read_unit(cursor))
+    return UnitCount(scope, count, read_unit(cursor))

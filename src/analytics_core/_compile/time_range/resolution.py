@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from analytics_core._compile.calendar import add_units
-from analytics_core._compile.time_range.moments import Delta, TimeReference
+from analytics_core._compile.time_range.moments import Bounds, RangeNode, TimeReference, UnitCount
 from analytics_core._compile.time_range.parser import parse_moment, parse_time_range
-from analytics_core._compile.time_range.ranges import Between, Bounds, RangeNode
 from analytics_core._compile.time_range.tokens import impossible, render_iso, shown
 from analytics_core.errors import TimeRangeError
 from analytics_core.models.enums import RelativeTime
@@ -64,14 +63,14 @@ def resolve_time_range(
     """
     reference = TimeReference.at(now, start=_relative(relative_start), end=_relative(relative_end))
     node = parse_time_range(text or "")
-    resolved = _resolve(node, reference, text or node.render())
+    resolved = _resolve(node, reference, text or node.text)
     return resolved if not time_shift or not time_shift.strip() else _shifted(resolved, time_shift, reference)
 
 
 def render_time_range(value: TimeRange | RangeNode) -> str:
     """Return a text that resolves to the same bounds: canonical for a tree, ISO 8601 for a resolved range."""
     if not isinstance(value, TimeRange):
-        return value.render()
+        return value.text
     if value.since is None and value.until is None:
         return "No filter"
     since, until = ("" if bound is None else render_iso(bound) for bound in (value.since, value.until))
@@ -96,7 +95,7 @@ def _check_order(since: datetime | None, until: datetime | None, text: str) -> N
 def _shifted(resolved: TimeRange, time_shift: str, reference: TimeReference) -> TimeRange:
     if ":" in time_shift:
         node = parse_time_range(time_shift)
-        if isinstance(node, Between):
+        if node.sides is not None:
             return replace(_resolve(node, reference, time_shift), text=f"{resolved.text} [{time_shift}]")
     amount = _shift_amount(time_shift)
     try:
@@ -108,18 +107,18 @@ def _shifted(resolved: TimeRange, time_shift: str, reference: TimeReference) -> 
     return replace(resolved, since=since, until=until, text=f"{resolved.text} [{time_shift}]")
 
 
-def _shift_amount(time_shift: str) -> Delta:
-    node = parse_moment(time_shift)
-    if not isinstance(node, Delta):
+def _shift_amount(time_shift: str) -> UnitCount:
+    shift = parse_moment(time_shift).shift
+    if shift is None:
         raise TimeRangeError(
             f"time shift {shown(time_shift)} is not understood; write '1 week', '1 year ago', '2 days later' or "
             "two dates such as '2023-01-01 : 2024-01-01'"
         )
-    return node
+    return shift
 
 
-def _moved(bounds: Bounds, amount: Delta) -> Bounds:
-    since, until = (None if bound is None else add_units(bound, amount.signed, amount.counted) for bound in bounds)
+def _moved(bounds: Bounds, amount: UnitCount) -> Bounds:
+    since, until = (None if bound is None else add_units(bound, amount.signed, amount.unit) for bound in bounds)
     return since, until
 
 
