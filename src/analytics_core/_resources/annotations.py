@@ -10,7 +10,7 @@ from analytics_core._lookups.loading import remember_deleted_layer
 from analytics_core._records.chart import Annotation, AnnotationLayer
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
-from analytics_core._resources.field_formatter import FieldFormatter, shown_as
+from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.lists import (
     Columns,
     Filters,
@@ -41,13 +41,9 @@ from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 
 LAYER_LISTS = ResourceLists(
-    listing=Listing(
-        shape="annotation layer",
-        item=AnnotationLayerListItem,
-        texts=("name", "descr"),
-    ),
+    listing=Listing(shape="annotation layer", item=AnnotationLayerListItem, texts=("name", "descr")),
     repository=lambda unit: unit.annotation_layers,
-    item=lambda layer, facts: _layer_item(layer, facts.people, facts.readable),
+    item=lambda layer, facts: facts.shown(AnnotationLayerListItem, layer, UserIndex.names),
     permission=lambda policy, actor: policy.require(Permission.READ_ANNOTATIONS, actor),
     visibility=all_of_it,
     distinct=("name",),
@@ -123,28 +119,15 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
             act.log(unit, details={"layer": layer_id, "name": layer.name})
 
 
-def _layer_item(layer: AnnotationLayer, people: UserIndex, readable: FieldFormatter) -> AnnotationLayerListItem:
-    return shown_as(
-        AnnotationLayerListItem,
-        layer,
-        created_by=people.names(layer.audit.created_by),
-        changed_by=people.names(layer.audit.changed_by),
-        changed_on_delta_humanized=readable.delta(layer.audit.changed_on),
-    )
-
-
 LISTS = ResourceLists(
     listing=Listing(
         shape="annotation",
         item=AnnotationListItem,
         texts=("short_descr", "long_descr"),
-        moments=(
-            "start_dttm",
-            "end_dttm",
-        ),
+        moments=("start_dttm", "end_dttm"),
     ),
     repository=lambda unit: unit.annotations,
-    item=lambda annotation, facts: _item(annotation, facts.people, facts.readable),
+    item=lambda annotation, facts: facts.shown(AnnotationListItem, annotation, UserIndex.first_name),
     permission=lambda policy, actor: policy.require(Permission.READ_ANNOTATIONS, actor),
     visibility=all_of_it,
     distinct=("short_descr",),
@@ -286,16 +269,6 @@ def _found(unit: UnitOfWork, layer_id: int, annotation_id: int) -> tuple[Annotat
 
 def _answer(annotation: Annotation, layer: AnnotationLayer) -> AnnotationGet:
     return shown_as(AnnotationGet, annotation, layer=shown_as(LayerOfAnnotation, layer))
-
-
-def _item(annotation: Annotation, people: UserIndex, readable: FieldFormatter) -> AnnotationListItem:
-    return shown_as(
-        AnnotationListItem,
-        annotation,
-        created_by=people.first_name(annotation.audit.created_by),
-        changed_by=people.first_name(annotation.audit.changed_by),
-        changed_on_delta_humanized=readable.delta(annotation.audit.changed_on),
-    )
 
 
 _MOMENTS = ("start_dttm", "end_dttm")

@@ -124,19 +124,10 @@ def repeated(change: Callable[Arguments, Result]) -> Callable[Arguments, Result]
     @wraps(change)
     def repeating(*args: Arguments.args, **named: Arguments.kwargs) -> Result:
         if named.get("unchanged_since") is not None:
-            return _once(lambda: change(*args, **named))
+            return until_accepted(lambda: change(*args, **named), stale="")  # what the caller read stays stale
         return until_accepted(lambda: change(*args, **named))
 
     return repeating
-
-
-def _once(change: Callable[[], Result]) -> Result:
-    """Return the result of a change of what the caller read: once it is stale, it stays so."""
-    try:
-        return change()
-    except StaleVersionError as error:
-        error.retryable = False
-        raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,23 +8,19 @@ from typing import Any
 
 from analytics_core._records.dashboard import CssTemplate
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
-from analytics_core._resources.field_formatter import FieldFormatter, shown_as
+from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.lists import Listing, ResourceLists, all_of_it
 from analytics_core._resources.namespace import NamespaceWithDistinct
-from analytics_core._resources.people.directory import UserIndex, read_users
+from analytics_core._resources.people.directory import read_users
 from analytics_core._security.policy import Permission
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.dashboard import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
 from analytics_core.models.parsing import Payload, parse
 
 LISTS = ResourceLists(
-    listing=Listing(
-        shape="CSS template",
-        item=CssTemplateListItem,
-        texts=("template_name", "css"),
-    ),
+    listing=Listing(shape="CSS template", item=CssTemplateListItem, texts=("template_name", "css")),
     repository=lambda unit: unit.css_templates,
-    item=lambda template, facts: _item(template, facts.people, facts.readable),
+    item=lambda template, facts: facts.shown(CssTemplateListItem, template),
     permission=lambda policy, actor: policy.require(Permission.READ_CSS_TEMPLATES, actor),
     visibility=all_of_it,
     distinct=("template_name",),
@@ -103,16 +99,6 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
 def _checked(given: dict[str, Any], *, shape: str) -> dict[str, Any]:
     check_css(given.get("css"), shape=shape)
     return given
-
-
-def _item(template: CssTemplate, people: UserIndex, readable: FieldFormatter) -> CssTemplateListItem:
-    return shown_as(
-        CssTemplateListItem,
-        template,
-        created_by=people.reference(template.audit.created_by),
-        changed_by=people.reference(template.audit.changed_by),
-        changed_on_delta_humanized=readable.delta(template.audit.changed_on),
-    )
 
 
 def check_css(css: str | None, *, shape: str) -> None:

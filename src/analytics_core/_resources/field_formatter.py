@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import humanize
 from pydantic import BaseModel
 
+from analytics_core._records.shared_state import JobRecord
 from analytics_core._resources.changes import Changeable
 from analytics_core._runtime import Runtime
 from analytics_core._settings import Settings
@@ -96,7 +97,7 @@ def stored_fields(record: DataclassInstance, shape: type[BaseModel]) -> dict[str
     return {stored.name: getattr(record, stored.name) for stored in fields(record) if stored.name in shown}
 
 
-def shown_as(shape: type[Shown], record: Changeable, **computed: Any) -> Shown:
+def shown_as(shape: type[Shown], record: Changeable | JobRecord, **computed: Any) -> Shown:
     """Return a record as an answer: its fields, the moments of its audit trail, and what is computed beside them."""
     shown, audit = field_names(shape), record.audit
     moments = {"created_on": audit.created_on, "changed_on": audit.changed_on}

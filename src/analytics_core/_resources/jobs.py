@@ -16,6 +16,7 @@ from analytics_core._records.people import GuestVisit, User
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import JobRecord
+from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.lists import check_page
 from analytics_core._resources.namespace import Namespace
 from analytics_core._results.answer import ChartData
@@ -113,16 +114,7 @@ def job_of(runtime: Runtime, record: JobRecord, *, find_actor: Callable[[], Acto
 
 
 def _item(job: JobRecord) -> JobItem:
-    return JobItem(
-        job_id=job.job_id,
-        kind=job.kind,
-        state=job.state.value,
-        user_id=job.owner_text,
-        created_on=job.audit.created_on,
-        started_on=job.started_on,
-        ended_on=job.ended_on,
-        expires_on=job.expires_on,
-    )
+    return shown_as(JobItem, job, state=job.state.value, user_id=job.owner_text)
 
 
 _CLAIMS: Final[TypeAdapter[User | GuestVisit]] = TypeAdapter(User | GuestVisit)

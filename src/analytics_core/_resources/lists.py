@@ -20,7 +20,8 @@ from analytics_core._engines.registry import EngineRegistry
 from analytics_core._error_types import short_repr
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, Scope, UnitOfWork
 from analytics_core._resources.batches import every_value, is_list
-from analytics_core._resources.field_formatter import FieldFormatter, readable_now
+from analytics_core._resources.changes import Changeable
+from analytics_core._resources.field_formatter import FieldFormatter, Shown, readable_now, shown_as
 from analytics_core._resources.people.directory import ChoiceQuery, UserIndex, all_users, people_unstored, read_users
 from analytics_core._resources.reader import DASHBOARD_PARTS, Reader
 from analytics_core._runtime import Runtime
@@ -269,6 +270,22 @@ class PageFacts:
     people: UserIndex
     readable: FieldFormatter
     registry: EngineRegistry
+
+    def shown(
+        self,
+        shape: type[Shown],
+        record: Changeable,
+        person: Callable[[UserIndex, int | None], Answer | None] = UserIndex.reference,
+        **computed: Any,
+    ) -> Shown:
+        """Return a record as an item of a list, with who made and changed it when, as far as the shape shows it."""
+        audit = record.audit
+        told = {
+            "created_by": person(self.people, audit.created_by),
+            "changed_by": person(self.people, audit.changed_by),
+            "changed_on_delta_humanized": self.readable.delta(audit.changed_on),
+        }
+        return shown_as(shape, record, **{n: told[n] for n in told if n in shape.model_fields}, **computed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

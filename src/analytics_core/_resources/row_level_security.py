@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ from analytics_core._records.people import RowRule, RowRuleType, User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
-from analytics_core._resources.field_formatter import Shown, shown_as
+from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.lists import (
     DATASETS,
     ROLES,
@@ -50,12 +50,7 @@ LISTS = ResourceLists(
         stored_as={"roles": "role_ids", "tables": "dataset_ids"},
     ),
     repository=lambda unit: unit.row_rules,
-    item=lambda rule, facts: _shown(
-        RowRuleListItem,
-        rule,
-        facts.linked,
-        changed_on_delta_humanized=facts.readable.delta(rule.audit.changed_on),
-    ),
+    item=lambda rule, facts: facts.shown(RowRuleListItem, rule, **facts.linked[rule.id]),
     permission=lambda policy, actor: policy.require_manage_row_rules(actor),
     visibility=all_of_it,
     linked=lambda reader, found: _references(reader.unit, found),
@@ -92,15 +87,7 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
         self._runtime.policy.require_manage_row_rules(self._actor)
         post = parse(RowRulePost, payload, shape="RLSRestApi.post")
         act = begin_act(self._runtime, self._actor, "row_level_security.create")
-        rule = RowRule(
-            name=post.name,
-            clause=post.clause,
-            filter_type=RowRuleType(post.filter_type.value),
-            group_key=_blank_is_none(post.group_key),
-            description=post.description,
-            role_ids=_once(post.roles),
-            dataset_ids=_once(post.tables),
-        )
+        rule = _with_given(RowRule(name=post.name, clause=post.clause), post)
         with self._runtime.store.unit_of_work() as unit:
             self._check_clause(unit, rule)
             stored = unit.row_rules.add(rule, actor_id=self._actor.id)
@@ -132,7 +119,7 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
         with self._runtime.store.unit_of_work() as unit:
             before = unit.row_rules.get(rule_id)
             reject_later_change(before, unchanged_since)
-            rule = _changed(before, put)
+            rule = _with_given(before, put)
             self._check_clause(unit, rule)
             stored = unit.row_rules.update(rule, actor_id=self._actor.id)
             act.log(unit, details={"row_rule_id": stored.id})
@@ -183,37 +170,28 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
             self._runtime.row_security.check(rule.clause, dataset, spec)
 
 
-def _changed(rule: RowRule, put: RowRulePut) -> RowRule:
-    given = put.given()
-    changes = {name: given[name] for name in ("name", "clause") if given.get(name) is not None}
-    if "description" in given:
-        changes["description"] = put.description
+def _with_given(rule: RowRule, payload: RowRulePost | RowRulePut) -> RowRule:
+    """Return a rule after a payload; a blank `group_key` is none."""
+    given = payload.given()
+    changes: dict[str, Any] = {name: given[name] for name in ("name", "clause", "description") if name in given}
     if "group_key" in given:
-        changes["group_key"] = _blank_is_none(put.group_key)
-    return replace(
-        rule,
-        **changes,
-        filter_type=rule.filter_type if put.filter_type is None else RowRuleType(put.filter_type.value),
-        role_ids=rule.role_ids if put.roles is None else _once(put.roles),
-        dataset_ids=rule.dataset_ids if put.tables is None else _once(put.tables),
-    )
-
-
-def _once(ids: Iterable[int]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(ids))
-
-
-def _blank_is_none(text: str | None) -> str | None:
-    return text if text and text.strip() else None
+        changes["group_key"] = given["group_key"] if (given["group_key"] or "").strip() else None
+    if "filter_type" in given:
+        changes["filter_type"] = RowRuleType(given["filter_type"].value)
+    for name, ids in (("roles", "role_ids"), ("tables", "dataset_ids")):
+        if name in given:
+            changes[ids] = tuple(dict.fromkeys(given[name]))
+    return replace(rule, **changes)
 
 
 def _references(unit: UnitOfWork, rules: Sequence[RowRule]) -> dict[int, dict[str, Any]]:
-    """Return what the rules of a page refer to, by their ids: one list of roles, one of datasets."""
+    """Return what answers say of rules in other words than the records, by the ids of the rules."""
     roles = by_ids(unit.roles, (role_id for rule in rules for role_id in rule.role_ids), without=ROLES.without)
     dataset_ids = (dataset_id for rule in rules for dataset_id in rule.dataset_ids)
     datasets = by_ids(unit.datasets, dataset_ids, without=DATASETS.without)
     return {
         rule.id: {
+            "filter_type": rule.filter_type.value,
             "roles": tuple(RoleReference(id=key, name=roles[key].name) for key in rule.role_ids if key in roles),
             "tables": tuple(_table(datasets[key]) for key in rule.dataset_ids if key in datasets),
         }
@@ -227,8 +205,4 @@ def _table(dataset: Dataset) -> TableReference:
 
 
 def _answer(unit: UnitOfWork, rule: RowRule) -> RowRuleGet:
-    return _shown(RowRuleGet, rule, _references(unit, [rule]))
-
-
-def _shown(shape: type[Shown], rule: RowRule, references: Mapping[int, dict[str, Any]], **computed: Any) -> Shown:
-    return shown_as(shape, rule, filter_type=rule.filter_type.value, **references[rule.id], **computed)
+    return shown_as(RowRuleGet, rule, **_references(unit, [rule])[rule.id])

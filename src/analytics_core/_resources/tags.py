@@ -38,12 +38,7 @@ from analytics_core.models.references import TagReference
 TAGGED = Listing(shape="tagged record", item=TaggedRecord, is_audited=False)
 
 LISTS = ResourceLists(
-    listing=Listing(
-        shape="tag",
-        item=TagGet,
-        integers=("type",),
-        texts=("name", "description"),
-    ),
+    listing=Listing(shape="tag", item=TagGet, integers=("type",), texts=("name", "description")),
     repository=lambda unit: unit.tags,
     item=lambda tag, facts: _shown(tag, facts.people, facts.readable),
     permission=anybody,

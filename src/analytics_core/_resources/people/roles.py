@@ -34,12 +34,7 @@ GrantChange = Callable[[UnitOfWork, frozenset[Grant]], frozenset[Grant]]
 
 LISTS = ResourceLists(
     listing=Listing(
-        shape="role",
-        item=RoleGet,
-        is_audited=False,
-        integers=("id",),
-        texts=("name",),
-        booleans=("is_admin",),
+        shape="role", item=RoleGet, is_audited=False, integers=("id",), texts=("name",), booleans=("is_admin",)
     ),
     repository=lambda unit: unit.roles,
     item=lambda role, _facts: _answer(role),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery, UnitOfWork
@@ -72,7 +71,7 @@ class Users(ListedNamespace[UserGet]):
         act = begin_act(self._runtime, self._actor, "user.create")
         with self._runtime.store.unit_of_work() as unit:
             _reject_unknown_roles(unit, post.roles)
-            stored = unit.users.add(_new_user(post), actor_id=self._actor.id)
+            stored = unit.users.add(_with_given(User(username=post.username), post), actor_id=self._actor.id)
             act.log(unit, details={"user_id": stored.id})
             return _answer(unit, stored)
 
@@ -106,7 +105,7 @@ class Users(ListedNamespace[UserGet]):
             _reject_unknown_roles(unit, put.roles or ())
             before = unit.users.get(user_id)
             reject_later_change(before, unchanged_since)
-            changed = _changed_user(before, put)
+            changed = _with_given(before, put)
             if user_id == self._actor.id:
                 require_rank_left(self._actor, user=changed, roles=by_ids(unit.roles, changed.role_ids).values())
             stored = unit.users.update(changed, actor_id=self._actor.id)
@@ -129,24 +128,13 @@ class Users(ListedNamespace[UserGet]):
             act.log(unit, details={"user_id": user_id})
 
 
-def _new_user(post: UserPost) -> User:
-    return User(
-        username=post.username,
-        first_name=post.first_name,
-        last_name=post.last_name,
-        email=post.email,
-        active=post.active,
-        role_ids=tuple(dict.fromkeys(post.roles)),
-        attributes=_pairs(post.attributes),
-    )
-
-
-def _changed_user(user: User, put: UserPut) -> User:
-    changes: dict[str, Any] = {k: v for k, v in put.given().items() if k not in ("roles", "attributes")}
-    if put.roles is not None:
-        changes["role_ids"] = tuple(dict.fromkeys(put.roles))
-    if put.attributes is not None:
-        changes["attributes"] = _pairs(put.attributes)
+def _with_given(user: User, payload: UserPost | UserPut) -> User:
+    """Return a user after a payload."""
+    changes = payload.given()
+    if "roles" in changes:
+        changes["role_ids"] = tuple(dict.fromkeys(changes.pop("roles")))
+    if "attributes" in changes:
+        changes["attributes"] = _pairs(changes["attributes"])
     return replace(user, **changes)
 
 
