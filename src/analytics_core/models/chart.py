@@ -35,7 +35,22 @@ from analytics_core.models.references import (
 )
 
 
-class ChartPost(StrictShape):
+class _ChartPayload(StrictShape):
+    """What a create and an update payload share."""
+
+    datasource_name: str | None = None
+    description: str | None = None
+    cache_timeout: Whole | None = None
+    certified_by: str | None = None
+    certification_details: str | None = None
+    params: JsonInput | None = None
+    query_context: JsonInput | None = None
+    query_context_generation: Bool | None = None
+    external_url: str | None = None
+    is_managed_externally: Bool | None = None
+
+
+class ChartPost(_ChartPayload):
     """A chart to create; without `owners` the creator owns it (contract, `ChartRestApi.post`).
 
     `cache_timeout` is in seconds; None: the dataset's.
@@ -44,45 +59,25 @@ class ChartPost(StrictShape):
     slice_name: Title250
     datasource_id: Whole
     datasource_type: DatasourceType
-    datasource_name: str | None = None
     viz_type: Omittable[Text250] = None
-    description: str | None = None
-    cache_timeout: Whole | None = None
-    certified_by: str | None = None
-    certification_details: str | None = None
     dashboards: Omittable[Ids] = None
     owners: Omittable[Ids] = None
-    params: JsonInput | None = None
-    query_context: JsonInput | None = None
-    query_context_generation: Bool | None = None
-    external_url: str | None = None
-    is_managed_externally: Bool | None = None
 
 
-class ChartPut(StrictShape):
+class ChartPut(_ChartPayload):
     """Changes of a chart (contract, `ChartRestApi.put`)."""
 
     slice_name: Text250 | None = None
     datasource_id: Whole | None = None
     datasource_type: DatasourceType | None = None
-    datasource_name: str | None = None
     viz_type: Text250 | None = None
-    description: str | None = None
-    cache_timeout: Whole | None = None
-    certified_by: str | None = None
-    certification_details: str | None = None
     dashboards: Ids | None = None
     owners: Ids | None = None
-    params: JsonInput | None = None
-    query_context: JsonInput | None = None
-    query_context_generation: Bool | None = None
-    external_url: str | None = None
-    is_managed_externally: Bool | None = None
     tags: tuple[TagReference, ...] | None = None
 
 
-class ChartGet(StampedAnswer):
-    """One chart (contract, `ChartRestApi.get`)."""
+class _ChartAnswer(Answer):
+    """What a chart and an item of a list of charts share."""
 
     id: Whole = 0
     slice_name: Text250 | None = None
@@ -92,9 +87,7 @@ class ChartGet(StampedAnswer):
     certified_by: str | None = None
     certification_details: str | None = None
     params: JsonText | None = None
-    query_context: JsonText | None = None
     is_managed_externally: Bool = False
-    dashboards: tuple[DashboardReferenceWithMetadata, ...] = ()
     owners: tuple[UserReference, ...] = ()
     tags: tuple[TagReference, ...] = ()
     changed_on_delta_humanized: ReadOnly[str] = None
@@ -102,30 +95,25 @@ class ChartGet(StampedAnswer):
     url: ReadOnly[str] = None
 
 
-class ChartListItem(Answer):
+class ChartGet(_ChartAnswer, StampedAnswer):
+    """One chart (contract, `ChartRestApi.get`)."""
+
+    query_context: JsonText | None = None
+    dashboards: tuple[DashboardReferenceWithMetadata, ...] = ()
+
+
+class ChartListItem(_ChartAnswer):
     """One chart of a list (contract, `ChartRestApi.get_list`)."""
 
-    id: Whole = 0
-    slice_name: Text250 | None = None
-    viz_type: Text250 | None = None
-    description: str | None = None
-    cache_timeout: Whole | None = None
-    certified_by: str | None = None
-    certification_details: str | None = None
-    params: JsonText | None = None
-    is_managed_externally: Bool = False
     datasource_id: Whole | None = None
     datasource_type: Text200 | None = None
     last_saved_at: Moment | None = None
     last_saved_by: UserReference | None = None
     created_by: UserReference | None = None
-    owners: tuple[UserReference, ...] = ()
     changed_by: UserNames | None = None
     dashboards: tuple[DashboardReference, ...] = ()
     table: DatasetReference | None = None
-    tags: tuple[TagReference, ...] = ()
     changed_by_name: ReadOnly[str] = None
-    changed_on_delta_humanized: ReadOnly[str] = None
     changed_on_dttm: ReadOnly[float] = None
     changed_on_utc: ReadOnly[str] = None
     created_by_name: ReadOnly[str] = None
@@ -136,8 +124,6 @@ class ChartListItem(Answer):
     edit_url: ReadOnly[str] = None
     form_data: ReadOnly[Any] = None
     slice_url: ReadOnly[str] = None
-    thumbnail_url: ReadOnly[str] = None
-    url: ReadOnly[str] = None
 
 
 class ChartEntity(Answer):

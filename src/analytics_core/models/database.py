@@ -99,8 +99,8 @@ class DatabaseTestConnection(StrictShape):
     ssh_tunnel: SshTunnel | None = None
 
 
-class DatabaseGet(StampedAnswer):
-    """One database (contract, `DatabaseRestApi.get`); it shows no URI."""
+class _DatabaseAnswer(Answer):
+    """What a database and an item of a list of databases share."""
 
     id: Whole = 0
     uuid: UuidText | None = None
@@ -112,39 +112,31 @@ class DatabaseGet(StampedAnswer):
     allow_run_async: Bool | None = None
     expose_in_sqllab: Bool | None = None
     impersonate_user: Bool | None = None
-    cache_timeout: Whole | None = None
-    configuration_method: Text255 | None = None
     force_ctas_schema: Text250 | None = None
-    is_managed_externally: Bool = False
     backend: ReadOnly[str] = None
-    driver: ReadOnly[str] = None
     engine_information: ReadOnly[dict[str, Any]] = None
 
 
-class DatabaseListItem(Answer):
+class DatabaseGet(_DatabaseAnswer, StampedAnswer):
+    """One database (contract, `DatabaseRestApi.get`); it shows no URI."""
+
+    cache_timeout: Whole | None = None
+    configuration_method: Text255 | None = None
+    is_managed_externally: Bool = False
+    driver: ReadOnly[str] = None
+
+
+class DatabaseListItem(_DatabaseAnswer):
     """One database of a list (contract, `DatabaseRestApi.get_list`)."""
 
-    id: Whole = 0
-    uuid: UuidText | None = None
-    database_name: Text250
-    allow_ctas: Bool | None = None
-    allow_cvas: Bool | None = None
-    allow_dml: Bool | None = None
-    allow_file_upload: Bool | None = None
-    allow_run_async: Bool | None = None
-    expose_in_sqllab: Bool | None = None
-    impersonate_user: Bool | None = None
     extra: JsonText | None = None
-    force_ctas_schema: Text250 | None = None
     changed_on: Moment | None = None
     created_by: UserNames | None = None
     allows_cost_estimate: ReadOnly[Bool] = None
     allows_subquery: ReadOnly[Bool] = None
     allows_virtual_table_explore: ReadOnly[Bool] = None
-    backend: ReadOnly[str] = None
     changed_on_delta_humanized: ReadOnly[str] = None
     disable_data_preview: ReadOnly[Bool] = None
-    engine_information: ReadOnly[dict[str, Any]] = None
     explore_database_id: ReadOnly[Whole] = None
 
 

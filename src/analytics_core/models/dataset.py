@@ -205,8 +205,8 @@ class SqlMetric(Answer):
     changed_on: Moment | None = None
 
 
-class DatasetGet(AnswerWithSchema):
-    """One dataset with its columns and metrics (contract, `DatasetRestApi.get`)."""
+class _DatasetAnswer(AnswerWithSchema):
+    """What a dataset and an item of a list of datasets share."""
 
     id: Whole = 0
     table_name: Text250
@@ -215,6 +215,15 @@ class DatasetGet(AnswerWithSchema):
     description: str | None = None
     extra: JsonText | None = None
     default_endpoint: str | None = None
+    changed_by: UserNames | None = None
+    owners: tuple[UserReference, ...] = ()
+    datasource_type: ReadOnly[str] = None
+    kind: ReadOnly[str] = None
+
+
+class DatasetGet(_DatasetAnswer):
+    """One dataset with its columns and metrics (contract, `DatasetRestApi.get`)."""
+
     fetch_values_predicate: str | None = None
     filter_select_enabled: Bool | None = None
     is_sqllab_view: Bool | None = None
@@ -226,8 +235,6 @@ class DatasetGet(AnswerWithSchema):
     created_on: Moment | None = None
     changed_on: Moment | None = None
     created_by: UserNames | None = None
-    changed_by: UserNames | None = None
-    owners: tuple[UserReference, ...] = ()
     database: DatabaseOfDataset
     columns: tuple[TableColumn, ...]
     metrics: tuple[SqlMetric, ...]
@@ -236,9 +243,7 @@ class DatasetGet(AnswerWithSchema):
     column_formats: ReadOnly[dict[str, str]] = None
     currency_formats: ReadOnly[dict[str, Any]] = None
     datasource_name: ReadOnly[str] = None
-    datasource_type: ReadOnly[str] = None
     granularity_orm: ReadOnly[tuple[tuple[str, str], ...]] = None
-    kind: ReadOnly[str] = None
     name: ReadOnly[str] = None
     order_by_choices: ReadOnly[tuple[tuple[str, str], ...]] = None
     select_star: ReadOnly[str] = None
@@ -248,25 +253,14 @@ class DatasetGet(AnswerWithSchema):
     verbose_map: ReadOnly[dict[str, str]] = None
 
 
-class DatasetListItem(AnswerWithSchema):
+class DatasetListItem(_DatasetAnswer):
     """One dataset of a list (contract, `DatasetRestApi.get_list`)."""
 
-    id: Whole = 0
-    table_name: Text250
-    schema_name: Text255 | None = Field(default=None, alias="schema")
-    sql: str | None = None
-    description: str | None = None
-    extra: JsonText | None = None
-    default_endpoint: str | None = None
     database: DatabaseOfDatasetItem
-    owners: tuple[UserReference, ...] = ()
-    changed_by: UserNames | None = None
     changed_by_name: ReadOnly[str] = None
     changed_on_delta_humanized: ReadOnly[str] = None
     changed_on_utc: ReadOnly[str] = None
-    datasource_type: ReadOnly[str] = None
     explore_url: ReadOnly[str] = None
-    kind: ReadOnly[str] = None
 
 
 class DatabaseSummary(Answer):

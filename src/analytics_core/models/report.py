@@ -203,26 +203,33 @@ class RecipientOfReport(RecipientOfListItem):
     recipient_config_json: JsonText | None = None
 
 
-class ReportScheduleGet(Answer):
-    """One schedule (contract, `ReportScheduleRestApi.get`)."""
+class _ReportScheduleAnswer(Answer):
+    """What a schedule and an item of a list of schedules share."""
 
     id: Whole = 0
     name: Text150
     type: Text50
     crontab: Text1000
     timezone: Text100
-    recipients: tuple[RecipientOfReport, ...]
     active: Bool | None = None
     description: str | None = None
-    context_markdown: str | None = None
     creation_method: Text255 | None = None
+    last_eval_dttm: Moment | None = None
+    last_state: Text50 | None = None
+    owners: tuple[UserReference, ...] = ()
+    extra: ReadOnly[Any] = None
+
+
+class ReportScheduleGet(_ReportScheduleAnswer):
+    """One schedule (contract, `ReportScheduleRestApi.get`)."""
+
+    recipients: tuple[RecipientOfReport, ...]
+    context_markdown: str | None = None
     custom_width: Whole | None = None
     force_screenshot: Bool | None = None
     grace_period: Whole | None = None
     log_retention: Whole | None = None
     working_timeout: Whole | None = None
-    last_eval_dttm: Moment | None = None
-    last_state: Text50 | None = None
     last_value: Number | None = None
     last_value_row_json: JsonText | None = None
     report_format: Text50 | None = None
@@ -232,32 +239,18 @@ class ReportScheduleGet(Answer):
     chart: ChartOfReport | None = None
     dashboard: DashboardReference | None = None
     database: DatabaseOfReport | None = None
-    owners: tuple[UserReference, ...] = ()
-    extra: ReadOnly[Any] = None
 
 
-class ReportScheduleListItem(Answer):
+class ReportScheduleListItem(_ReportScheduleAnswer):
     """One schedule of a list (contract, `ReportScheduleRestApi.get_list`)."""
 
-    id: Whole = 0
-    name: Text150
-    type: Text50
-    crontab: Text1000
-    timezone: Text100
     recipients: tuple[RecipientOfListItem, ...]
-    active: Bool | None = None
-    description: str | None = None
-    creation_method: Text255 | None = None
     chart_id: Whole | None = None
     dashboard_id: Whole | None = None
-    last_eval_dttm: Moment | None = None
-    last_state: Text50 | None = None
     created_on: Moment | None = None
     changed_on: Moment | None = None
     created_by: UserNames | None = None
     changed_by: UserNames | None = None
-    owners: tuple[UserReference, ...] = ()
-    extra: ReadOnly[Any] = None
     changed_on_delta_humanized: ReadOnly[str] = None
     crontab_humanized: ReadOnly[str] = None
 

@@ -112,51 +112,44 @@ class DatabaseOfQuery(Answer):
     id: Whole = 0
 
 
-class QueryGet(AnswerWithSchema):
-    """One query of the SQL editor; times are in milliseconds since 1970 (contract, `QueryRestApi.get`)."""
+class _QueryAnswer(AnswerWithSchema):
+    """What a query and an item of a list of queries share."""
 
     id: Whole = 0
-    client_id: Text11
-    database: DatabaseOfQuery
     sql: str | None = None
     executed_sql: str | None = None
-    select_sql: str | None = None
     status: Text16 | None = None
     schema_name: Text256 | None = Field(default=None, alias="schema")
     tab_name: Text256 | None = None
+    tmp_table_name: Text256 | None = None
+    rows: Whole | None = None
+    start_time: Number | None = None
+    end_time: Number | None = None
+    changed_on: Moment | None = None
+    tracking_url: ReadOnly[str] = None
+
+
+class QueryGet(_QueryAnswer):
+    """One query of the SQL editor; times are in milliseconds since 1970 (contract, `QueryRestApi.get`)."""
+
+    client_id: Text11
+    database: DatabaseOfQuery
+    select_sql: str | None = None
     sql_editor_id: Text256 | None = None
     tmp_schema_name: Text256 | None = None
-    tmp_table_name: Text256 | None = None
     results_key: Text64 | None = None
     limit: Whole | None = None
-    rows: Whole | None = None
     progress: Whole | None = None
     select_as_cta: Bool | None = None
     select_as_cta_used: Bool | None = None
     error_message: str | None = None
-    start_time: Number | None = None
     start_running_time: Number | None = None
-    end_time: Number | None = None
     end_result_backend_time: Number | None = None
-    changed_on: Moment | None = None
-    tracking_url: ReadOnly[str] = None
 
 
-class QueryListItem(AnswerWithSchema):
+class QueryListItem(_QueryAnswer):
     """One query of a list; times are in milliseconds since 1970 (contract, `QueryRestApi.get_list`)."""
 
-    id: Whole = 0
-    changed_on: Moment | None = None
     database: DatabaseNameOnly | None = None
-    schema_name: Text256 | None = Field(default=None, alias="schema")
-    sql: str | None = None
-    executed_sql: str | None = None
-    rows: Whole | None = None
-    status: Text16 | None = None
-    tab_name: Text256 | None = None
-    tmp_table_name: Text256 | None = None
-    tracking_url: ReadOnly[str] = None
-    start_time: Number | None = None
-    end_time: Number | None = None
     sql_tables: ReadOnly[tuple[Any, ...]] = None
     user: UserDetails | None = None
