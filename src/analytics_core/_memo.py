@@ -16,7 +16,7 @@ class Memo(Generic[Key, Value]):
     """The latest values by everything that they depend on; bounded, safe between threads.
 
     A key holds all that its value was made from, by value or by version: nothing is ever taken out because something
-    changed. What is believed for a while only has its end beside the value (`_lookups.store_reads.Fresh`).
+    changed. What is believed for a while only has its end beside the value.
 
     Args:
         capacity: how many values are kept; the one unused for longest makes room.

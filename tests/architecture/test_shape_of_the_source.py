@@ -230,6 +230,17 @@ def test_nothing_reaches_a_database_without_an_admission_of_the_gate() -> None:
     assert elsewhere == []
 
 
+def test_every_maker_and_every_road_to_a_database_is_used_where_it_may_be() -> None:
+    """A class or a method that is called otherwise now would be free to use."""
+    used = {
+        (module, ast.unparse(node.func).rpartition(".")[2])
+        for file in source_files()
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Call) and (module := _may_be_called_in(node.func)) == file.module
+    }
+    assert used == {(module, name) for name, module in {**MAKERS, **ROADS_TO_DATABASES}.items()}
+
+
 def _may_be_called_in(called: ast.expr) -> str | None:
     """Return the module that alone may make this call; None: any may."""
     if isinstance(called, ast.Attribute):
