@@ -40,7 +40,7 @@
     ├── ThreadLimitError                        the process can start no more threads (500)
     └── JobError                                JobNotFoundError (404)
 
-Section "Errors" of the contract lists the types and statuses. `RULINGS.md` (Errors) says which status goes with what.
+Section "Errors" of the contract lists the types and statuses.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class OwnershipError(AccessError, error_type=ErrorType.MISSING_OWNERSHIP_ERROR):
 
 
 class SubqueryNotAllowedError(AccessError, error_type=ErrorType.ADHOC_SUBQUERY_NOT_ALLOWED_ERROR):
-    """A custom SQL field reads a relation of its own (SECURITY.md 3.3)."""
+    """A custom SQL field reads a relation of its own."""
 
 
 # --------------------------------------------------------------------------------------------------- stored records
@@ -380,7 +380,7 @@ class PostProcessingError(QueryError, code="POST_PROCESSING_ERROR"):
 
 
 class StatementRefusedError(QueryError, error_type=ErrorType.DML_NOT_ALLOWED_ERROR):
-    """A statement that the gate does not let through (SECURITY.md 3.6)."""
+    """A statement that the gate does not let through."""
 
 
 class ResultTooLargeError(QueryError, error_type=ErrorType.RESULT_TOO_LARGE_ERROR):

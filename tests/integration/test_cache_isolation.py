@@ -1,6 +1,6 @@
 """What keeps cached answers apart, and what a key opens: nothing by itself.
 
-SECURITY.md 3.5, beside tests/integration/test_cache.py (parts of the key) and tests/integration/test_guests.py.
+Beside tests/integration/test_cache.py (parts of the key) and tests/integration/test_guests.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Relations of user-written SQL on four engines: every join, every name, and no read without a grant.
 
-SECURITY.md 3.4, beside tests/integration/test_row_rules_on_engines.py.
+Beside tests/integration/test_row_rules_on_engines.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Every road that takes SQL, on every engine: hostile text is a typed refusal without effect, look-alikes are answered.
 
-SECURITY.md 3.1, 3.3, 3.6, 3.7 and section 4. The texts name what each engine would do: attach, copy, read files, sleep.
+The texts name what each engine would do: attach, copy, read files, sleep.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The second wall: what a database answers to each kind of statement when the first wall is not there.
 
-SECURITY.md 3.6 on the four engines that have a session of their own: nothing is changed (fingerprints before and
+On the four engines that have a session of their own nothing is changed (fingerprints before and
 after), and the pooled connection goes back in the state in which it came.
 """
 

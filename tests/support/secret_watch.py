@@ -1,4 +1,4 @@
-"""A plug-in of pytest: every log record of the run, at DEBUG level, is searched for secrets (SECURITY.md 4).
+"""A plug-in of pytest: every log record of the run, at DEBUG level, is searched for secrets.
 
 A test fails in whose time a record was written that holds a seeded word, a guest token, or a URI with its password.
 `@pytest.mark.logs_secrets("why")` leaves a test out whose own code, not the library's, writes such a record.

@@ -34,7 +34,7 @@ _SECONDS = {
 
 
 def reference_bucket(moment: datetime, grain: TimeGrain) -> datetime:
-    """Return the bucket's label as the contract and RULINGS.md define it."""
+    """Return the bucket's label as the contract and `choices.md` define it."""
     if grain.value in _SECONDS:
         step = timedelta(seconds=_SECONDS[grain.value])
         return EPOCH + (moment - EPOCH) // step * step

@@ -1,4 +1,4 @@
-"""No secret in any text: logs at debug level, representations, errors and their chains (SECURITY.md 3.12)."""
+"""No secret in any text: logs at debug level, representations, errors and their chains."""
 
 from __future__ import annotations
 

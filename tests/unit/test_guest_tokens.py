@@ -1,4 +1,4 @@
-"""Guest tokens: what opens, and what looks like it and does not (SECURITY.md 3.9)."""
+"""Guest tokens: what opens, and what looks like it and does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One secret key, several purposes: what is made for one fails for every other (SECURITY.md 3.9)."""
+"""One secret key, several purposes: what is made for one fails for every other."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Each place of a virtual dataset's SQL that reads a ruled table reads a filtered sub-query, on every engine's dialect.
 
-SECURITY.md 3.4. On the four engines at hand answers are compared (tests/integration/test_row_rules_on_engines.py);
+On the four engines at hand answers are compared (tests/integration/test_row_rules_on_engines.py);
 here the statement is looked at, so that the other dialects are tried too.
 """
 

@@ -1,6 +1,6 @@
 """Without permission to write only plain queries run: every other kind of statement is refused on every engine.
 
-SECURITY.md 3.4 and 3.6, kind by kind. What the databases themselves say to the same kinds is tried in
+Kind by kind. What the databases themselves say to the same kinds is tried in
 tests/integration/test_sessions_stay_read_only.py.
 """
 

@@ -1,4 +1,4 @@
-"""Nothing that is stored is revived; what does not decode is a miss or an error of ours (SECURITY.md 3.14)."""
+"""Nothing that is stored is revived; what does not decode is a miss or an error of ours."""
 
 from __future__ import annotations
 

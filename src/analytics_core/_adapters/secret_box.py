@@ -28,7 +28,7 @@ class _Parts(NamedTuple):
 
 
 class AesGcmSecretBox:
-    """Seals texts with authenticated encryption (port `SecretBox`; SECURITY.md 3.12).
+    """Seals texts with authenticated encryption (port `SecretBox`).
 
     A sealed text reads `ac1.<key id>.<base64url of nonce and ciphertext>`. Format, key id and context are authenticated
     with it. The key id is derived from the key, so it tells which key opens without telling the key.

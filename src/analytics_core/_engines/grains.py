@@ -12,7 +12,7 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core.models.enums import TimeGrain
 
 EPOCH = "1970-01-01 00:00:00"
-"""The anchor of all grains shorter than a day (RULINGS.md, Engines)."""
+"""The anchor of all grains shorter than a day."""
 
 SECONDS: Mapping[TimeGrain, int] = MappingProxyType(
     {

@@ -1,8 +1,8 @@
 """`EngineSpec`: all that the compiler and the executor must know of an engine, as one frozen record of facts.
 
 Functions in it are pure: sqlglot nodes in, fresh sqlglot nodes out; they never keep or share a node that they were
-given, so a caller passes a fresh node each time. What a function must give is the same on every engine
-(ARCHITECTURE.md, decision 6): the same bucket, the same comparison, the same order.
+given, so a caller passes a fresh node each time. What a function must give is the same on every engine:
+the same bucket, the same comparison, the same order.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class EngineSpec:
         max_identifier_bytes: labels longer than this are cut and hashed; None: no limit that matters.
         largest_identifier_character: letters of labels beyond it are replaced in names.
         folds_names: whether columns whose names differ by case alone are one.
-        moment: column node + its `TimeFormat` -> node of a naive UTC moment (step 1 of SQL_TRAPS.md 3).
+        moment: column node + its `TimeFormat` -> node of a naive UTC moment.
         bucket: moment node + grain -> node of the bucket's label (step 2); every grain on every engine.
         shift: moment node + whole hours -> node of the moved moment.
         sorted_moment: (column node, `TimeFormat`) -> what sorts as its moments do, with the fractions that `moment`

@@ -59,7 +59,7 @@ class CancelToken:
 class Stopper:
     """Interrupts one run until it reports that it is over.
 
-    Drivers lose an interrupt that comes before the statement has started (SQL_TRAPS.md 7), so it is repeated. No
+    Drivers lose an interrupt that comes before the statement has started, so it is repeated. No
     interrupt is sent after `finish`: the connection may serve another statement by then.
 
     Attributes:

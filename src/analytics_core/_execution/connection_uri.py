@@ -1,6 +1,6 @@
 """Connection URIs: read, masked, merged with the stored one, and held to what a connection may ask for.
 
-That are exact drivers, harmless options, and files inside allowed folders (SECURITY.md 3.11, 3.12).
+That are exact drivers, harmless options, and files inside allowed folders.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values as drivers give them -> values by kind, the same on every engine (SQL_TRAPS.md 5).
+"""Values as drivers give them -> values by kind, the same on every engine.
 
 Small results become lists of Python values. Large ones become Arrow arrays batch by batch, so that Python objects die
 early; a batch that does not fit its kind gives None and its column falls back to a list.
@@ -34,7 +34,7 @@ def value_types(values: Sequence[Any]) -> frozenset[type]:
 
 
 def values_by_kind(kind: ValueKind, values: Sequence[Any]) -> tuple[ValueKind, list[Any]]:
-    """Return the values as `kind` promises them; where they do not fit, the kind that they have (SQL_TRAPS.md 5).
+    """Return the values as `kind` promises them; where they do not fit, the kind that they have.
 
     UNKNOWN kinds are always taken from the values; a column of nulls alone keeps its kind.
     """

@@ -1,4 +1,4 @@
-"""Rows off a driver's cursor in batches, under a row limit and a byte budget, into a frame (SECURITY.md 3.16)."""
+"""Rows off a driver's cursor in batches, under a row limit and a byte budget, into a frame."""
 
 from __future__ import annotations
 

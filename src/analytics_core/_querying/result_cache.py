@@ -1,4 +1,4 @@
-"""Results in the cache: how long one is kept, and under which key (contract, cache_timeout; RULINGS.md, Cache)."""
+"""Results in the cache: how long one is kept, and under which key (contract, cache_timeout)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ MASK: Final = "XXXXXXXXXX"
 
 
 class Secret:
-    """A text whose every printed, copied or pickled form is a mask; `reveal` gives the text (SECURITY.md 3.12)."""
+    """A text whose every printed, copied or pickled form is a mask; `reveal` gives the text."""
 
     __slots__ = ("_text",)
 

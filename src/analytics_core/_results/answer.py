@@ -133,7 +133,7 @@ class QueryResult:
 
     @property
     def stacktrace(self) -> None:
-        """Always None: the contract has the field, and a stack trace is nobody's business (RULINGS.md, Answers)."""
+        """Always None: the contract has the field, and a stack trace is nobody's business."""
         return
 
     @property

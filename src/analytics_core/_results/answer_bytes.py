@@ -1,4 +1,4 @@
-"""An answer as bytes for a cache or a store: typed, versioned, bounded, sealed (SECURITY.md 3.14); none of it is run.
+"""An answer as bytes for a cache or a store: typed, versioned, bounded, sealed; none of it is run.
 
     magic and version   8 bytes
     seal                28 bytes, over all that follows, for the key that it is stored under

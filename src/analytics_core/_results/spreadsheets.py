@@ -6,7 +6,7 @@ empty field, moments are ISO 8601 (`2024-01-31 12:00:00`); numbers are never cha
 An XLSX workbook has one sheet for each frame, written row by row so that memory stays small. Numbers stay numbers, but
 for those above 10^15 in size, whose last digits a spreadsheet would lose: they become text. Days and moments without a
 time zone become date cells from 1900-03-01 on; earlier ones, and those with a time zone, are ISO 8601 text. Text is
-never a formula or a link. In both, text that would be one has a `'` before it (SECURITY.md 3.13).
+never a formula or a link. In both, text that would be one has a `'` before it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Guest tokens, signed and read, and the origins of pages that bring them (SECURITY.md 3.9)."""
+"""Guest tokens, signed and read, and the origins of pages that bring them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of each purpose, derived from a secret key: what one made fails for every other (SECURITY.md 3.9, 3.14).
+"""Keys of each purpose, derived from a secret key: what one made fails for every other.
 
 The secret box derives the keys of stored secrets itself, in the same way and under names of its own.
 """

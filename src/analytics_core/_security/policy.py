@@ -286,7 +286,7 @@ class Policy:
     def require_write(self, actor: Actor, record: Database | Dataset | Chart | Dashboard) -> None:
         """Raise OwnershipError unless the actor may change or delete the record.
 
-        A record that is managed externally changes only for somebody who manages externally (RULINGS.md, Resources).
+        A record that is managed externally changes only for somebody who manages externally.
         """
         kind = type(record).__name__.lower()
         if not self.can_write(actor, record):

@@ -78,7 +78,7 @@ class HiddenText(SecretStr):
 
 
 class LenientShape(DescribedShape):
-    """A chart-query shape: keys beyond the contract are kept in `model_extra` (RULINGS.md, Strictness)."""
+    """A chart-query shape: keys beyond the contract are kept in `model_extra`."""
 
     model_config = ConfigDict(
         frozen=True,

@@ -50,7 +50,7 @@ class QueryStatus(StrEnum):
 
 
 class FilterOperator(StrEnum):
-    """How a filter compares (contract, `ChartDataFilter.op`; NOT LIKE and NOT ILIKE by RULINGS.md)."""
+    """How a filter compares (contract, `ChartDataFilter.op`; NOT LIKE and NOT ILIKE are ours)."""
 
     EQUALS = "=="
     NOT_EQUALS = "!="

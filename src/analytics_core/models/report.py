@@ -1,6 +1,6 @@
 """Shapes of report schedules: alerts and reports (contract, section Report schedule).
 
-What the contract has no field for lives in `extra`, and cc and bcc in a recipient's configuration (RULINGS.md).
+What the contract has no field for lives in `extra`, and cc and bcc in a recipient's configuration.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def _forms_for(text: str) -> tuple[str, ...]:
 
 
 LONGEST_TEXT = 500
-"""Characters that a time text may have (SECURITY.md 3.15)."""
+"""Characters that a time text may have."""
 
 MOST_CALLS = 20
 """Function calls that a time text may hold, nested or not."""

@@ -1,4 +1,4 @@
-"""DuckDB: microsecond timestamps, text by code point, LIKE minds case (SQL_TRAPS.md, sections 3 to 5)."""
+"""DuckDB: microsecond timestamps, text by code point, LIKE minds case."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """MariaDB and MySQL: text compares without case, accents and trailing blanks unless a collation says otherwise.
 
-Measured on MariaDB 10.11 (SQL_TRAPS.md, sections 3 to 5). TIMESTAMP columns hold UTC moments because sessions run in
+Measured on MariaDB 10.11. TIMESTAMP columns hold UTC moments because sessions run in
 UTC. MySQL 8 has no `utf8mb4_nopad_bin`: give `mysql_spec` its `utf8mb4_0900_bin`.
 """
 

@@ -1,4 +1,4 @@
-"""PostgreSQL from version 14: zoned and naive timestamps apart, collations given always (SQL_TRAPS.md, 3 to 5)."""
+"""PostgreSQL from version 14: zoned and naive timestamps apart, collations given always."""
 
 from __future__ import annotations
 

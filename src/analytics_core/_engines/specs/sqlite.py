@@ -1,6 +1,6 @@
 """SQLite: moments are text, dates are read by position, LIKE minds no case, columns may fold it too.
 
-Measured on 3.40 and 3.54 (SQL_TRAPS.md, sections 2 to 5). Moments become `YYYY-MM-DD HH:MM:SS` text.
+Measured on 3.40 and 3.54. Moments become `YYYY-MM-DD HH:MM:SS` text.
 """
 
 from __future__ import annotations

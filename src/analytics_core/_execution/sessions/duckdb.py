@@ -1,6 +1,6 @@
 """DuckDB: one locked root per file, a cursor of it per pooled connection, read-only transactions, Arrow out.
 
-Settings belong to the database instance, so the root is configured and locked once (SQL_TRAPS.md 7). Only one statement
+Settings belong to the database instance, so the root is configured and locked once. Only one statement
 of kind SELECT or EXPLAIN runs per call, so that a connection goes back as it came.
 """
 

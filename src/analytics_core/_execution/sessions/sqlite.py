@@ -1,4 +1,4 @@
-"""SQLite: files opened `mode=ro` behind an authoriser that knows only reading (SECURITY.md 3.7, SQL_TRAPS.md 7).
+"""SQLite: files opened `mode=ro` behind an authoriser that knows only reading.
 
 A database in memory is shared by name inside the process (`file:NAME?mode=memory&cache=shared`); whoever fills it
 opens the same name. Its connections are `query_only`, and the authoriser keeps that from being switched off.
