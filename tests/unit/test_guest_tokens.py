@@ -370,7 +370,10 @@ def test_a_stored_cut_off_that_cannot_be_read_lets_nobody_in(world: GuestWorld) 
         found = unit.key_values.find(kind="guest-cutoff", key="dashboard 2")
         assert found is not None
         unit.key_values.update(replace(found, key="dashboard 1", value="{}"), actor_id=None)
-    with pytest.raises(errors.StoredDataError):
+    with pytest.raises(errors.StoredDataError, match="revoke once more"):
+        world.host.as_guest(token)
+    world.admin.embedded.revoke_guest_tokens(dashboard_id=1)
+    with pytest.raises(errors.GuestTokenError, match="revoked"):
         world.host.as_guest(token)
 
 

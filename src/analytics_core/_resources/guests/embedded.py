@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from uuid import uuid4
@@ -11,7 +12,7 @@ from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.batches import every_id
-from analytics_core._resources.changes import LoggedAction, begin_act, reject_later_change, repeated, until_accepted
+from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.guests.minting import AllRows, find_embedded, mint_guest_token
 from analytics_core._resources.lists import (
     DASHBOARDS,
@@ -24,7 +25,14 @@ from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._resources.reader import Reader
 from analytics_core._security import policy as rules
 from analytics_core._security.guest_tokens import read_origin
-from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, Problem, StaleVersionError
+from analytics_core.errors import (
+    AlreadyExistsError,
+    NotFoundError,
+    PayloadSchemaError,
+    Problem,
+    StaleVersionError,
+    StoredDataError,
+)
 from analytics_core.models.embedded import (
     AvailableDomains,
     EmbeddedDashboardConfig,
@@ -83,6 +91,7 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
     _resource = LISTS
 
     # ---------------------------------------------------------------------------------------------------- records
+    @repeated
     def create(self, dashboard_id: int, payload: EmbeddedDashboardConfig | Payload) -> EmbeddedDashboardGet:
         """Let pages of the `allowed_domains` embed a dashboard (contract, `EmbeddedDashboardConfig`).
 
@@ -96,7 +105,15 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
         """
         domains = _read_domains(payload)
         act = begin_act(self._runtime, self._actor, "embedded.create")
-        return self._answer(until_accepted(lambda: self._embedded(act, dashboard_id, domains)))
+        with self._runtime.store.unit_of_work() as unit:
+            self._owned(unit, dashboard_id)
+            before = unit.embedded.find(dashboard_id=dashboard_id)
+            if before is None:
+                stored = self._new(unit, dashboard_id, domains)
+            else:
+                stored = unit.embedded.update(replace(before, allowed_domains=domains), actor_id=self._actor.id)
+            act.log(unit, dashboard_id=dashboard_id)
+        return self._answer(stored)
 
     @repeated
     def update(
@@ -183,6 +200,7 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
         """
         return mint_guest_token(self._runtime, self._actor, payload, life_s=life_s, all_rows=all_rows)
 
+    @repeated
     def revoke_guest_tokens(self, *, dashboard_id: int | None = None, subject: str | None = None) -> None:
         """Refuse from now on every token minted until now that names a dashboard, or that is of one guest.
 
@@ -200,30 +218,6 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
         if subject is not None:
             _check_subject(subject)
         act = begin_act(self._runtime, self._actor, "embedded.revoke_guest_tokens")
-        until_accepted(lambda: self._cut_off(act, dashboard_id, subject))
-
-    # ------------------------------------------------------------------------------------------------------ inside
-    def _embedded(self, act: LoggedAction, dashboard_id: int, domains: tuple[str, ...]) -> EmbeddedDashboard:
-        """Store the embedding of a dashboard, or the new domains of the one that there is."""
-        with self._runtime.store.unit_of_work() as unit:
-            self._owned(unit, dashboard_id)
-            before = unit.embedded.find(dashboard_id=dashboard_id)
-            if before is not None:
-                stored = unit.embedded.update(replace(before, allowed_domains=domains), actor_id=self._actor.id)
-            else:
-                stored = self._new(unit, dashboard_id, domains)
-            act.log(unit, dashboard_id=dashboard_id)
-            return stored
-
-    def _new(self, unit: UnitOfWork, dashboard_id: int, domains: tuple[str, ...]) -> EmbeddedDashboard:
-        record = EmbeddedDashboard(uuid=str(uuid4()), dashboard_id=dashboard_id, allowed_domains=domains)
-        try:
-            return unit.embedded.add(record, actor_id=self._actor.id)
-        except AlreadyExistsError:  # another session was faster: once more, from what it stored
-            raise StaleVersionError("embedded dashboard", dashboard_id) from None
-
-    def _cut_off(self, act: LoggedAction, dashboard_id: int | None, subject: str | None) -> None:
-        """Move the cut-off to now; it never moves back."""
         with self._runtime.store.unit_of_work() as unit:
             if dashboard_id is not None:
                 self._owned(unit, dashboard_id)
@@ -231,21 +225,31 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
             else:
                 self._runtime.policy.require_mint_guest_tokens(self._actor)
                 key = subject_key(subject or "")
-            self._write_cut_off(unit, key)
+            self._cut_off(unit, key)
             act.log(unit, dashboard_id=dashboard_id, details={"subject": subject} if subject is not None else None)
 
-    def _write_cut_off(self, unit: UnitOfWork, key: str) -> None:
-        now = self._runtime.guests.tokens.now()
+    # ------------------------------------------------------------------------------------------------------ inside
+    def _new(self, unit: UnitOfWork, dashboard_id: int, domains: tuple[str, ...]) -> EmbeddedDashboard:
+        record = EmbeddedDashboard(uuid=str(uuid4()), dashboard_id=dashboard_id, allowed_domains=domains)
+        try:
+            return unit.embedded.add(record, actor_id=self._actor.id)
+        except AlreadyExistsError:  # another session was faster: once more, from what it stored
+            raise StaleVersionError("embedded dashboard", dashboard_id) from None
+
+    def _cut_off(self, unit: UnitOfWork, key: str) -> None:
+        """Move a cut-off to now; it never moves back. One that cannot be read any more is written anew."""
+        moment = self._runtime.guests.tokens.now()
         before = unit.key_values.find(kind=CUT_OFF_KIND, key=key)
-        if before is None:
-            record = KeyValue(kind=CUT_OFF_KIND, key=key, value=write_cut_off(now))
-            try:
-                unit.key_values.append(record, actor_id=self._actor.id)
-            except AlreadyExistsError:  # another session was faster: once more, from what it stored
-                raise StaleVersionError("cut-off of guest tokens", key) from None
+        if before is not None:
+            with suppress(StoredDataError):
+                moment = max(moment, read_cut_off(before.value))
+            unit.key_values.update(replace(before, value=write_cut_off(moment)), actor_id=self._actor.id)
             return
-        moved = write_cut_off(max(now, read_cut_off(before.value)))
-        unit.key_values.update(replace(before, value=moved), actor_id=self._actor.id)
+        record = KeyValue(kind=CUT_OFF_KIND, key=key, value=write_cut_off(moment))
+        try:
+            unit.key_values.append(record, actor_id=self._actor.id)
+        except AlreadyExistsError:  # another session was faster: once more, from what it stored
+            raise StaleVersionError("cut-off of guest tokens", key) from None
 
     def _owned(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
         dashboard = unit.dashboards.get(dashboard_id)
