@@ -16,35 +16,15 @@ EPOCH = "1970-01-01 00:00:00"
 
 SECONDS: Mapping[TimeGrain, int] = MappingProxyType(
     {
-        TimeGrain.SECOND: 1,
-        TimeGrain.FIVE_SECONDS: 5,
-        TimeGrain.THIRTY_SECONDS: 30,
-        TimeGrain.MINUTE: 60,
-        TimeGrain.FIVE_MINUTES: 300,
-        TimeGrain.TEN_MINUTES: 600,
-        TimeGrain.FIFTEEN_MINUTES: 900,
-        TimeGrain.THIRTY_MINUTES: 1800,
-        TimeGrain.HOUR: 3600,
-        TimeGrain.TWO_HOURS: 7200,
-        TimeGrain.FOUR_HOURS: 14400,
-        TimeGrain.SIX_HOURS: 21600,
-        TimeGrain.EIGHT_HOURS: 28800,
-        TimeGrain.TEN_HOURS: 36000,
-        TimeGrain.TWELVE_HOURS: 43200,
+        grain: int(grain.value[2:-1]) * {"S": 1, "M": 60, "H": 3600}[grain.value[-1]]  # PT5S, PT1M, PT12H
+        for grain in TimeGrain
+        if grain.value.startswith("PT")
     }
 )
 """Length in seconds of the grains shorter than a day."""
 
 UNITS: Mapping[TimeGrain, str] = MappingProxyType(
-    {
-        TimeGrain.SECOND: "second",
-        TimeGrain.MINUTE: "minute",
-        TimeGrain.HOUR: "hour",
-        TimeGrain.DAY: "day",
-        TimeGrain.MONTH: "month",
-        TimeGrain.QUARTER: "quarter",
-        TimeGrain.YEAR: "year",
-    }
+    {TimeGrain[unit]: unit.lower() for unit in ("SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "QUARTER", "YEAR")}
 )
 """Grains that are one unit of a `date_trunc`; the weeks are apart."""
 

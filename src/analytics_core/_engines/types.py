@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum, auto
 from types import MappingProxyType
+from typing import Any
 
 from analytics_core.errors import UnsupportedByEngineError
 from analytics_core.models.enums import GenericType
@@ -24,16 +25,6 @@ _FIELDS: Mapping[str, str] = MappingProxyType(
 
 NAMED_DIRECTIVES = frozenset({"b", "B", "I", "p"})
 """Further directives that engines with a parser of their own understand alike."""
-
-_STEPS: Mapping[str, timedelta] = MappingProxyType(
-    {
-        "d": timedelta(days=1),
-        "H": timedelta(hours=1),
-        "M": timedelta(minutes=1),
-        "S": timedelta(seconds=1),
-        "f": timedelta(microseconds=1),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +90,10 @@ class TextFormat:
 
     def floor(self, moment: datetime) -> datetime:
         """Return the last moment that a text of this format can mean and that is not after `moment`."""
-        known = self.directives
-        return moment.replace(
-            month=moment.month if "m" in known else 1,
-            day=moment.day if "d" in known else 1,
-            hour=moment.hour if "H" in known or "I" in known else 0,
-            minute=moment.minute if "M" in known else 0,
-            second=moment.second if "S" in known else 0,
-            microsecond=moment.microsecond if "f" in known else 0,
-        )
+        cut: dict[str, Any] = {
+            field: 1 if letter in "md" else 0 for letter, field in _FIELDS.items() if letter not in self.directives
+        }
+        return moment.replace(**cut)
 
     def ceil(self, moment: datetime) -> datetime | None:
         """Return the first moment of this resolution that is not before `moment`; None after the year 9999."""
@@ -125,7 +111,7 @@ class TextFormat:
             return floor.replace(year=floor.year + 1)
         if finest == "m":
             return floor.replace(year=floor.year + floor.month // 12, month=floor.month % 12 + 1)
-        return floor + _STEPS[finest]
+        return floor + timedelta(**{f"{_FIELDS[finest]}s": 1})
 
 
 def parse_format(source: str) -> TextFormat:

@@ -28,21 +28,18 @@ STEP_SECONDS: Mapping[TimeGrain, int] = MappingProxyType(
 STEP_MONTHS: Mapping[TimeGrain, int] = MappingProxyType({TimeGrain.MONTH: 1, TimeGrain.QUARTER: 3, TimeGrain.YEAR: 12})
 """Length in months of the others."""
 
+_MONDAY = -3
+"""Some Monday, in days since 1970-01-01."""
+
 _LABEL_DAYS: Mapping[TimeGrain, int] = MappingProxyType(
-    {
-        TimeGrain.WEEK_STARTING_SUNDAY: -4,
-        TimeGrain.WEEK_STARTING_MONDAY: -3,
-        TimeGrain.WEEK_ENDING_SATURDAY: 2,
-        TimeGrain.WEEK_ENDING_SUNDAY: 3,
-    }
+    {grain: _MONDAY + after for grain, (_, after) in WEEK_SHIFTS.items() if grain is not TimeGrain.WEEK}
 )
-"""Some day that labels a week of the anchored grains, in days since 1970-01-01 (a Thursday)."""
+"""Some day that labels a week of the anchored grains, in the same count."""
 
 _FIRST_DAYS: Mapping[TimeGrain, int] = MappingProxyType(
-    {TimeGrain.WEEK: -3, TimeGrain.WEEK_STARTING_SUNDAY: -4, TimeGrain.WEEK_STARTING_MONDAY: -3}
-    | {TimeGrain.WEEK_ENDING_SATURDAY: -4, TimeGrain.WEEK_ENDING_SUNDAY: -3}
+    {grain: _MONDAY - before for grain, (before, _) in WEEK_SHIFTS.items()}
 )
-"""Some first day of a week, in the same count."""
+"""Some first day of a week."""
 
 
 def step_numbers(moments: Moments, grain: TimeGrain) -> NDArray[np.int64]:
