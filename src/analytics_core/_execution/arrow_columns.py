@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analytics_core._engines.types import ValueKind
-from analytics_core._execution.conversion import values_by_kind
+from analytics_core._execution.conversion import value_types, values_by_kind
+from analytics_core._frames.arrow_frames import decimals_as_arrow
 from analytics_core._frames.frame import FrameColumn
 
 ARROW_TYPES: dict[ValueKind, pa.DataType] = {
@@ -43,6 +45,8 @@ def _fast_array(kind: ValueKind, values: Sequence[Any]) -> Any | None:
         return pa.array(values, ARROW_TYPES[kind])
     if kind is ValueKind.FLOAT:
         return finite(pa.array(values, pa.float64()))
+    if kind is ValueKind.DECIMAL and value_types(values) == {Decimal}:
+        return decimals_as_arrow(values)
     return cast_array(pa.array(values), kind)
 
 

@@ -21,6 +21,9 @@ _NO_DAY = re.compile(r"-?infinity|\d{4}-(?:00-\d\d|\d\d-00)(?: .*)?|\d{5,}-.*|.*
 """What PostgreSQL writes for infinity and for years beyond 9999 and before 1, MariaDB for days known in part."""
 
 _READ_TEXT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?:[Zz]|:\d\d(?:\.\d+)?(?:[Zz]|[-+]\d\d:\d\d|\+00)?)?)?")
+_PLAIN_MOMENTS = re.compile(r"(?:\d{4}-(?!00)\d\d-(?!00)\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:\n|\Z))+", re.ASCII)
+"""A column of moments without zones, a line each, as most databases write them: read in C."""
+
 _READABLE = (str, int, float, bool, Decimal, date, datetime, time, bytes, list, dict, tuple)
 
 
@@ -140,13 +143,13 @@ def _as_dates(types: frozenset[type], values: Sequence[Any]) -> list[Any]:
 
 def _as_timestamps(types: frozenset[type], values: Sequence[Any]) -> list[Any]:
     _require(types, str, date, datetime)
+    if types == {str} and None not in values and _PLAIN_MOMENTS.fullmatch("\n".join(values)):
+        return list(map(datetime.fromisoformat, values))
     return _each(values, _naive_moment)
 
 
 def _as_aware_timestamps(types: frozenset[type], values: Sequence[Any]) -> list[Any]:
-    _require(types, str, date, datetime)
-    naive = _each(values, _naive_moment)
-    return [moment and moment.replace(tzinfo=UTC) for moment in naive]
+    return [moment and moment.replace(tzinfo=UTC) for moment in _as_timestamps(types, values)]
 
 
 def _naive_moment(value: Any) -> datetime | None:

@@ -5,6 +5,7 @@ In the bytes, columns that Arrow cannot hold travel as text, value by value.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -77,10 +78,30 @@ def _typed_array(values: list[Any], only: type) -> Any | None:
         time: pa.time64("us"),
     }
     if only is Decimal:
-        # Arrow's decimals have neither NaN nor infinity.
-        return pa.array(values) if all(value is None or value.is_finite() for value in values) else None
+        return decimals_as_arrow(values)
     # pyarrow reads NaN in a list as a value, which is what it is; `from_pandas` would make it null.
     return pa.array(values, plain[only]) if only in plain else None
+
+
+def decimals_as_arrow(values: Sequence[Decimal | None]) -> Any | None:
+    """Return decimals as an Array, or None: Arrow's have neither NaN nor infinity.
+
+    Where all have the same number of places their type is told, which Arrow would find by asking each of them.
+
+    Raises:
+        pyarrow.ArrowInvalid: together they need more than 76 digits.
+    """
+    import pyarrow as pa
+
+    held = [value for value in values if value is not None]
+    if not all(map(Decimal.is_finite, held)):
+        return None
+    if held and all(map(held[0].same_quantum, held)):
+        places = -int(held[0].as_tuple().exponent)
+        digits = max(places + max(max(held).adjusted(), min(held).adjusted()) + 1, places, 1)
+        if places >= 0 and digits <= _DIGITS[0]:
+            return pa.array(values, pa.decimal128(digits, places))
+    return pa.array(values)
 
 
 _DIGITS: Final = (38, 76)
@@ -172,7 +193,7 @@ def frame_to_bytes(frame: Frame) -> memoryview:
         arrays.append(array)
     table = pa.table(arrays, schema=pa.schema(fields))
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
+    with pa.RecordBatchStreamWriter(sink, table.schema, options=pa.ipc.IpcWriteOptions()) as writer:
         writer.write_table(table)
     return memoryview(sink.getvalue())
 
@@ -196,7 +217,8 @@ def _is_rescaled(values: list[Any], kind: Any) -> bool:
 
     if not kinds.is_decimal(kind):
         return False
-    return any(value is not None and value.as_tuple().exponent != -kind.scale for value in values)
+    unit = Decimal(1).scaleb(-kind.scale)
+    return not all(value is None or unit.same_quantum(value) for value in values)
 
 
 def _written(value: Any) -> str:

@@ -67,6 +67,10 @@ def _float(value: float) -> float | None:
 def _decimal(value: Decimal) -> float | int | str | None:
     if not value.is_finite():
         return None
+    text = str(value)
+    if len(text) <= SURE_DIGITS and "E" not in text:
+        near = float(text)
+        return int(near) if near.is_integer() else near
     if value == value.to_integral_value():
         return _whole(int(value)) if value.adjusted() < _MOST_WRITTEN_OUT else str(value)
     near = float(value)
@@ -96,6 +100,8 @@ def decimal_text(value: Decimal) -> str:
 
 def is_rounded(value: Decimal) -> bool:
     """Tell whether the number that stands for a decimal in JSON is only near it."""
+    if len(str(value)) <= SURE_DIGITS:
+        return False
     shown = _decimal(value)
     return isinstance(shown, float) and not _holds(shown, value)
 
@@ -167,7 +173,8 @@ def json_values(values: list[Any]) -> list[Any]:
         return values
     if types == {float}:
         return [value if value is None or value - value == 0 else None for value in values]
-    return [json_value(value) for value in values]
+    change = _BY_TYPE.get(next(iter(types)), json_value) if len(types) == 1 else json_value
+    return [None if value is None else change(value) for value in values]
 
 
 def _all_small(values: list[int | None]) -> bool:

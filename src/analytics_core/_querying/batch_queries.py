@@ -13,7 +13,6 @@ from analytics_core._querying.fetched_rows import naming_formats, with_moments
 from analytics_core._querying.observing import Stopwatch, observed
 from analytics_core._querying.ready_query import ReadyQueries, ReadyQuery
 from analytics_core._querying.runner import QueryRunner
-from analytics_core._querying.shaping import declared_kinds
 from analytics_core._results.answer import QueryResult, failed_result
 from analytics_core._results.batch_stream import BatchStream, Ended
 from analytics_core._settings import Settings
@@ -95,7 +94,7 @@ class BatchQueries:
             shape=partial(with_moments, plan=plan),
             told=partial(naming_formats, plan=plan),
             row_limit=plan.limit.rows,
-            declared=declared_kinds(plan, ready.view),
+            declared=ready.layout().kinds,
             notes=(*plan.unused, *plan.notes, *ready.notes),
             ended=ended,
         )

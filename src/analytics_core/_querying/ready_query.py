@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from analytics_core._compile.columns import axis_column
-from analytics_core._compile.plan import QueryPlan, SqlSource, TableSource
+from analytics_core._compile.plan import SqlSource, TableSource
 from analytics_core._compile.planner import PlanRequest
 from analytics_core._compile.planning_context import DatasetView, make_view
 from analytics_core._frames.pipeline import Step, read_steps
@@ -23,7 +24,7 @@ from analytics_core._querying.chart_request import (
 from analytics_core._querying.observing import fingerprint_of
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.result_cache import CacheKey, CacheTimeout, cache_key, cache_timeout
-from analytics_core._querying.shaping import written_labels
+from analytics_core._querying.shaping import ResultLayout, result_layout, written_labels
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._querying.time_comparison import TimeComparison, comparisons
 from analytics_core._security.row_rules import TableName
@@ -34,18 +35,18 @@ from analytics_core.models.query import ChartDataQueryObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadyQuery:
-    """One query, ready to run: the actor's admission, the dataset, the statements and the steps of post-processing.
+    """One query, ready to run: the actor's admission, the statements, the steps of post-processing, and the answer.
 
-    `tables` are read inside the SQL of a virtual dataset, under `rules` (`Gate.rules_on`). `notes` are those of this
-    payload, beside those of the plan.
+    `layout` gives the answer but for its rows, made once they are there. `tables` are read inside the SQL of a virtual
+    dataset, under `rules` (`Gate.rules_on`). `notes` are those of this payload, beside those of the plan.
     """
 
     requested: RequestedQuery
     admission: DatasetAdmission
-    view: DatasetView
     main: PreparedQuery
     shifted: tuple[tuple[TimeComparison, PreparedQuery], ...]
     steps: tuple[Step, ...]
+    layout: Callable[[], ResultLayout]
     timeout: CacheTimeout
     key: CacheKey | None
     notes: tuple[str, ...]
@@ -124,17 +125,19 @@ class ReadyQueries:
         )
         plans = [main.plan, *(prepared.plan for _, prepared in shifted)]
         tables = self._gate.tables_in(admission, (plan.source for plan in plans))
+        key = None
+        if _keeps(requested, timeout):
+            options = _options(request, requested, query, main)
+            key = cache_key(plans, loaded, identity=admission.identity, options=options)
         return ReadyQuery(
             requested=requested,
             admission=admission,
             main=main,
             shifted=shifted,
             steps=steps,
-            view=view,
+            layout=cache(partial(result_layout, requested, main, view, context.form_data, key=key, timeout=timeout)),
             timeout=timeout,
-            key=_key(admission, plans, _options(request, requested, query, main))
-            if _keeps(requested, timeout)
-            else None,
+            key=key,
             notes=(*notes_of(context, requested), *notes_of_steps(steps)),
             tables=tables,
             rules=self._gate.rules_on(admission, tables),
@@ -200,10 +203,6 @@ class ReadyQueries:
 def _keeps(requested: RequestedQuery, timeout: CacheTimeout) -> bool:
     """Tell whether the result of a query is kept; a statement alone is quicker to make than to find."""
     return requested.result_type is not ResultType.QUERY and timeout.keeps
-
-
-def _key(admission: DatasetAdmission, plans: Sequence[QueryPlan], options: Mapping[str, str]) -> CacheKey:
-    return cache_key(plans, admission.loaded, identity=admission.identity, options=options)
 
 
 def _options(

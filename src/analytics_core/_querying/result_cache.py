@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from analytics_core._compile.fingerprint import fingerprint
@@ -33,20 +33,16 @@ class StoredResults:
     def find(self, key: CacheKey, timeout: CacheTimeout) -> QueryResult | None:
         """Return the kept result, marked as cached, or None."""
         kept = self._cache.get(key.text)
-        result = None if kept is None else decode_entry(kept, key=key.text, seal=self._seal)
-        if result is None:
+        if kept is None:
             return None
-        return replace(result, cache_key=key.text, cache_timeout=timeout.seconds)
+        return decode_entry(kept, key=key.text, seal=self._seal, cache_timeout=timeout.seconds)
 
-    def keep(self, key: CacheKey, timeout: CacheTimeout, result: QueryResult) -> QueryResult:
-        """Keep a fresh result and return it with its place in the cache; errors are never kept."""
-        placed = replace(result, cache_key=key.text, cache_timeout=timeout.seconds)
+    def keep(self, key: CacheKey, timeout: CacheTimeout, result: QueryResult) -> None:
+        """Keep a fresh result; errors are never kept."""
         moment = self._clock.now().replace(tzinfo=None, microsecond=0).isoformat()
-        dated = replace(placed, cached_dttm=moment)
-        entry = encode_entry(dated, key=key.text, seal=self._seal, most_bytes=self._most_bytes)
+        entry = encode_entry(result, key=key.text, seal=self._seal, most_bytes=self._most_bytes, cached_dttm=moment)
         if entry is not None:
             self._cache.set(key.text, entry, timeout_s=timeout.timeout_s)
-        return placed
 
 
 NO_CACHE = -1

@@ -28,7 +28,7 @@ from analytics_core._querying.observing import Stopwatch, observed, observed_rej
 from analytics_core._querying.preparing import PreparedQuery
 from analytics_core._querying.ready_query import ReadyQueries, ReadyQuery
 from analytics_core._querying.result_cache import StoredResults
-from analytics_core._querying.shaping import listed, query_text, result_layout, shaped
+from analytics_core._querying.shaping import listed, query_text, shaped
 from analytics_core._querying.shared_runs import SharedRuns
 from analytics_core._querying.time_comparison import join_offset
 from analytics_core._results.answer import ChartData, QueryResult, failed_result
@@ -213,13 +213,15 @@ class QueryRunner:
         if budget and ready.steps:
             budget.take_cells(processed.frame)
         result = shaped(
-            result_layout(request, ready.requested, ready.main, ready.view),
+            ready.layout(),
             replace(processed, notes=(*notes, *named.notes, *processed.notes)),
             fetched=len(fetched.frame),
             was_cut=_count_was_cut(fetched.frame, plan) if plan.count_rows else fetched.has_more,
             cut_offsets=cut_offsets,
         )
-        return result if ready.key is None else self._results.keep(ready.key, ready.timeout, result)
+        if ready.key is not None:
+            self._results.keep(ready.key, ready.timeout, result)
+        return result
 
     def _fetch(self, request: ChartRequest, ready: ReadyQuery, prepared: PreparedQuery) -> FetchedResult:
         plan, settings = prepared.plan, self._settings

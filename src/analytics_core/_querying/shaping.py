@@ -26,8 +26,9 @@ from analytics_core._frames.arrow_frames import is_arrow, long_decimals
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pipeline import ProcessedFrame
 from analytics_core._frames.values import is_rounded
-from analytics_core._querying.chart_request import ChartRequest, RequestedQuery
+from analytics_core._querying.chart_request import RequestedQuery
 from analytics_core._querying.preparing import PreparedQuery
+from analytics_core._querying.result_cache import CacheKey, CacheTimeout
 from analytics_core._records.datasource import Dataset
 from analytics_core._results.answer import LimitEntry, QueryResult, listed_result
 from analytics_core._results.client_processing import client_processed
@@ -59,12 +60,20 @@ class ResultLayout:
 
 
 def result_layout(
-    request: ChartRequest, requested: RequestedQuery, prepared: PreparedQuery, view: DatasetView
+    requested: RequestedQuery,
+    prepared: PreparedQuery,
+    view: DatasetView,
+    form_data: Any,
+    *,
+    key: CacheKey | None,
+    timeout: CacheTimeout,
 ) -> ResultLayout:
-    """Return what is known of the result of a query before it runs."""
+    """Return what is known of the result of a query before it runs; without a `key` it is not cached."""
     plan = prepared.plan
     applied, rejected = reported_filters(prepared.query, plan, has_time=bool(view.times))
     outline = QueryResult(
+        cache_key=key.text if key else None,
+        cache_timeout=timeout.seconds if key else None,
         result_type=requested.result_type,
         query=prepared.statement.display_sql,
         applied_filters=applied,
@@ -73,7 +82,6 @@ def result_layout(
         to_dttm=epoch_ms(plan.until),
         verbose_names=_verbose_names(view),
     )
-    form_data = request.context.form_data
     return ResultLayout(
         outline=outline,
         limits=_limits_of(plan),

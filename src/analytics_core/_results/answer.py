@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from html import escape
 from itertools import islice
 from pathlib import Path
@@ -210,31 +209,28 @@ class QueryResult:
 
     def to_payload(self) -> dict[str, Any]:
         """Return the result as the contract writes it, ours behind it."""
-        payload = self._facts()
-        return {key: self.held.data() if make is None else make() for key, make in payload.items()}
+        return {key: self.held.data() if key == "data" else self._fact(key) for key in self._keys()}
 
     def json_chunks(self) -> Iterator[Chunk]:
         """Yield the JSON text of `to_payload()` in parts, without making the records."""
         import orjson
 
-        before: Chunk = b"{"
-        for key, make in self._facts().items():
-            yield bytes(before) + orjson.dumps(key) + b":"
-            if make is None:
-                yield from self.held.json_chunks()
-            else:
-                yield orjson.dumps(make())
-            before = b","
-        yield b"}"
+        keys = self._keys()
+        if "data" not in keys:
+            yield orjson.dumps(self.to_payload())
+            return
+        place = keys.index("data")
+        before, after = ({key: self._fact(key) for key in part} for part in (keys[:place], keys[place + 1 :]))
+        yield orjson.dumps(before)[:-1] + (b',"data":' if before else b'"data":')
+        yield from self.held.json_chunks()
+        yield b"," + orjson.dumps(after)[1:]
 
-    def _facts(self) -> dict[str, Callable[[], Any] | None]:
-        """Return the keys of the payload in order, each with a way to its value; None stands for the data."""
-        facts = dict.fromkeys(_CONTRACT_KEYS) | dict.fromkeys(_OUR_KEYS)
+    def _keys(self) -> tuple[str, ...]:
+        """Return the keys of the payload in order."""
         short = _SHORT_KEYS.get(self.result_type)
-        if short is not None:
-            told = ("error", "status") if self.error is not None else ()
-            facts = dict.fromkeys((*short, *told, *_LEDGER_KEYS))
-        return {key: None if key == "data" else partial(self._fact, key) for key in facts}
+        if short is None:
+            return _ALL_KEYS
+        return (*short, *(("error", "status") if self.error is not None else ()), *_LEDGER_KEYS)
 
     def _fact(self, key: str) -> Any:
         value = getattr(self, key)
@@ -253,7 +249,7 @@ _CONTRACT_KEYS: Final = (
     *("from_dttm", "to_dttm", "status", "error", "stacktrace"),
 )
 _LEDGER_KEYS: Final = ("notes", "limits")
-_OUR_KEYS: Final = ("sql_rowcount", "label_map", "indexnames", *_LEDGER_KEYS)
+_ALL_KEYS: Final = (*_CONTRACT_KEYS, "sql_rowcount", "label_map", "indexnames", *_LEDGER_KEYS)
 
 
 def _plain(item: Any) -> Any:

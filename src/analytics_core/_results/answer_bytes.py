@@ -51,7 +51,7 @@ _COPIED: Final = (*_PLAIN, *_TUPLES)
 _GET_COPIED: Final = attrgetter(*_COPIED)
 
 
-def encode_answer(answer: ChartData, *, key: str, seal: EntrySeal, most_bytes: int = MOST_BYTES) -> bytes:
+def encode_answer(answer: ChartData, *, key: str, seal: EntrySeal, most_bytes: int = MOST_BYTES, **known: Any) -> bytes:
     """Return the bytes that stand for `answer`.
 
     The JSON text of the rows is written here; the results keep it, so that answering does not write it again.
@@ -61,12 +61,13 @@ def encode_answer(answer: ChartData, *, key: str, seal: EntrySeal, most_bytes: i
         key: what the bytes will be stored under; they open under no other.
         seal: seals them.
         most_bytes: the largest answer that is worth making.
+        known: fields of the results that the reader will find to be others (`cached_dttm` ...).
 
     Raises:
         ResultTooLargeError: it takes more bytes.
     """
     most = min(most_bytes, MOST_BYTES)
-    facts = _facts_bytes(answer)
+    facts = _facts_bytes(answer, known)
     held = [result.held for result in answer.results]
     frames = _frames_bytes(held, most)
     texts = [list(rows.json_chunks()) for rows in held]
@@ -98,22 +99,24 @@ def decode_answer(data: object, *, key: str, seal: EntrySeal, **known: Any) -> C
         return None
 
 
-def encode_entry(result: QueryResult, *, key: str, seal: EntrySeal, most_bytes: int = MOST_BYTES) -> bytes | None:
+def encode_entry(
+    result: QueryResult, *, key: str, seal: EntrySeal, most_bytes: int = MOST_BYTES, **known: Any
+) -> bytes | None:
     """Return the bytes that stand for `result` under `key`, or None when it cannot be kept: it failed, or is too large.
 
-    Its `cached_dttm` and `cache_timeout` are kept with it.
+    Its `cached_dttm` and `cache_timeout` are kept with it; `known` as in `encode_answer`.
     """
     if result.error is not None:
         return None
     try:
-        return encode_answer(ChartData(results=(result,)), key=key, seal=seal, most_bytes=most_bytes)
+        return encode_answer(ChartData(results=(result,)), key=key, seal=seal, most_bytes=most_bytes, **known)
     except ResultTooLargeError:
         return None
 
 
-def decode_entry(data: object, *, key: str, seal: EntrySeal) -> QueryResult | None:
+def decode_entry(data: object, *, key: str, seal: EntrySeal, **known: Any) -> QueryResult | None:
     """Return the result that `encode_entry` wrote under `key`, marked as cached; None when `data` is anything else."""
-    answer = decode_answer(data, key=key, seal=seal, cache_key=key, is_cached=True)
+    answer = decode_answer(data, key=key, seal=seal, cache_key=key, is_cached=True, **known)
     if answer is None or len(answer.results) != 1 or answer.results[0].error is not None:
         return None
     return answer.results[0]
@@ -146,13 +149,13 @@ def _remember_texts(answer: ChartData, texts: Sequence[memoryview]) -> None:
             result.held.remember_json(text)
 
 
-def _facts_bytes(answer: ChartData) -> bytes:
+def _facts_bytes(answer: ChartData, known: Mapping[str, Any]) -> bytes:
     import orjson
 
     facts = {
         "result_type": answer.result_type.value,
         "result_format": answer.result_format.value,
-        "results": list(map(_facts, answer.results)),
+        "results": [{**_facts(result), **known} for result in answer.results],
     }
     return orjson.dumps(facts, default=_as_json)
 
