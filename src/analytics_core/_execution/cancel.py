@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
@@ -64,9 +65,14 @@ class Stopper:
 
     Attributes:
         reason: why the run was stopped, None when it was not; statements look at it while they run.
+
+    Args:
+        watches: whether a thread of its own watches the time from the beginning; else `watch` says when it shall.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, watches: bool = True) -> None:
+        self._watches = watches
+        self._due: float | None = None
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._is_finished = False
@@ -91,8 +97,16 @@ class Stopper:
         """Say how to interrupt the run; with `after_s` that happens by itself after so many seconds."""
         with self._lock:
             self._interrupt, self._repeat_s = interrupt, repeat_s
-            if after_s is not None or self.reason is not None:
-                self._start_watcher(after_s)
+            self._due = None if after_s is None else time.monotonic() + after_s
+            if self.reason is not None or (self._watches and self._due is not None):
+                self._start_watcher()
+
+    def watch(self) -> None:
+        """Watch the time from now on, in a thread of its own: nobody else does."""
+        with self._lock:
+            self._watches = True
+            if self._due is not None and not self._is_finished and self._watcher is None:
+                self._start_watcher()
 
     def stop(self, reason: StopReason) -> None:
         """Interrupt the run now, and again until it is over; returns at once."""
@@ -105,7 +119,7 @@ class Stopper:
             self._wake.set()
             if self._interrupt is not None and self._watcher is None:
                 with suppress(ThreadLimitError):  # whoever waits gives it up in time all the same
-                    self._start_watcher(None)
+                    self._start_watcher()
         self._on_stop()
 
     def finish(self) -> None:
@@ -115,12 +129,12 @@ class Stopper:
             self._interrupt = None
             self._wake.set()
 
-    def _start_watcher(self, after_s: float | None) -> None:
-        self._watcher = start_thread(self._watch, after_s, name="statement watcher")
+    def _start_watcher(self) -> None:
+        self._watcher = start_thread(self._watch, name="statement watcher")
 
-    def _watch(self, after_s: float | None) -> None:
-        if after_s is not None:
-            self._wake.wait(after_s)
+    def _watch(self) -> None:
+        if self.reason is None and self._due is not None:
+            self._wake.wait(max(self._due - time.monotonic(), 0.0))
             self._wake.set()
         pause = threading.Event()
         while self._interrupt_once():

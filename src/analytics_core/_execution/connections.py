@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -17,7 +18,13 @@ from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
 from analytics_core._execution.diagnosis import SentStatement, diagnose
 from analytics_core._execution.sessions.base import VALUE_FAILURES, Session
 from analytics_core._execution.sessions.choice import session_of
-from analytics_core.errors import AnalyticsError, DatabaseError, StatementStoppedError, StatementTimeoutError
+from analytics_core.errors import (
+    AnalyticsError,
+    DatabaseError,
+    StatementStoppedError,
+    StatementTimeoutError,
+    ThreadLimitError,
+)
 from analytics_core.ports import Connector
 
 Result = TypeVar("Result")
@@ -38,11 +45,14 @@ class Connections:
     The work runs in a thread of its own. So its time limit holds for all that it waits for, in every driver: names
     that do not resolve, a full pool, a server that takes connections and says nothing. And Ctrl-C reaches whoever
     waits, not a driver, some of which swallow it.
+
+    Attributes:
+        calls: the threads.
     """
 
     def __init__(self, connector: Connector) -> None:
         self._connector = connector
-        self._calls = BoundedCalls("database")
+        self.calls = BoundedCalls("database")
 
     def use(
         self,
@@ -65,16 +75,7 @@ class Connections:
             AnalyticsError: what `work` raises of its own.
         """
         loan = self.loan(admission, work, timeout_s=timeout_s, sql=sql, names=names)
-        token = CancelToken() if cancel is None else cancel
-        pending = self._calls.start(loan.outcome)
-        token.attach(loan.stopper)
-        try:
-            outcome = loan.wait(pending)
-        finally:
-            token.detach(loan.stopper)
-        if isinstance(outcome, Failure):
-            raise loan.told(outcome)
-        return outcome
+        return loan.result(self.calls.start(loan.outcome), cancel)
 
     def loan(
         self,
@@ -85,16 +86,12 @@ class Connections:
         sql: str = "",
         names: Sequence[str] = (),
     ) -> Loan[Result]:
-        """Return the loan of a connection for `work`, whose time begins now; `start` does it."""
+        """Return the loan of a connection for `work`, whose time begins now; its `outcome` is for one of `calls`."""
         engine: sa.Engine = self._connector.engine(
             admission.database, identity=admission.identity, access=admission.access
         )
         sent = SentStatement(sql=sql, names=tuple(names), url=engine.url)
         return Loan(engine=engine, admission=admission, work=work, timeout_s=timeout_s, sent=sent)
-
-    def start(self, work: Callable[[], Result]) -> PendingCall[Result]:
-        """Start work in a thread of its own; ThreadLimitError when there is none."""
-        return self._calls.start(work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +114,7 @@ class Loan(Generic[Result]):
         timeout_s: float,
         sent: SentStatement,
     ) -> None:
-        self.stopper = Stopper()
+        self.stopper = Stopper(watches=False)
         self._engine = engine
         self._spec = admission.spec
         self._database_id = admission.database.id
@@ -132,16 +129,33 @@ class Loan(Generic[Result]):
         """The seconds that are left; none or fewer when the time is over."""
         return self._deadline - time.monotonic()
 
-    def wait(self, pending: PendingCall[Result | Failure]) -> Result | Failure:
+    def result(self, pending: PendingCall[Result | Failure], cancel: CancelToken | None) -> Result:
+        """Return the result of the work, or raise what became of it; `cancel` stops it."""
+        token = CancelToken() if cancel is None else cancel
+        token.attach(self.stopper)
+        try:
+            outcome = self._wait(pending)
+        finally:
+            token.detach(self.stopper)
+        if isinstance(outcome, Failure):
+            raise self.told(outcome)
+        return outcome
+
+    def _wait(self, pending: PendingCall[Result | Failure]) -> Result | Failure:
         """Return the outcome, or give up what is late: its thread ends when its driver lets it."""
         self.stopper.on_stop(pending.wake)
         latest = self._deadline + LATEST_S
         try:
-            while not pending.wait(latest - time.monotonic()):
-                now = time.monotonic()
-                if now >= latest:
-                    return self.given_up(pending)
-                latest = min(latest, now + LATEST_S)  # cancelled
+            if not pending.wait(self.left_s):
+                with suppress(ThreadLimitError):  # it is given up in time all the same
+                    self.stopper.watch()
+                while not pending.is_over:
+                    now = time.monotonic()
+                    if now >= latest:
+                        return self.given_up(pending)
+                    if self.stopper.reason is not None:
+                        latest = min(latest, now + LATEST_S)
+                    pending.wait(latest - now)
         except BaseException:  # Ctrl-C: goes on upwards
             self.stopper.stop(StopReason.CANCELLED)
             pending.abandon(lambda _late: None)
@@ -152,7 +166,15 @@ class Loan(Generic[Result]):
         """Border to the drivers: do the work; return failures diagnosed, so that no exception of theirs is chained."""
         driver_errors = (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error, *VALUE_FAILURES)
         try:
-            result = self._on_connection()
+            with self._engine.connect() as connection:
+                self._is_connected = True
+                if error := self._stop_error():
+                    raise error
+                try:
+                    result = self._work(connection, session_of(self._engine), self.stopper, max(self.left_s, 0.001))
+                finally:
+                    # Before the connection goes back: no interrupt may reach whoever gets it next.
+                    self.stopper.finish()
         except AnalyticsError as error:
             return Failure(error)
         except driver_errors as error:
@@ -169,18 +191,6 @@ class Loan(Generic[Result]):
         if failure.lost:
             _LOG.warning("a connection to database %s was lost (%s)", self._database_id, failure.error.error_type)
         return failure.error
-
-    def _on_connection(self) -> Result:
-        with self._engine.connect() as connection:
-            self._is_connected = True
-            if error := self._stop_error():
-                raise error
-            left_s = max(self._deadline - time.monotonic(), 0.001)
-            try:
-                return self._work(connection, session_of(self._engine), self.stopper, left_s)
-            finally:
-                # Before the connection goes back: no interrupt may reach whoever gets it next.
-                self.stopper.finish()
 
     def given_up(self, pending: PendingCall[Result | Failure]) -> Failure:
         """Stop the work and wait for it no longer; return what to tell whoever asked."""

@@ -11,7 +11,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from analytics_core._bounded_calls import PendingCall
+from analytics_core._bounded_calls import BoundedCalls, PendingCall
 from analytics_core._execution.admission import AdmittedStatement
 from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
 from analytics_core._execution.connections import LATEST_S, Connections, Failure, Loan
@@ -74,7 +74,7 @@ class FrameStream:
     Args:
         loan: of the connection.
         handover: what the work of the loan gives its parts to.
-        start: starts work in another thread.
+        calls: the threads that read.
         cancel: stops the reading from any thread.
         budget: of the request, which bounds the time of the whole; None: nothing else does.
         wait_s: the seconds that each part may take; the loan's time is that of the whole.
@@ -85,7 +85,7 @@ class FrameStream:
         loan: Loan[FetchedResult],
         handover: Handover,
         *,
-        start: Callable[[Callable[[], FetchedResult | Failure]], PendingCall[FetchedResult | Failure]],
+        calls: BoundedCalls,
         cancel: CancelToken,
         budget: RequestBudget | None,
         wait_s: float,
@@ -94,9 +94,10 @@ class FrameStream:
         self._given = 0
         self._fetched: FetchedResult | None = None
         loan.stopper.on_stop(handover.stop)
+        loan.stopper.watch()  # nobody waits for the end of its time while the consumer works
         cancel.attach(loan.stopper)
         try:
-            self._pending: PendingCall[FetchedResult | Failure] | None = start(_reading(loan, handover, cancel))
+            self._pending: PendingCall[FetchedResult | Failure] | None = calls.start(_reading(loan, handover, cancel))
         except BaseException:  # no thread, or Ctrl-C: goes on upwards
             cancel.detach(loan.stopper)
             raise
@@ -235,9 +236,8 @@ class StatementRunner:
             return session.run(RunRequest(connection=connection, statement=statement, limits=left, stopper=stopper))
 
         try:
-            fetched = self._connections.use(
-                admitted.admission, run, timeout_s=timeout_s, sql=statement.sql, cancel=cancel
-            )
+            loan = self._connections.loan(admitted.admission, run, timeout_s=timeout_s, sql=statement.sql)
+            fetched = loan.result(self._connections.calls.start(loan.outcome), cancel)
         except StatementTimeoutError:
             if budget and timeout_s < limits.timeout_s:
                 raise budget.timeout_error() from None
@@ -274,4 +274,4 @@ class StatementRunner:
 
         loan = self._connections.loan(admitted.admission, run, timeout_s=timeout_s, sql=statement.sql)
         token = CancelToken() if cancel is None else cancel
-        return FrameStream(loan, handover, start=self._connections.start, cancel=token, budget=budget, wait_s=wait_s)
+        return FrameStream(loan, handover, calls=self._connections.calls, cancel=token, budget=budget, wait_s=wait_s)

@@ -7,14 +7,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, overload
 
-from analytics_core._compile.plan import SqlSource, Statement, TableSource
+from analytics_core._compile.plan import SqlSource, TableSource
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.admission import Admission
-from analytics_core._execution.cancel import CancelToken
-from analytics_core._execution.fetching import FetchedResult, FetchLimits
-from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._execution.statements import FrameStream, StatementRunner
+from analytics_core._execution.statements import StatementRunner
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import reject_revealing_table, tables_of
 from analytics_core._gate.row_security import RowSecurity, RuledActor, table_name
@@ -68,7 +65,11 @@ class DatasetAdmission(Admission):
 
 
 class Gate:
-    """Admits actors to databases and what is in them, and runs their statements."""
+    """Admits actors to databases and what is in them.
+
+    Attributes:
+        statements: runs what was made from an admission.
+    """
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class Gate:
     ) -> None:
         self._policy = policy
         self._registry = registry
-        self._runner = runner
+        self.statements = runner
         self._row_security = row_security
         self._books = books
         self._checked: Memo[Hashable, SqlSource] = Memo(capacity=500)
@@ -231,29 +232,3 @@ class Gate:
             for source in sources
             if isinstance(source, SqlSource)
         )
-
-    def run(
-        self,
-        admission: Admission,
-        statement: Statement,
-        *,
-        limits: FetchLimits,
-        cancel: CancelToken | None = None,
-        budget: RequestBudget | None = None,
-    ) -> FetchedResult:
-        """Run a statement that was compiled for this admission, within the limits and what is left of the request."""
-        return self._runner.run(admission.to_run(statement), limits=limits, cancel=cancel, budget=budget)
-
-    def stream(
-        self,
-        admission: Admission,
-        statement: Statement,
-        *,
-        limits: FetchLimits,
-        wait_s: float,
-        cancel: CancelToken | None = None,
-        budget: RequestBudget | None = None,
-    ) -> FrameStream:
-        """Begin to run a statement, as `run` does, and return its rows in parts (`StatementRunner.stream`)."""
-        admitted = admission.to_run(statement)
-        return self._runner.stream(admitted, limits=limits, wait_s=wait_s, cancel=cancel, budget=budget)

@@ -166,7 +166,7 @@ class MetadataReader:
         statement = Statement(
             sql="SELECT 1", parameters=(), display_sql="SELECT 1", labels=("one",), kinds=(ValueKind.INTEGER,)
         )
-        self._gate.run(admission, statement, limits=self._trial)
+        self._gate.statements.run(admission.to_run(statement), limits=self._trial)
 
 
 def _with_kinds(columns: Iterable[ReflectedColumn], spec: EngineSpec) -> tuple[FoundColumn, ...]:

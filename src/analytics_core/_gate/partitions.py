@@ -84,7 +84,7 @@ class Partitions:
     def _run(
         self, admission: Admission, budget: RequestBudget | None, statement: Statement
     ) -> list[tuple[str | None, ...]]:
-        done = self._gate.run(admission, statement, limits=self._limits, budget=budget)
+        done = self._gate.statements.run(admission.to_run(statement), limits=self._limits, budget=budget)
         return [tuple(row) for row in done.frame.rows()]
 
 

@@ -81,9 +81,8 @@ class BatchQueries:
             max_bytes=settings.max_result_bytes,
             timeout_s=settings.request_timeout_s,
         )
-        frames = self._gate.stream(
-            ready.admission,
-            ready.main.statement,
+        frames = self._gate.statements.stream(
+            ready.admission.to_run(ready.main.statement),
             limits=limits,
             wait_s=settings.statement_timeout_s,
             cancel=request.cancel,

@@ -231,8 +231,8 @@ class QueryRunner:
             timeout_s=settings.statement_timeout_s,
         )
         try:
-            fetched = self._gate.run(
-                ready.admission, prepared.statement, limits=limits, cancel=request.cancel, budget=request.budget
+            fetched = self._gate.statements.run(
+                ready.admission.to_run(prepared.statement), limits=limits, cancel=request.cancel, budget=request.budget
             )
         except DatabaseError as error:
             raise naming_formats(error, plan) from None

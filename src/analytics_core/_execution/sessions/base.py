@@ -115,7 +115,7 @@ class Session:
         reject_unless_reading(request.statement.sql, words=_READING_WORDS - _MAY_WRITE)
         try:
             with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
-                return read_result(start_statement(request), request)
+                return run_statement(request)
         except (ResultTooLargeError, DriverFailureError):
             # The statement may still run: the pool opens a fresh connection in its place.
             request.connection.invalidate()
@@ -174,30 +174,30 @@ def no_rows() -> StatementRefusedError:
     return StatementRefusedError("this is not a query: only statements that read rows may run on this database")
 
 
-def start_statement(request: RunRequest, **execution_options: Any) -> sa.CursorResult[Any]:
-    """Run the statement through SQLAlchemy.
+def run_statement(request: RunRequest) -> FetchedResult:
+    """Run the statement through SQLAlchemy and read its rows.
 
     Raises:
         StatementRefusedError: it gives no rows.
     """
     statement = request.statement
-    result = request.connection.exec_driver_sql(
-        statement.sql, statement.parameters or None, execution_options=execution_options
-    )
-    if not result.returns_rows:
-        raise no_rows()
-    return result
+    result = request.connection.exec_driver_sql(statement.sql, statement.parameters or None)
+    return read_cursor(result.cursor, request)
 
 
-def read_result(
-    result: sa.CursorResult[Any],
+def read_cursor(
+    cursor: Any,
     request: RunRequest,
     *,
     kept_as: Mapping[ValueKind, ValueKind] = MappingProxyType({}),
 ) -> FetchedResult:
-    """Read tuples straight off the driver's cursor; `kept_as` says what an engine makes of planned kinds."""
-    cursor: Any = result.cursor
-    assert cursor is not None  # noqa: S101 - a result with rows has one
+    """Read tuples off a driver's cursor on which the statement ran; `kept_as` says what an engine makes of kinds.
+
+    Raises:
+        StatementRefusedError: the statement gave no rows.
+    """
+    if cursor is None or cursor.description is None:
+        raise no_rows()
     labels, kinds = columns_of(request.statement, [item[0] for item in cursor.description])
     rows = cursor if isinstance(cursor, Iterator) else iter(cursor.fetchone, None)
     return fetch_rows(

@@ -33,9 +33,8 @@ from analytics_core._execution.sessions.base import (
     columns_of,
     expect_answers,
     no_rows,
-    read_result,
     reject_unless_reading,
-    start_statement,
+    run_statement,
 )
 from analytics_core._execution.sessions.metadata import UNKNOWN, EngineMetadata, names_in_rows
 from analytics_core._records.datasource import Access
@@ -184,7 +183,7 @@ def _killer(connection: sa.Connection) -> Callable[[], None]:
 def _read_stream(request: RunRequest) -> FetchedResult:
     """Read rows as the server sends them, off a cursor of our own: SQLAlchemy's streams keep the first rows back."""
     if request.connection.dialect.driver != "pymysql":
-        return read_result(start_statement(request), request)
+        return run_statement(request)
     from pymysql.cursors import SSCursor
 
     raw: Any = request.connection.connection.driver_connection

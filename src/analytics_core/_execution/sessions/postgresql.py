@@ -82,7 +82,7 @@ class PostgresqlSession(Session):
             pool_reset_on_return=None,
             **request.pool_options,
         )
-        event.listen(engine, "connect", _register_loaders)
+        event.listen(engine, "connect", _set_up)
         event.listen(engine.pool, "reset", _discard_session)
         bound_waits(engine, answer_s=request.answer_s)
         return engine
@@ -109,9 +109,8 @@ class PostgresqlSession(Session):
         stopper.arm(
             lambda: raw.cancel_safe(timeout=_CANCEL_TIMEOUT_S), after_s=timeout_s + BACKSTOP_S, repeat_s=self.repeat_s
         )
-        with raw.cursor() as cursor:
-            # A query, not SET LOCAL: it takes a snapshot, after which the transaction can no longer be made writable.
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{timeout_s * 1000:.0f}"])
+        # A query, not SET LOCAL: it takes a snapshot, after which the transaction can no longer be made writable.
+        raw.execute(f"BEGIN; SELECT set_config('statement_timeout', '{timeout_s * 1000:.0f}', true)")
         yield
 
 
@@ -156,7 +155,8 @@ def _known_kind(kind: ValueKind, column: Any) -> ValueKind:
     return _KINDS_OF_TEXTS.get(column.type_display.partition("(")[0], kind)
 
 
-def _register_loaders(raw: Any, _record: Any) -> None:
+def _set_up(raw: Any, _record: Any) -> None:
+    """Leave transactions to `limited`, which begins each in one message with its time limit, and register loaders."""
     from psycopg.adapt import Loader
     from psycopg.types.string import TextLoader
 
@@ -167,6 +167,7 @@ def _register_loaders(raw: Any, _record: Any) -> None:
             number: float = struct.unpack("f", struct.pack("f", float(bytes(data))))[0]
             return number
 
+    raw.autocommit = True
     for name in _AS_TEXT:
         if raw.adapters.types.get(name) is not None:
             raw.adapters.register_loader(name, TextLoader)
@@ -189,11 +190,8 @@ def reading_json(raw: Any) -> Iterator[None]:
 def _discard_session(raw: Any, _record: Any, state: Any) -> None:
     """Give a connection back as it came: no transaction, settings, temporary tables, locks or channels of a user."""
     raw.rollback()
-    if state.terminate_only:
-        return
-    raw.autocommit = True
-    raw.execute("DISCARD ALL")
-    raw.autocommit = False
+    if not state.terminate_only:
+        raw.execute("DISCARD ALL")
 
 
 class PostgresqlMetadata(EngineMetadata):

@@ -28,10 +28,9 @@ from analytics_core._execution.sessions.base import (
     OpenRequest,
     RunRequest,
     Session,
-    read_result,
+    read_cursor,
     reject_missing_file,
     reject_unless_reading,
-    start_statement,
 )
 from analytics_core._execution.sessions.metadata import (
     BoundQuery,
@@ -95,8 +94,12 @@ class SqliteSession(Session):
         reject_unless_reading(request.statement.sql)
         raw: Any = request.connection.connection.driver_connection
         _reject_parts_of_indexes(raw, request.statement.sql)
-        with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
-            return read_result(start_statement(request), request, kept_as=_KEPT_AS)
+        with (
+            self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s),
+            closing(raw.cursor()) as cursor,
+        ):
+            cursor.execute(request.statement.sql, request.statement.parameters or ())
+            return read_cursor(cursor, request, kept_as=_KEPT_AS)
 
     @contextmanager
     def limited(self, connection: sa.Connection, stopper: Stopper, *, timeout_s: float) -> Iterator[None]:
