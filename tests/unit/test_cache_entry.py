@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -107,6 +108,39 @@ def test_a_processed_result_comes_back_with_its_map() -> None:
     found = decode_entry(data, key="key", seal=SEAL)
     assert found is not None
     assert found.data == processed.data
+
+
+ALONE: dict[str, tuple[list[Any], bool]] = {
+    **{name: (values, name in {"i", "f", "s", "b", "d", "t", "z", "n", "nothing"}) for name, values in COLUMNS.items()},
+    "empty": ([], True),
+    "64 bits": ([-(2**63), 2**63 - 1], True),
+    "nan": ([0.5, float("nan")], False),
+    "nan among decimals": ([Decimal("NaN"), Decimal("-0.00")], True),
+    "surrogate": (["\ud800"], False),
+    "zoned and not": ([datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=UTC)], False),
+    "zone": ([datetime(2024, 1, 1, tzinfo=ZoneInfo("Africa/Lagos"))], False),
+    "microseconds": ([datetime(1, 1, 1, 0, 0, 0, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)], True),
+    "numbers as text": (["1", "[1]", "null"], True),
+    "many": ([*range(1_001)], False),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_few_plain_values_are_stored_as_json_and_all_others_as_arrow(name: str) -> None:
+    values, is_json = ALONE[name]
+    frame = frame_of({"label": values})
+    data = encode_entry(QueryResult(held=ResultRows(frame)), key="key", seal=SEAL)
+    assert data is not None
+    assert (b'[["label"' in data) is is_json
+    found = decode_entry(data, key="key", seal=SEAL)
+    assert found is not None
+    (column,) = found.frame.columns
+    assert (column.name, column.kind) == ("label", frame.columns[0].kind)
+    assert list(map(repr, map(_in_utc, column.to_list()))) == list(map(repr, map(_in_utc, values)))
+
+
+def _in_utc(value: Any) -> Any:
+    return value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value
 
 
 def test_the_json_of_a_hit_is_the_stored_text_and_the_frame_is_not_decoded() -> None:

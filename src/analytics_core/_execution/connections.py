@@ -144,23 +144,27 @@ class Loan(Generic[Result]):
     def _wait(self, pending: PendingCall[Result | Failure]) -> Result | Failure:
         """Return the outcome, or give up what is late: its thread ends when its driver lets it."""
         self.stopper.on_stop(pending.wake)
-        latest = self._deadline + LATEST_S
         try:
-            if not pending.wait(self.left_s):
-                with suppress(ThreadLimitError):  # it is given up in time all the same
-                    self.stopper.watch()
-                while not pending.is_over:
-                    now = time.monotonic()
-                    if now >= latest:
-                        return self.given_up(pending)
-                    if self.stopper.reason is not None:
-                        latest = min(latest, now + LATEST_S)
-                    pending.wait(latest - now)
+            is_over = pending.wait(self.left_s) or self._is_soon_over(pending)
         except BaseException:  # Ctrl-C: goes on upwards
             self.stopper.stop(StopReason.CANCELLED)
             pending.abandon(lambda _late: None)
             raise
-        return pending.result()
+        return pending.result() if is_over else self.given_up(pending)
+
+    def _is_soon_over(self, pending: PendingCall[Result | Failure]) -> bool:
+        """Wait for work that was stopped or has had its time; False when it does not end."""
+        with suppress(ThreadLimitError):  # it is given up in time all the same
+            self.stopper.watch()
+        latest = self._deadline + LATEST_S
+        while not pending.is_over:
+            now = time.monotonic()
+            if now >= latest:
+                return False
+            if self.stopper.reason is not None:
+                latest = min(latest, now + LATEST_S)
+            pending.wait(latest - now)
+        return True
 
     def outcome(self) -> Result | Failure:
         """Border to the drivers: do the work; return failures diagnosed, so that no exception of theirs is chained."""

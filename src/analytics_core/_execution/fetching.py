@@ -115,7 +115,7 @@ def fetch_rows(
         read += len(batch)
         for column, values in zip(columns, zip(*batch, strict=True), strict=False):  # no values: no row may be shown
             column.add(values)
-        held = sum(map(_HELD_BYTES, columns))
+        held = sum(map(_HELD_BYTES, columns)) or held + weight + _PLACE_BYTES * len(batch) * len(columns)
         if held > limits.max_bytes:
             raise too_large(limits, read)
         size = min(size * 8, _LARGEST_BATCH_ROWS)
@@ -247,7 +247,7 @@ _MAY_NEST: Final = frozenset({ValueKind.UNKNOWN, ValueKind.OTHER})
 class _ColumnCollector:
     """Gathers one column: first as Python values, then as Arrow chunks, back to Python values when a batch misfits.
 
-    `held_bytes` is what the column takes in memory by now.
+    `held_bytes` is what the column takes in memory by now; 0 as long as it is small: whoever reads weighs its rows.
     """
 
     def __init__(self, name: str, kind: ValueKind) -> None:
@@ -266,9 +266,12 @@ class _ColumnCollector:
             self._add_chunk(values)
             return
         self._values.extend(values)
-        self.held_bytes += _weight(values, self._kind)
-        if len(self._values) > SMALL_RESULT_ROWS and not self._stays_plain and self._can_settle(values):
+        if len(self._values) <= SMALL_RESULT_ROWS:
+            return
+        if not self._stays_plain and self._can_settle(values):
             self._move_to_arrow()
+        else:
+            self.held_bytes += _weight(values if self.held_bytes else self._values, self._kind)
 
     def _can_settle(self, values: tuple[Any, ...]) -> bool:
         """Whether the kind is known, or this batch shows it: nulls alone do not."""

@@ -240,7 +240,9 @@ class QueryResult:
             return value.value
         if key == "label_map":
             return {label: list(names) for label, names in value.items()}
-        return [_plain(item) for item in value] if isinstance(value, tuple) else value
+        if key in _FILTERS:
+            return list(map(dict, value))
+        return list(value) if isinstance(value, tuple) else value
 
 
 _CONTRACT_KEYS: Final = (
@@ -248,12 +250,9 @@ _CONTRACT_KEYS: Final = (
     *("applied_filters", "rejected_filters", "colnames", "coltypes", "data", "rowcount"),
     *("from_dttm", "to_dttm", "status", "error", "stacktrace"),
 )
+_FILTERS: Final = ("applied_filters", "rejected_filters")
 _LEDGER_KEYS: Final = ("notes", "limits")
 _ALL_KEYS: Final = (*_CONTRACT_KEYS, "sql_rowcount", "label_map", "indexnames", *_LEDGER_KEYS)
-
-
-def _plain(item: Any) -> Any:
-    return dict(item) if isinstance(item, Mapping) else item
 
 
 def failed_result(error: AnalyticsError, **known: Any) -> QueryResult:

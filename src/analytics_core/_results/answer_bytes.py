@@ -5,7 +5,9 @@
     number of parts     8 bytes
     lengths of them     8 bytes each
     facts               a JSON object: the fields of the answer and of its results
-    frame, records      for each result: an Arrow IPC stream, and the JSON text of its rows, written only once
+    frame, records      for each result: its columns, and the JSON text of its rows, written only once
+
+The columns are an Arrow IPC stream, or JSON where they are few plain values, which is quicker and needs no Arrow.
 
 Numbers are big-endian. Bytes of another version, under another key, of another secret key, cut short or changed are no
 answer, and never an error; nothing of them is read before the seal was found whole.
@@ -14,26 +16,32 @@ answer, and never an error; nothing of them is read before the seal was found wh
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
+from analytics_core._engines.types import ValueKind
 from analytics_core._error_json import error_from_json, error_to_json
 from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
+from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._frames.values import clean_text, value_types
 from analytics_core._results.answer import EMPTY_FRAME, ChartData, LimitEntry, QueryResult
 from analytics_core._results.rows import AnnotationData, Chunk, PlainRows, ResultRows
 from analytics_core._security.keys import SEAL_BYTES, EntrySeal
-from analytics_core.errors import AnalyticsError, ResultTooLargeError
+from analytics_core.errors import AnalyticsError, ResultTooLargeError, StoredDataError
 from analytics_core.models.enums import QueryStatus, ResultFormat, ResultType
 
-MAGIC: Final = b"ACQR\x00\x00\x00\x06"
+MAGIC: Final = b"ACQR\x00\x00\x00\x07"
 """Four letters and the version of the format; a changed format gets another version.
 
 Since version 2, `notes` in a cache are those of the steps of post-processing alone: the others belong to the payload.
 Since version 3 entries are sealed, since version 4 `label_map` has the parts of joined labels, since version 5 the
 values of mixed columns keep their types, since version 6 those inside lists and objects too, and there may be several
-results, also failed ones and those with annotations.
+results, also failed ones and those with annotations. Since version 7 few rows are JSON.
 """
 
 MOST_BYTES: Final = 2**31 - 1
@@ -126,7 +134,41 @@ def decode_entry(data: object, *, key: str, seal: EntrySeal, **known: Any) -> Qu
 def _frame_bytes(held: ResultRows | PlainRows) -> Chunk:
     """Return the frame as bytes; none for a frame of nothing, which failed queries have."""
     frame = held.frame
-    return frame_to_bytes(frame) if frame.columns else b""
+    if not frame.columns:
+        return b""
+    return (_few_rows_json(frame) if len(frame) <= _FEW_ROWS else None) or frame_to_bytes(frame)
+
+
+_FEW_ROWS: Final = 1_000
+_JSON_START: Final = b"["
+"""Arrow streams begin otherwise."""
+
+
+def _few_rows_json(frame: Frame) -> bytes | None:
+    """Return `[[name, kind, type, values], ...]`, or None where a column has values that JSON does not hold exactly."""
+    import orjson
+
+    columns = []
+    for column in frame.columns:
+        values = column.values
+        types = value_types(values) if isinstance(values, list) else frozenset({type(values)})
+        name = types and next(iter(types)).__name__
+        if len(types) > 1 or (name and name not in _READERS) or not _are_exact(types, values):
+            return None
+        plain = [None if value is None else str(value) for value in values] if types == {Decimal} else values
+        columns.append((clean_text(column.name), column.kind.value, name or None, plain))
+    try:
+        return orjson.dumps(columns)
+    except TypeError:  # whole numbers beyond 64 bits, text that UTF-8 cannot write
+        return None
+
+
+def _are_exact(types: AbstractSet[type], values: Sequence[Any]) -> bool:
+    """Tell whether JSON has a form for each value: it has none for NaN, and one zone is read back as UTC."""
+    if types == {float}:
+        return all(value is None or value - value == 0 for value in values)
+    zones = {value.tzinfo for value in values if value is not None} if types == {datetime} else set()
+    return zones <= {None} or zones == {UTC}
 
 
 def _frames_bytes(results: Iterable[ResultRows | PlainRows], most_bytes: int) -> list[Chunk]:
@@ -231,8 +273,36 @@ def _result(facts: dict[str, Any], frame: memoryview, records: memoryview) -> Qu
         limits=tuple([LimitEntry(**limit) for limit in facts["limits"]]),
         annotations=tuple(map(_annotation, facts["annotations"])),
         failure=None if facts["failure"] is None else error_from_json(facts["failure"]),
-        held=ResultRows(partial(frame_from_bytes, frame) if frame else EMPTY_FRAME, encoded=records),
+        held=ResultRows(partial(_frame, frame) if frame else EMPTY_FRAME, encoded=records),
     )
+
+
+_READERS: Final[Mapping[str, Callable[[str], Any] | None]] = {
+    **dict.fromkeys(("bool", "int", "float", "str")),
+    "Decimal": Decimal,
+    "date": date.fromisoformat,
+    "datetime": datetime.fromisoformat,
+}
+"""What reads the values of columns of one type; None: JSON has them."""
+
+
+def _frame(data: memoryview) -> Frame:
+    """Return the frame; StoredDataError when the bytes are none."""
+    if bytes(data[:1]) != _JSON_START:
+        return frame_from_bytes(data)
+    import orjson
+
+    try:
+        return Frame(columns=tuple([_column(*item) for item in orjson.loads(data)]))
+    except (ArithmeticError, KeyError, TypeError, ValueError):
+        raise StoredDataError("the stored bytes of a result hold no frame; ask again with force") from None
+
+
+def _column(name: str, kind: str, type_name: str | None, values: list[Any]) -> FrameColumn:
+    read = _READERS[type_name] if type_name else None
+    if read is not None:
+        values = [None if value is None else read(value) for value in values]
+    return FrameColumn(name=name, kind=ValueKind(kind), values=values)
 
 
 def _annotation(facts: dict[str, Any]) -> AnnotationData:
