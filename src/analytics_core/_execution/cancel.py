@@ -103,6 +103,8 @@ class Stopper:
 
     def watch(self) -> None:
         """Watch the time from now on, in a thread of its own: nobody else does."""
+        if self._wake.is_set():  # stopping already, or over; see `stop`
+            return
         with self._lock:
             self._watches = True
             if self._due is not None and not self._is_finished and self._watcher is None:
