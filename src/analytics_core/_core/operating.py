@@ -14,7 +14,7 @@ from analytics_core._lookups.guests import CUT_OFF_KIND
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ExpendableRepository, ListFilter, ListQuery, Record, UnitOfWork
 from analytics_core._records.shared_state import JobState
-from analytics_core._resources.logs import oldest_kept
+from analytics_core._resources.logs import oldest_after_pruning
 from analytics_core._runtime import Runtime
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import AlreadyExistsError, AnalyticsError
@@ -146,7 +146,7 @@ def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> PruneCounts:
     now = runtime.wall_clock.now()
     oldest = None
     if logs_older_than_days is not None:
-        oldest = oldest_kept(logs_older_than_days, now=now, shape="prune")
+        oldest = oldest_after_pruning(logs_older_than_days, now=now, shape="prune")
     lease = runtime.lock.acquire(PRUNE_LOCK, ttl_s=_PRUNE_S)
     if lease is None:
         return PruneCounts(is_complete=False)

@@ -1,4 +1,4 @@
-"""`core.cache`: kept answers made unreachable, and computed ahead."""
+"""`core.cache`: cached answers made unreachable, and computed ahead."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class CacheControl(Namespace):
         self._cancel = cancel
 
     def invalidate(self, payload: CacheInvalidationRequest | Payload) -> int:
-        """Make all kept answers of datasets unreachable and return how many datasets they were.
+        """Make all cached answers of datasets unreachable and return how many datasets they were.
 
         The datasets are named by uid (`1__table`) or by database, schema and name; all of them are done, or none
         (contract, `CacheInvalidationRequestSchema`). Other processes follow after `Settings.metadata_freshness_s`.

@@ -6,10 +6,10 @@ import json
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
@@ -20,7 +20,11 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem, StaleVersionError
+from analytics_core.models.base import StrictShape
 from analytics_core.ports import Clock
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Changeable = (
     Annotation
@@ -83,6 +87,18 @@ def _from_text(text: str) -> datetime | None:
         return datetime.fromisoformat(text) if "T" in text else None
     except ValueError:
         return None
+
+
+def changes_of(
+    payload: StrictShape, kind: type[DataclassInstance], *, without: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """Return what a payload changes of a record, by the payload's names, without some of them.
+
+    Null clears the fields that are null at first, and leaves all others as they are; a UUID stays.
+    """
+    nullable = {one.name for one in fields(kind) if one.default is None} - {"uuid"}
+    given = ((name, value) for name, value in payload.given().items() if name not in without)
+    return {name: value for name, value in given if value is not None or name in nullable}
 
 
 Result = TypeVar("Result")

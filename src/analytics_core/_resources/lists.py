@@ -254,8 +254,8 @@ def only(item: Item, fields: frozenset[str] | None) -> Item:
     if fields is None:
         return item
     names = dict(zip(field_names(type(item)), type(item).model_fields, strict=True))
-    kept = {attribute: getattr(item, attribute) for name, attribute in names.items() if name in fields}
-    return cast("Item", type(item).model_construct(_fields_set=set(kept), **kept))
+    chosen = {attribute: getattr(item, attribute) for name, attribute in names.items() if name in fields}
+    return cast("Item", type(item).model_construct(_fields_set=set(chosen), **chosen))
 
 
 Visibility = Callable[[Reader, ListQuery], ListQuery]

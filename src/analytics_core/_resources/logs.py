@@ -176,7 +176,7 @@ class Logs(NamespaceWithDistinct[LogListItem]):
         The pruning itself is logged.
         """
         self._runtime.policy.require_manage_logs(self._actor)
-        oldest = oldest_kept(older_than_days, now=self._runtime.wall_clock.now(), shape="logs.prune")
+        oldest = oldest_after_pruning(older_than_days, now=self._runtime.wall_clock.now(), shape="logs.prune")
         act = begin_act(self._runtime, self._actor, "log.prune")
         with self._runtime.store.unit_of_work() as unit:
             removed = unit.logs.delete_matching([ListFilter(col="dttm", op="lt", val=oldest)])
@@ -335,7 +335,7 @@ def _activity(one: _ActivityEntry, title: str | None, readable: FieldFormatter) 
 _DAYS = range(1, 36_501)
 
 
-def oldest_kept(older_than_days: Any, *, now: datetime, shape: str) -> datetime:
+def oldest_after_pruning(older_than_days: Any, *, now: datetime, shape: str) -> datetime:
     """Return the moment before which things are old; PayloadSchemaError unless it is from 1 to 36,500 days ago."""
     if type(older_than_days) is not int or older_than_days not in _DAYS:
         message = f"must be a whole number from {_DAYS.start} to {_DAYS.stop - 1}"

@@ -14,7 +14,7 @@ from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.changes import LoggedAction, begin_act, repeated
 from analytics_core._resources.datasets.sources import dataset_of_source, parse_source
 from analytics_core._resources.field_formatter import readable_now
-from analytics_core._resources.logs import oldest_kept
+from analytics_core._resources.logs import oldest_after_pruning
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.stored_json import stored_object, stored_shape
 from analytics_core._security.keys import permalink_keys
@@ -119,7 +119,7 @@ class Permalinks(Namespace):
             AccessError: only administrators may.
         """
         self._runtime.policy.require_manage_permalinks(self._actor)
-        oldest = oldest_kept(older_than_days, now=self._runtime.wall_clock.now(), shape="permalinks.prune")
+        oldest = oldest_after_pruning(older_than_days, now=self._runtime.wall_clock.now(), shape="permalinks.prune")
         act = begin_act(self._runtime, self._actor, "permalink.prune")
         old = (
             ListFilter(col="kind", op="in", val=tuple(_STORED)),

@@ -38,7 +38,7 @@ _READING: Final[Mapping[Kind, Permission]] = {
     "dashboards": Permission.READ_DASHBOARD,
 }
 _EVERYTHING = ListQuery()
-_UNASKED = frozenset({"columns", "metrics"})
+_NOT_NEEDED = frozenset({"columns", "metrics"})
 """What the rules of the table do not look at in a dataset."""
 
 
@@ -104,7 +104,7 @@ class Reader:
             datasets = self.datasets_of(dashboard)
         elif not scope.everything:
             charts = by_ids(self.unit.charts, dashboard.chart_ids, without=frozenset({"owner_ids", "tag_ids"}))
-            datasets = _datasets_of(self.unit, charts.values(), without=_UNASKED).values()
+            datasets = _datasets_of(self.unit, charts.values(), without=_NOT_NEEDED).values()
         self.policy.require_read_dashboard(self.actor, dashboard, datasets)
 
     # --------------------------------------------------------------------------------------------- some of many
@@ -120,7 +120,7 @@ class Reader:
         """Return those of the dashboards, which have been read whole, that the actor may read."""
         scope = self._table("dashboards")
         if scope is None:
-            return tuple(self._asked("dashboards", dashboards))
+            return tuple(self._allowed("dashboards", dashboards))
         if scope.everything or not dashboards:
             return tuple(dashboards)
         ids = (dashboard.id for dashboard in dashboards)
@@ -138,7 +138,7 @@ class Reader:
         if scope is not None:
             return None if scope.everything else scope
         repository: Repository[Any] = getattr(self.unit, kind)
-        return frozenset(record.id for record in self._asked(kind, tuple(every(repository))))
+        return frozenset(record.id for record in self._allowed(kind, tuple(every(repository))))
 
     def named_charts(self) -> Visible:
         """Return which visible charts may be found by the name of their dataset: those whose dataset is readable.
@@ -198,10 +198,10 @@ class Reader:
 
     def _sources(self, charts: Iterable[Chart]) -> Mapping[int, Dataset]:
         whole = self._table("datasets") is None or self._table("charts") is None
-        return _datasets_of(self.unit, charts, without=frozenset() if whole else _UNASKED)
+        return _datasets_of(self.unit, charts, without=frozenset() if whole else _NOT_NEEDED)
 
-    def _asked(self, kind: Kind, records: Sequence[Any]) -> list[Any]:
-        """Return those of the records to which the policy, asked about each one, says yes."""
+    def _allowed(self, kind: Kind, records: Sequence[Any]) -> list[Any]:
+        """Return those of the records that the policy allows to read, each by itself."""
         may_read: Callable[[Any], bool]
         match kind:
             case "databases":
@@ -233,7 +233,7 @@ class Reader:
         wanted = stored_ids(key for key in ids if key is not None)
         scope = self._table(kind)
         if scope is None:
-            return {record.id: record for record in self._asked(kind, tuple(by_ids(repository, wanted).values()))}
+            return {record.id: record for record in self._allowed(kind, tuple(by_ids(repository, wanted).values()))}
         if scope.everything or not wanted:
             return by_ids(repository, wanted, without=without)
         these = (ListFilter(col="id", op="in", val=wanted),)

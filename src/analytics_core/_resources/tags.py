@@ -119,7 +119,7 @@ class Tags(NamespaceWithDistinct[TagGet]):
             NotFoundError, ChartAccessError, DashboardAccessError: the record is unknown or not for this actor.
             OwnershipError: the actor does not own it.
         """
-        requested = _asked(target, names)
+        requested = _requested(target, names)
         act = begin_act(self._runtime, self._actor, f"{requested.target.value}.tag")
         return until_accepted(lambda: self._retagged(act, requested, target_id, self._with_tags))
 
@@ -130,7 +130,7 @@ class Tags(NamespaceWithDistinct[TagGet]):
             NotFoundError: there is no tag of one of the names.
             PayloadSchemaError, ChartAccessError, DashboardAccessError, OwnershipError: as in `tag`.
         """
-        requested = _asked(target, names)
+        requested = _requested(target, names)
         act = begin_act(self._runtime, self._actor, f"{requested.target.value}.untag")
         return until_accepted(lambda: self._retagged(act, requested, target_id, self._without_tags))
 
@@ -143,7 +143,7 @@ class Tags(NamespaceWithDistinct[TagGet]):
             page: counted from 0.
             page_size: at most 1,000.
         """
-        kind = _asked(target, ("any",)).target
+        kind = _requested(target, ("any",)).target
         carries = ListFilter(col="tag_ids", op="eq", val=tag_id)
         with self._runtime.store.unit_of_work() as unit:
             unit.tags.get(tag_id)
@@ -222,7 +222,7 @@ def _shown(tag: Tag, people: UserIndex, readable: FieldFormatter) -> TagGet:
     )
 
 
-def _asked(target: str, names: Sequence[str]) -> TagNames:
+def _requested(target: str, names: Sequence[str]) -> TagNames:
     """Return what a caller asks for, checked."""
     given = {"target": target, "names": read_once(names, most=MOST_VALUES)}
     return parse(TagNames, given, shape="tags of a record")

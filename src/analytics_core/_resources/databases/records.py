@@ -18,6 +18,7 @@ from analytics_core._execution.connection_uri import CheckedUri, check_engine_pa
 from analytics_core._gate.metadata import timeout_problems
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import MASK, Secret
+from analytics_core._resources.changes import changes_of
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.stored_json import json_object
@@ -34,19 +35,8 @@ from analytics_core.models.database import (
 from analytics_core.models.dataset import DatabaseSummary
 from analytics_core.models.enums import ConfigurationMethod
 
-_CLEARED_BY_NULL = frozenset({"cache_timeout", "extra", "external_url", "force_ctas_schema"})
-_COPIED = _CLEARED_BY_NULL | {
-    "allow_ctas",
-    "allow_cvas",
-    "allow_dml",
-    "allow_file_upload",
-    "allow_run_async",
-    "database_name",
-    "expose_in_sqllab",
-    "impersonate_user",
-    "is_managed_externally",
-    "uuid",
-}
+_NOT_COPIED = frozenset({"configuration_method", "driver", "engine", "orm_uri", "ssh_tunnel"})
+"""Fields of payloads that no record copies: the checked URI says them, or nothing stores them."""
 
 
 def new_database(post: DatabasePost, *, uri: Secret, checked: CheckedUri, uuid: str) -> Database:
@@ -61,7 +51,7 @@ def new_database(post: DatabasePost, *, uri: Secret, checked: CheckedUri, uuid: 
         driver=_driver(checked),
         configuration_method=post.configuration_method.value,
     )
-    return replace(record, **_copied(post))
+    return replace(record, **changes_of(post, Database, without=_NOT_COPIED))
 
 
 def changed_database(database: Database, put: DatabasePut, *, uri: Secret, checked: CheckedUri) -> Database:
@@ -71,7 +61,7 @@ def changed_database(database: Database, put: DatabasePut, *, uri: Secret, check
     changes: dict[str, Any] = {"uri": uri, "engine": checked.spec.name, "driver": _driver(checked)}
     if "configuration_method" in put.model_fields_set:
         changes["configuration_method"] = put.configuration_method.value
-    return replace(database, **changes, **_copied(put))
+    return replace(database, **changes, **changes_of(put, Database, without=_NOT_COPIED))
 
 
 def new_uri(post_uri: Any, *, shape: str, stored: Secret | None = None) -> Secret:
@@ -91,14 +81,6 @@ def new_uri(post_uri: Any, *, shape: str, stored: Secret | None = None) -> Secre
     if stored is not None:
         return stored
     raise PayloadSchemaError(shape=shape, problems=[Problem(path="orm_uri", message="is required to connect")])
-
-
-def _copied(payload: DatabasePost | DatabasePut) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in payload.given().items()
-        if name in _COPIED and (value is not None or name in _CLEARED_BY_NULL)
-    }
 
 
 def _driver(checked: CheckedUri) -> str | None:

@@ -26,18 +26,6 @@ from analytics_core.models.dataset import (
 from analytics_core.models.enums import TimeGrain
 
 DATASOURCE_TYPE = "table"
-_DESCRIBED = (
-    "column_formats",
-    "currency_formats",
-    "datasource_name",
-    "granularity_orm",
-    "name",
-    "order_by_choices",
-    "select_star",
-    "time_grain_orm",
-    "uid",
-    "verbose_map",
-)
 
 
 def dataset_get(
@@ -83,7 +71,7 @@ def describe_dataset(
 ) -> DatasetDescription:
     """Return a dataset as the explore view shows it (contract, `Dataset`), with what the host's check says of it."""
     computed = _computed(dataset, spec, readable)
-    shared = {name: computed[name] for name in _DESCRIBED}
+    shared = {name: computed[name] for name in computed if name in DatasetDescription.model_fields}
     description = shown_as(
         DatasetDescription,
         dataset,

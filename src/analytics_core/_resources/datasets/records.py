@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from analytics_core._gate.metadata import FoundColumn
 from analytics_core._records.audit import Audit
 from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._resources.changes import changes_of
 from analytics_core._resources.field_formatter import stored_fields
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, nearest
 from analytics_core.models.dataset import ColumnPut, DatasetPost, DatasetPut, MetricPut
@@ -21,9 +22,7 @@ Parts = Literal["columns", "metrics"]
 _SHAPE: Final = "DatasetRestApi.put"
 _NAMES: Final[dict[Parts, str]] = {"columns": "column_name", "metrics": "metric_name"}
 _FACTS: Final = ("nullable", "leads_index", "collation", "stored_type")
-_TAKEN_APART: Final = frozenset({"columns", "metrics", "owners"})
-_BLANK_IS_NONE: Final = frozenset({"schema", "sql"})
-_STORED_AS: Final = {"schema_name": "schema"}
+_TAKEN_APART: Final = frozenset({"columns", "metrics", "owners", "schema_name"})
 _NOT_EXPORTED: Final = frozenset(
     {"table_name", "database_id", "schema", "is_managed_externally", "external_url", "columns", "metrics"}
 )
@@ -56,12 +55,11 @@ def changed_dataset(dataset: Dataset, put: DatasetPut, *, owner_ids: tuple[int, 
     Raises:
         PayloadSchemaError: a column or metric that does not fit the dataset, or a main time column that it lacks.
     """
-    nullable = _nullable(Dataset)
-    changes: dict[str, Any] = {"owner_ids": owner_ids}
-    for given, value in put.given().items():
-        name = _STORED_AS.get(given, given)
-        if name not in _TAKEN_APART and (value is not None or name in nullable):
-            changes[name] = (value or None) if name in _BLANK_IS_NONE else value
+    changes = changes_of(put, Dataset, without=_TAKEN_APART) | {"owner_ids": owner_ids}
+    if "schema_name" in put.model_fields_set:
+        changes["schema"] = put.schema_name or None
+    if "sql" in changes:
+        changes["sql"] = put.sql or None
     if put.columns is not None:
         changes["columns"] = changed_parts(dataset, "columns", put.columns, new_uuid)
     if put.metrics is not None:
@@ -70,11 +68,6 @@ def changed_dataset(dataset: Dataset, put: DatasetPut, *, owner_ids: tuple[int, 
     if changes.get("main_dttm_col"):
         _check_main_dttm_col(changed)
     return without_lost_main_dttm_col(changed)
-
-
-def _nullable(kind: type[Dataset | DatasetColumn | DatasetMetric]) -> frozenset[str]:
-    """Return the fields of a record that null clears: those that are null at first; a UUID stays."""
-    return frozenset(one.name for one in fields(kind) if one.default is None) - {"uuid"}
 
 
 def reads_another_source(before: Dataset, after: Dataset) -> bool:
@@ -247,16 +240,11 @@ def _stored_by_item(dataset: Dataset, parts: Parts, items: Sequence[ColumnPut | 
 def _changed_part(item: ColumnPut | MetricPut, stored: Any, new_uuid: NewUuid) -> DatasetColumn | DatasetMetric:
     if isinstance(item, MetricPut):
         metric = stored or DatasetMetric(uuid=new_uuid(), metric_name=item.metric_name, expression=item.expression)
-        return replace(metric, **_changes(item, DatasetMetric))
+        return replace(metric, **changes_of(item, DatasetMetric, without=frozenset({"id"})))
     column: DatasetColumn = stored or DatasetColumn(uuid=new_uuid(), column_name=item.column_name)
-    changed = replace(column, **_changes(item, DatasetColumn))
+    changed = replace(column, **changes_of(item, DatasetColumn, without=frozenset({"id"})))
     is_the_same = (changed.column_name, changed.expression or None) == (column.column_name, column.expression or None)
     return changed if is_the_same else replace(changed, **_facts(None))  # what was known was known of another column
-
-
-def _changes(item: ColumnPut | MetricPut, kind: type[DatasetColumn | DatasetMetric]) -> dict[str, Any]:
-    nullable = _nullable(kind)
-    return {k: v for k, v in item.given().items() if k != "id" and (v is not None or k in nullable)}
 
 
 def _reject_duplicates(named: Sequence[Any], parts: Parts) -> None:
@@ -377,10 +365,10 @@ def refreshed_columns(
     """
     by_name = {column.column_name: column for column in stored if not column.expression}
     fresh = reflected_columns(found, new_uuid)
-    kept = [_refreshed(by_name.get(column.column_name), column) for column in fresh]
-    names = {column.column_name for column in kept}
+    refreshed = [_refreshed(by_name.get(column.column_name), column) for column in fresh]
+    names = {column.column_name for column in refreshed}
     calculated = [column for column in stored if column.expression and column.column_name not in names]
-    return (*kept, *calculated)
+    return (*refreshed, *calculated)
 
 
 def _refreshed(stored: DatasetColumn | None, fresh: DatasetColumn) -> DatasetColumn:

@@ -94,8 +94,8 @@ class Roles(ListedNamespace[RoleGet]):
             reject_later_change(before, unchanged_since)
             changed = replace(before, **put.given())
             if role_id in self._actor.role_ids:
-                held = roles_left(self._actor, role_id, changed)
-                require_rank_left(self._actor, user=self._actor.user, roles=held)
+                roles = roles_left(self._actor, role_id, changed)
+                require_rank_left(self._actor, user=self._actor.user, roles=roles)
             stored = unit.roles.update(changed, actor_id=self._actor.id)
             act.log(unit, details={"role_id": role_id})
         return _answer(stored)
@@ -114,8 +114,8 @@ class Roles(ListedNamespace[RoleGet]):
         with self._runtime.store.unit_of_work() as unit:
             unit.roles.delete(role_id)
             if role_id in self._actor.role_ids:  # by the word of a host's directory, of which the store knows nothing
-                held = roles_left(self._actor, role_id, None)
-                require_rank_left(self._actor, user=self._actor.user, roles=held)
+                roles = roles_left(self._actor, role_id, None)
+                require_rank_left(self._actor, user=self._actor.user, roles=roles)
             act.log(unit, details={"role_id": role_id})
 
     def grant(self, role: RoleKey, *, on: On) -> RoleGet:
@@ -125,11 +125,11 @@ class Roles(ListedNamespace[RoleGet]):
             core.roles.grant("analysts", on=core.datasets.get(3))
             core.roles.grant("analysts", on=("schema", 1, "sales"))
         """
-        return self._with_grants("role.grant", role, on, lambda unit, held: held | {_checked_grant(unit, on)})
+        return self._with_grants("role.grant", role, on, lambda unit, grants: grants | {_checked_grant(unit, on)})
 
     def revoke(self, role: RoleKey, *, on: On) -> RoleGet:
         """Take read access from a role; nothing happens when it has none."""
-        return self._with_grants("role.revoke", role, on, lambda _unit, held: held - {_grant_of(on)})
+        return self._with_grants("role.revoke", role, on, lambda _unit, grants: grants - {_grant_of(on)})
 
     @repeated
     def _with_grants(self, action: str, role: RoleKey, on: On, change: GrantChange) -> RoleGet:
