@@ -81,7 +81,8 @@ def _is_iso_text(expr: PlanExpr) -> bool:
 
 def _in_time_order(terms: Sequence[OrderTerm], scope: PlanningContext) -> tuple[OrderTerm, ...]:
     """Return the keys with texts such as `31/01/2024` as their moments, where the engine can read them."""
-    return tuple(replace(term, expr=_as_time(term.expr, scope)) for term in terms)
+    moments = [(term, _as_time(term.expr, scope)) for term in terms]
+    return tuple(term if expr is term.expr else replace(term, expr=expr) for term, expr in moments)
 
 
 def _as_time(expr: PlanExpr, scope: PlanningContext) -> PlanExpr:

@@ -281,11 +281,10 @@ def plan_outputs(query: ChartDataQueryObject, scope: PlanningContext, *, grouped
 
 def _check_labels(outputs: Sequence[Output]) -> None:
     """Refuse empty, unprintable, over-long and repeated labels."""
-    counts = Counter(output.label for output in outputs)
-    repeated = [label for label, count in counts.items() if count > 1]
-    if repeated:
-        raise DuplicateLabelError(repeated)
-    for label in counts:
+    labels = [output.label for output in outputs]
+    if len(set(labels)) < len(labels):
+        raise DuplicateLabelError([label for label, times in Counter(labels).items() if times > 1])
+    for label in labels:
         if not label or len(label) > _LONGEST_LABEL or _CONTROL.search(label):
             raise QueryError(
                 f"label {label[:40]!r} cannot name a column: use 1 to {_LONGEST_LABEL} printable characters"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from analytics_core._compile.advanced_types import AdvancedDataType
@@ -54,9 +54,14 @@ class Preparer:
 
         Who may not write SQL uses the functions of the engine's list.
         """
-        scope = replace(
-            self.scope(view, now=chart_request.now, render=templates.render),
+        scope = PlanningContext(
+            view=view,
+            parser=self._parser,
+            now=chart_request.now,
+            limits=self._limits,
+            render=templates.render,
             template_range=templates.range_read,
+            advanced_types=self._advanced_types,
             only_listed=not request.writes_sql,
             charge=chart_request.budget.take_sql if chart_request.budget else None,
         )

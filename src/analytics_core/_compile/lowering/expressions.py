@@ -76,6 +76,9 @@ class KnownTexts:
 _MOST_TEXTS = 5_000
 
 
+_PLAIN = (ColumnExpr, FragmentExpr)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lowering:
     """The engine, the values bound so far, and the alias of the source with which columns are qualified.
@@ -94,7 +97,7 @@ class Lowering:
 
     def written(self, use: Hashable, expr: PlanExpr, make: Callable[[], Sequence[exp.Expr]]) -> Sequence[exp.Expr]:
         """Return the nodes that `make` makes of an expression for a use; plain ones are made as quickly as found."""
-        if self.known is None or isinstance(expr, ColumnExpr | FragmentExpr):
+        if self.known is None or isinstance(expr, _PLAIN):
             return make()
         return self.known.nodes((use, expr), make, self.spec)
 
@@ -148,36 +151,38 @@ def lower_shown(expr: PlanExpr, low: Lowering, *, grouped: bool) -> exp.Expr:
 
 def lower_expr(expr: PlanExpr, low: Lowering) -> exp.Expr:
     """Return the node that groups by an expression: texts are equal by code point."""
-    match expr:
-        case BucketExpr():
-            return bucket(expr, low)
-        case AggregateExpr():
-            return aggregate(expr, low)
-        case OthersExpr():
-            return exp.Case(ifs=[exp.If(this=_is_hit(low), true=lower_key(expr.source, low))])
-        case InOthersExpr():
-            zero, one = (exp.Literal(this=digit, is_string=False) for digit in "01")
-            return exp.Case(ifs=[exp.If(this=_is_hit(low), true=zero)], default=one)
-        case _:
-            return lower_key(expr, low)
+    if not isinstance(expr, OthersExpr):
+        return lower_key(expr, low)
+    return exp.Case(ifs=[exp.If(this=_is_hit(low), true=lower_key(expr.source, low))])
 
 
 def lower_key(expr: PlanExpr, low: Lowering) -> exp.Expr:
     """Return the grouping key of a column expression, without 'Others'."""
     match expr:
-        case OthersExpr():
-            return lower_key(expr.source, low)
+        case ColumnExpr() | FragmentExpr():
+            return _plain_key(expr, low)
         case BucketExpr():
             return bucket(expr, low)
         case AggregateExpr():
             return aggregate(expr, low)
+        case OthersExpr():
+            return lower_key(expr.source, low)
         case InOthersExpr():
-            return lower_expr(expr, low)
+            zero, one = (exp.Literal(this=digit, is_string=False) for digit in "01")
+            return exp.Case(ifs=[exp.If(this=_is_hit(low), true=zero)], default=one)
+
+
+def _plain_key(expr: ColumnExpr | FragmentExpr, low: Lowering) -> exp.Expr:
     node = raw(expr, low)
     is_date = expr.time is not None and expr.time.encoding is TimeEncoding.TEXT  # texts that differ mean other moments
-    if _sorted_kind(expr) is not ValueKind.TEXT or is_date or _collation(expr) is Collation.EXACT:
+    if expr.kind is not ValueKind.TEXT or is_date:
         return node
-    return low.spec.text_order(node) if _collation(expr) is Collation.UTF8 else low.spec.text_key(node)
+    match _collation(expr):
+        case Collation.EXACT | Collation.CODE_POINT:
+            return node
+        case Collation.UTF8:
+            return low.spec.text_order(node)
+    return low.spec.text_key(node)
 
 
 def lower_sorted(expr: PlanExpr, low: Lowering) -> exp.Expr:
