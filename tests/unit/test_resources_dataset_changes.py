@@ -138,6 +138,14 @@ def test_columns_replace_the_list_and_a_known_id_keeps_the_column() -> None:
     assert (new.id, new.uuid) == (0, "uuid-1")
 
 
+def test_null_leaves_the_uuid_of_a_column_and_of_a_metric() -> None:
+    same = changed(
+        columns=[{"id": 1, "column_name": "day", "uuid": None}],
+        metrics=[{"id": 5, "metric_name": "total", "expression": "SUM(amount)", "uuid": None}],
+    )
+    assert (same.columns[0].uuid, same.metrics[0].uuid) == ("u1", "m5")
+
+
 def test_a_column_without_an_id_is_known_by_its_name() -> None:
     (amount,) = changed(columns=[{"column_name": "amount", "verbose_name": "Amount"}], main_dttm_col=None).columns
     assert (amount.id, amount.description, amount.verbose_name) == (2, "in euros", "Amount")

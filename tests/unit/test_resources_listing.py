@@ -157,3 +157,9 @@ def test_columns_are_an_array_of_names(columns: Any) -> None:
 def test_ordering_twice_by_one_column_orders_once() -> None:
     query = LISTING.query(filters=(), order_by=["id", "id", "-id"], page=0, page_size=25, ids=None)
     assert query.order_by == (("id", False), ("id", True))
+
+
+def test_only_records_with_an_audit_trail_are_listed_by_it() -> None:
+    assert "there is no column 'created_by'" in rejection(filters=[{"col": "created_by", "op": "eq", "val": 1}])
+    audited = Listing(shape="database", item=DatabaseListItem)
+    assert set(audited.columns) == {"id", "created_by", "changed_by", "created_on", "changed_on"}
