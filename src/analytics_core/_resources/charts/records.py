@@ -14,7 +14,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.dashboards.content import layout_without
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as
-from analytics_core._resources.lists import LARGEST_PAGE
+from analytics_core._resources.lists import LARGEST_PAGE, makers_and_owners
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.related_names import RelatedNames
@@ -178,7 +178,7 @@ def chart_get(chart: Chart, *, linked: RelatedNames, people: UserIndex, readable
 
 def people_of(chart: Chart) -> tuple[int | None, ...]:
     """Return the ids of the people whom an answer names."""
-    return (chart.audit.created_by, chart.audit.changed_by, chart.last_saved_by, *chart.owner_ids)
+    return (*makers_and_owners(chart), chart.last_saved_by)
 
 
 def chart_item(chart: Chart, *, linked: RelatedNames, people: UserIndex, readable: FieldFormatter) -> ChartListItem:

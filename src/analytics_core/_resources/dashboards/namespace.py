@@ -49,8 +49,6 @@ from analytics_core._resources.related_names import RelatedNames, names_related_
 from analytics_core._resources.stored_json import json_object
 from analytics_core._resources.tags import Favourites
 from analytics_core._results.answer import ChartData
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError
 from analytics_core.models.chart import ChartEntity, FavoriteStatuses
 from analytics_core.models.dashboard import (
@@ -101,10 +99,6 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
     """
 
     _resource = LISTS
-
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        super().__init__(runtime, actor)
-        self._favourites = Favourites(runtime, actor, TagTarget.DASHBOARD)
 
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, payload: DashboardPost | Payload) -> DashboardGet:
@@ -304,15 +298,15 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, dashboard_id: int) -> None:
         """Give the actor's star to a dashboard that they may read; a second one changes nothing."""
-        self._favourites.add(dashboard_id)
+        Favourites(self._runtime, self._actor, TagTarget.DASHBOARD).add(dashboard_id)
 
     def remove_favourite(self, dashboard_id: int) -> None:
         """Take the actor's star from a dashboard; nothing happens where there is none."""
-        self._favourites.remove(dashboard_id)
+        Favourites(self._runtime, self._actor, TagTarget.DASHBOARD).remove(dashboard_id)
 
     def favourite_status(self, ids: Iterable[int]) -> FavoriteStatuses:
         """Return for each id whether the actor gave a star to this dashboard; at most a thousand ids."""
-        return self._favourites.status(ids)
+        return Favourites(self._runtime, self._actor, TagTarget.DASHBOARD).status(ids)
 
     # -------------------------------------------------------------------------------------------------------- inside
     def _writable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:

@@ -13,6 +13,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.batches import every_id
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
+from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.guests.minting import AllRows, find_embedded, mint_guest_token
 from analytics_core._resources.lists import (
     DASHBOARDS,
@@ -289,10 +290,5 @@ def _read_domains(payload: EmbeddedDashboardConfig | Payload) -> tuple[str, ...]
 
 
 def _shown(record: EmbeddedDashboard, people: UserIndex) -> EmbeddedDashboardGet:
-    return EmbeddedDashboardGet(
-        uuid=record.uuid,
-        dashboard_id=str(record.dashboard_id),
-        allowed_domains=record.allowed_domains,
-        changed_on=record.audit.changed_on,
-        changed_by=people.details(record.audit.changed_by),
-    )
+    changed_by = people.details(record.audit.changed_by)
+    return shown_as(EmbeddedDashboardGet, record, dashboard_id=str(record.dashboard_id), changed_by=changed_by)

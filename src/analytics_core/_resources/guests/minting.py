@@ -42,7 +42,9 @@ def mint_guest_token(
     request = parse(GuestTokenCreate, payload, shape=_SHAPE)
     act = begin_act(runtime, actor, "embedded.guest_token")
     seen_whole = _seen_whole(all_rows)
-    _reject_blank(request)
+    for position, rule in enumerate(request.rls):
+        if not rule.clause.strip():
+            raise _problem(f"rls.{position}.clause", "is empty; write a condition, for example region = 'EU'")
     with runtime.store.unit_of_work() as unit:
         opened = _open(unit, request.resources)
         _check_rules(runtime, unit, request, opened)
@@ -109,15 +111,11 @@ def _targets(unit: UnitOfWork, rule: GuestRowRule, opened: _NamedDashboards, *, 
     if rule.dataset in opened.datasets:
         return (opened.datasets[rule.dataset],)
     dataset = unit.datasets.get(rule.dataset)
-    others = [other for other in opened.datasets.values() if other.database_id == dataset.database_id]
-    if dataset.sql or not any(other.sql or _over_one_table(dataset, other) for other in others):
+    table = ruled_dataset(dataset).name
+    others = [ruled_dataset(d).name for d in opened.datasets.values() if d.database_id == dataset.database_id]
+    if table is None or not any(other is None or table.may_be(other) for other in others):
         raise _problem(place, f"dataset {rule.dataset} is on none of the dashboards, so the rule would bind nothing")
     return (dataset,)
-
-
-def _over_one_table(first: Dataset, second: Dataset) -> bool:
-    one, two = ruled_dataset(first).name, ruled_dataset(second).name
-    return one is not None and two is not None and one.may_be(two)
 
 
 def _seen_whole(all_rows: Any) -> bool | tuple[int, ...]:
@@ -131,24 +129,16 @@ def _seen_whole(all_rows: Any) -> bool | tuple[int, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-def _reject_blank(request: GuestTokenCreate) -> None:
-    for position, rule in enumerate(request.rls):
-        if not rule.clause.strip():
-            raise _problem(f"rls.{position}.clause", "is empty; write a condition, for example region = 'EU'")
-
-
 def _reject_unruled(request: GuestTokenCreate, opened: _NamedDashboards, all_rows: bool | tuple[int, ...]) -> None:
     """Refuse a token that would show a dataset without a rule, unless the caller said so."""
     if all_rows is True:
         return
-    unruled = sorted(key for key in opened.datasets if key not in (all_rows or ()) and not _is_ruled(request, key))
+    ruled = {rule.dataset for rule in request.rls}
+    left = () if None in ruled else opened.datasets
+    unruled = sorted(key for key in left if key not in (all_rows or ()) and key not in ruled)
     if unruled or not (request.rls or all_rows):
         listed = ", ".join(map(str, unruled)) or "all"
         raise _problem("rls", f"no rule binds on datasets {listed}; add one, or mint with all_rows=[ids] or True")
-
-
-def _is_ruled(request: GuestTokenCreate, dataset_id: int) -> bool:
-    return any(rule.dataset in (None, dataset_id) for rule in request.rls)
 
 
 def _problem(path: str, message: str) -> PayloadSchemaError:
