@@ -10,8 +10,7 @@ from analytics_core._compile.columns import BASE_AXIS, FORECASTS
 from analytics_core._querying.reading import stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._resources.dashboards.content import FILTERS_KEY
-from analytics_core._resources.dashboards.filters import charts_in_scope, layout_of
+from analytics_core._resources.dashboards.filters import charts_in_scope, layout_of, stored_filters
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, QueryError, nearest
@@ -153,11 +152,9 @@ def plain_filters(given: GivenFilters) -> str | list[Mapping[str, Any]] | None:
 # ---------------------------------------------------------------------------------------------------- dashboards
 def dashboard_filters(dashboard: Dashboard, chart_id: int) -> ExtraFilters:
     """Return what the filters of a dashboard ask of a chart while nobody has changed them."""
-    found = ExtraFilters()
-    configured = json_object(dashboard.json_metadata).get(FILTERS_KEY)
-    layout = layout_of(dashboard)
-    for item in configured if isinstance(configured, list) else []:
-        if isinstance(item, dict) and chart_id in charts_in_scope(item, dashboard, layout):
+    found, layout = ExtraFilters(), layout_of(dashboard)
+    for item in stored_filters(json_object(dashboard.json_metadata)):
+        if chart_id in charts_in_scope(item, dashboard, layout):
             found = found.and_then(_default_of(item))
     return found
 

@@ -43,11 +43,15 @@ class DeclaredFilter:
         return chart_id in self.chart_ids and (dataset_id, column) in self.targets
 
 
+def stored_filters(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the filters that the metadata of a dashboard hold; what is malformed is none."""
+    stored = metadata.get(FILTERS_KEY)
+    return [item for item in stored if isinstance(item, dict)] if isinstance(stored, list) else []
+
+
 def declared_filters(dashboard: Dashboard) -> tuple[DeclaredFilter, ...]:
     """Return the filters of a dashboard that name what they act on; what is malformed declares nothing."""
-    stored = json_object(dashboard.json_metadata).get(FILTERS_KEY)
-    items = [item for item in stored if isinstance(item, dict)] if isinstance(stored, list) else []
-    layout = layout_of(dashboard)
+    items, layout = stored_filters(json_object(dashboard.json_metadata)), layout_of(dashboard)
     return tuple(found for item in items if (found := _declared(item, dashboard, layout)) is not None)
 
 
@@ -109,7 +113,7 @@ def _texts(value: Any) -> set[str]:
     return {item for item in value if isinstance(item, str)} if isinstance(value, list) else set()
 
 
-Filters = dict[str, Mapping[str, Any]]
+FiltersByKey = Mapping[str, Mapping[str, Any]]
 
 
 def with_changed_filters(dashboard: Dashboard, update: DashboardNativeFiltersUpdate, *, shape: str) -> Dashboard:
@@ -122,7 +126,8 @@ def with_changed_filters(dashboard: Dashboard, update: DashboardNativeFiltersUpd
         PayloadSchemaError: an id to delete or to reorder that the dashboard does not have.
     """
     metadata = json_object(dashboard.json_metadata)
-    stored = _by_key(metadata.get(FILTERS_KEY))
+    # What has no id stays in its place under a key of its own.
+    stored = {filter_key(item.get("id")) or f"\x00{place}": item for place, item in enumerate(stored_filters(metadata))}
     modified = _checked_modified(update, shape=shape)
     _reject_unknown(update.deleted, stored, field="deleted", shape=shape)
     deleted = {filter_key(item) for item in update.deleted}
@@ -141,13 +146,7 @@ def _as_text(metadata: Mapping[str, Any], *, shape: str) -> str:
         raise PayloadSchemaError(shape=shape, problems=[problem]) from None
 
 
-def _by_key(stored: Any) -> Filters:
-    """Return the stored filters by the key of their id; what has none stays in its place under a key of its own."""
-    filters = [item for item in stored if isinstance(item, dict)] if isinstance(stored, list) else []
-    return {filter_key(item.get("id")) or f"\x00{position}": item for position, item in enumerate(filters)}
-
-
-def _checked_modified(update: DashboardNativeFiltersUpdate, *, shape: str) -> Filters:
+def _checked_modified(update: DashboardNativeFiltersUpdate, *, shape: str) -> FiltersByKey:
     problems = filter_problems(update.modified, path="modified")
     deleted = {filter_key(item) for item in update.deleted}
     problems += [
@@ -160,7 +159,7 @@ def _checked_modified(update: DashboardNativeFiltersUpdate, *, shape: str) -> Fi
     return {str(item["id"]): item for item in update.modified}
 
 
-def _reject_unknown(ids: Sequence[int | str], known: Filters, *, field: str, shape: str) -> None:
+def _reject_unknown(ids: Sequence[int | str], known: FiltersByKey, *, field: str, shape: str) -> None:
     problems = [
         Problem(path=f"{field}.{position}", message=f"there is no filter {filter_id!r}{_hint(filter_id, known)}")
         for position, filter_id in enumerate(ids)
@@ -170,7 +169,7 @@ def _reject_unknown(ids: Sequence[int | str], known: Filters, *, field: str, sha
         raise PayloadSchemaError(shape=shape, problems=problems)
 
 
-def _hint(filter_id: int | str, known: Filters) -> str:
+def _hint(filter_id: int | str, known: FiltersByKey) -> str:
     names = [key for key in known if not key.startswith("\x00")]
     close = nearest(str(filter_id), names)
     if close:
