@@ -6,7 +6,7 @@ import csv
 import io
 import sys
 import unicodedata
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.support.formulas import HARMLESS, HOSTILE
 from tests.support.frames import frame_of
 
+from analytics_core._frames.values import json_value, text_value
 from analytics_core._results.spreadsheets import BYTE_ORDER_MARK, begins_like_formula, csv_bytes, neutral_text
 
 
@@ -122,3 +123,18 @@ def test_arrow_columns_give_the_same_file_as_lists() -> None:
     }
     arrow = {name: pa.chunked_array([held[:1], held[1:]]) for name, held in values.items()}
     assert csv_bytes(frame_of(arrow)) == csv_bytes(frame_of(values))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (time(9, 30), "09:30:00"),
+        (timedelta(days=1, seconds=5), "1 day, 0:00:05"),
+        (b"caf\xc3\xa9", "café"),
+        (b"\xff\x00", "0xff00"),
+        ([1, Decimal("0.5"), date(2024, 2, 29)], '[1,0.5,"2024-02-29"]'),
+        ({"a": {2, 1}}, '{"a":[1,2]}'),
+    ],
+)
+def test_what_json_has_no_value_for_is_the_same_text_in_json_and_csv(value: Any, text: str) -> None:
+    assert (json_value(value), text_value(value)) == (text, text)

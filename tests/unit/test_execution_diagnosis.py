@@ -288,6 +288,31 @@ def test_the_code_of_a_server_decides_and_not_what_its_message_quotes(
     assert len(told) == 1
 
 
+@pytest.mark.parametrize(
+    ("code", "error_type", "words"),
+    [
+        ("42P01", E.TABLE_DOES_NOT_EXIST_ERROR, "there is no table"),
+        ("42703", E.COLUMN_DOES_NOT_EXIST_ERROR, "there is no column"),
+        ("42883", E.OBJECT_DOES_NOT_EXIST_ERROR, "no function or operator"),
+        ("42702", E.GENERIC_DB_ENGINE_ERROR, "in more than one table"),
+        ("42601", E.SYNTAX_ERROR, "not correct SQL"),
+        ("25006", E.DML_NOT_ALLOWED_ERROR, "only reads"),
+        ("57014", E.GENERIC_DB_ENGINE_ERROR, "stopped on the server"),
+        ("22012", E.GENERIC_DB_ENGINE_ERROR, "divides by zero"),
+        ("22003", E.GENERIC_DB_ENGINE_ERROR, "larger than"),
+        ("22P02", E.GENERIC_DB_ENGINE_ERROR, "cannot be converted"),
+        ("54001", E.GENERIC_DB_ENGINE_ERROR, "too deeply nested"),
+    ],
+)
+def test_a_code_tells_the_error_of_a_server_that_speaks_another_language(
+    code: str, error_type: ErrorType, words: str
+) -> None:
+    error = diagnosed("postgresql", CodedError("Relation »geheim« existiert nicht", code))
+    assert error.error_type is error_type
+    assert words in error.message
+    assert "geheim" not in str(error.to_payload())
+
+
 def test_the_fields_of_a_message_of_redshift_are_read() -> None:
     error = diagnosed("redshift", Exception({"S": "ERROR", "C": "42P01", "M": 'relation "nosuch" does not exist'}))
     assert (error.error_type, error.extra["table"]) == (E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch")

@@ -27,6 +27,7 @@ def _texts(last: str, grain: TimeGrain, periods: int) -> list[str]:
         (TimeGrain.DAY, "2024-02-28", ["2024-02-29T00:00", "2024-03-01T00:00"]),
         (TimeGrain.DAY, "2024-02-28T05:00", ["2024-02-29T05:00", "2024-03-01T05:00"]),
         (TimeGrain.WEEK, "2024-12-30", ["2025-01-06T00:00", "2025-01-13T00:00"]),
+        (TimeGrain.WEEK, "2025-01-01", ["2025-01-08T00:00", "2025-01-15T00:00"]),
         (TimeGrain.WEEK_STARTING_SUNDAY, "2024-12-29", ["2025-01-05T00:00", "2025-01-12T00:00"]),
         (TimeGrain.WEEK_STARTING_SUNDAY, "2025-01-01", ["2025-01-05T00:00", "2025-01-12T00:00"]),
         (TimeGrain.WEEK_STARTING_MONDAY, "2024-12-30", ["2025-01-06T00:00", "2025-01-13T00:00"]),

@@ -56,6 +56,11 @@ def test_a_number_is_the_count_of_harmonics_up_to_half_the_period() -> None:
     assert [(period.harmonics, period.is_forced) for period in periods] == [(2, True), (15, True), (9, True)]
 
 
+def test_a_season_that_is_forced_has_its_usual_harmonics() -> None:
+    periods, _ = choose_periods(TimeGrain.DAY, Seasonality(weekly=True, yearly=True, monthly=True), points=800)
+    assert [(period.harmonics, period.is_forced) for period in periods] == [(None, True), (5, True), (10, True)]
+
+
 @pytest.mark.parametrize(("grain", "points"), [(TimeGrain.MONTH, 60), (TimeGrain.DAY, 10)])
 def test_a_forced_season_that_cannot_show_is_left_out_with_a_note(grain: TimeGrain, points: int) -> None:
     _, notes = choose_periods(grain, Seasonality(weekly=True), points=points)

@@ -173,11 +173,11 @@ ERRORS = (
         ("42883 42725", r"^function (?P<function>[^(]+)\(.*(?:does not exist|is not unique)", meanings.NO_FUNCTION),
         (
             "42883 42725",
-            r"^(?:function|operator) .*does not exist|^function .*is not unique",
+            r"^(?:function|operator) .*does not exist|^function .*is not unique|",
             meanings.NO_OBJECT.said("there is no function or operator for values of these types"),
         ),
         ("42704", r"", meanings.NO_OBJECT),
-        ("42702", r"^column reference \"(?P<column>[^\"]+)\" is ambiguous", meanings.AMBIGUOUS),
+        ("42702", r"^column reference \"(?P<column>[^\"]+)\" is ambiguous|", meanings.AMBIGUOUS),
         (
             "42803",
             r"^(?:column .* must appear in the group by|aggregate functions are not allowed)|",
@@ -198,8 +198,8 @@ ERRORS = (
         ("42501", r"^permission denied for (?:table|relation|view|schema|sequence) (?P<table>\S+)", meanings.DENIED),
         ("42501", r"^permission denied for \w+ |^must be |", meanings.DENIED_ANY),
         ("57014", r"^canceling statement due to statement timeout", meanings.TIMEOUT),
-        ("57014", r"^canceling statement", meanings.KILLED),
-        ("22012", r"^division by zero", meanings.ZERO),
+        ("57014", r"^canceling statement|", meanings.KILLED),
+        ("22012", r"^division by zero|", meanings.ZERO),
         (
             "22008",
             r"^date/time field value out of range|^(?:timestamp|date|year|interval).* out of range"
