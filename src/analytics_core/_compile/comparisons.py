@@ -54,7 +54,7 @@ _BETWEEN_STEPS: Final[Mapping[Comparison, Comparison]] = MappingProxyType(
 
 
 def compare_number(
-    left: PlanExpr, op: Comparison, value: Number, kind: ValueKind, held: NumberRange | None
+    left: PlanExpr, op: Comparison, value: Number, kind: ValueKind, numbers: NumberRange | None
 ) -> Predicate:
     """Return `left op value`, exact whatever numbers `left` holds.
 
@@ -63,14 +63,14 @@ def compare_number(
         op: how.
         value: the number; doubles only where they part whole numbers as the decimal does.
         kind: the kind of `left`.
-        held: the numbers that `left` can hold; None: not known.
+        numbers: the numbers that `left` can hold; None: not known.
     """
-    scale = _scale(value, kind, held)
+    scale = _scale(value, kind, numbers)
     if scale is None:
         return Compare(left, op, value)
     steps = Fraction(value) * 10**scale
-    if held is not None and not held.low <= steps <= held.high:
-        return _all(left) if op in (_UPWARDS if steps < held.low else _DOWNWARDS) or op in _UNEQUAL else _NONE
+    if numbers is not None and not numbers.low <= steps <= numbers.high:
+        return _all(left) if op in (_UPWARDS if steps < numbers.low else _DOWNWARDS) or op in _UNEQUAL else _NONE
     if steps.denominator == 1:
         return Compare(left, op, value)
     if op not in _BETWEEN_STEPS:
@@ -79,21 +79,21 @@ def compare_number(
     return Compare(left, _BETWEEN_STEPS[op], _number(nearest, scale))
 
 
-def can_equal(value: BindValue, kind: ValueKind, held: NumberRange | None) -> bool:
+def can_equal(value: BindValue, kind: ValueKind, numbers: NumberRange | None) -> bool:
     """Tell whether a column of such numbers can hold the value."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return True
-    scale = _scale(value, kind, held)
+    scale = _scale(value, kind, numbers)
     if scale is None:
         return True
     steps = Fraction(value) * 10**scale
-    return steps.denominator == 1 and (held is None or held.low <= steps <= held.high)
+    return steps.denominator == 1 and (numbers is None or numbers.low <= steps <= numbers.high)
 
 
-def _scale(value: Number, kind: ValueKind, held: NumberRange | None) -> int | None:
+def _scale(value: Number, kind: ValueKind, numbers: NumberRange | None) -> int | None:
     """Return how many decimal places the column has; None where the comparison is exact as it is."""
-    if held is not None:
-        return held.scale
+    if numbers is not None:
+        return numbers.scale
     return 0 if kind is ValueKind.INTEGER and isinstance(value, Decimal) else None
 
 
@@ -217,8 +217,8 @@ def predicate_of(
     spans = [span for value in values if value is not None for span in _read(kind, value, column)]
     if op in _ORDERED:
         return _ordered(left, op, spans, column=column, largest=largest)
-    held = [span if largest is None else Span(span.first, min(span.last, largest)) for span in spans]
-    within = [span for span in held if span.first <= span.last]
+    reachable = [span if largest is None else Span(span.first, min(span.last, largest)) for span in spans]
+    within = [span for span in reachable if span.first <= span.last]
     return _inside(left, within, negated=op in _NEGATED, with_null=None in values)
 
 

@@ -201,7 +201,7 @@ def plan_time_bounds(
         notes=(
             *_replaced(requested, is_extra=True),
             *_moved(query, requested),
-            *_kept(query, requested, resolve),
+            *_unmoved(query, requested, resolve),
             *_empty(clauses),
         ),
     )
@@ -257,7 +257,7 @@ def _moved(query: ChartDataQueryObject, requested: RequestedRanges) -> Iterator[
             )
 
 
-def _kept(query: ChartDataQueryObject, requested: RequestedRanges, resolve: _Resolve) -> Iterator[str]:
+def _unmoved(query: ChartDataQueryObject, requested: RequestedRanges, resolve: _Resolve) -> Iterator[str]:
     """Yield the filters whose ranges no time comparison moves."""
     compared = resolve(requested.text)
     for position, item, role in requested.filters if query.time_offsets else ():

@@ -163,9 +163,9 @@ def _bytes(value: Any, column: str) -> BindValue:
     if not isinstance(value, str):
         raise _misfit(value, column, "text, or 0x and hexadecimal digits")
     if _HEXADECIMAL.fullmatch(value):
-        held = bytes.fromhex(value[2:])
-        if bytes_text(held) == value:
-            return held
+        decoded = bytes.fromhex(value[2:])
+        if bytes_text(decoded) == value:
+            return decoded
     return value.encode()
 
 

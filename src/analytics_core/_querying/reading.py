@@ -123,12 +123,12 @@ class ContextReader:
         most, count = self._most_items * _ITEMS_OF_OPTIONS, 0
         waiting: list[Any] = [step.options for step in query.post_processing]
         while waiting and count <= most:
-            held = waiting.pop()
-            if isinstance(held, Mapping):
-                held = list(held.values())
-            if isinstance(held, list | tuple):
-                count += len(held)
-                waiting.extend(held)
+            item = waiting.pop()
+            if isinstance(item, Mapping):
+                item = list(item.values())
+            if isinstance(item, list | tuple):
+                count += len(item)
+                waiting.extend(item)
         if count > most:
             raise LimitError(
                 f"queries.{position}.post_processing: the options of all steps hold more than {most:,} items, "

@@ -145,8 +145,8 @@ class QueryRunner:
             return own
         try:
             ready = self._ready.get(request, requested, admission)
-            host = _host(request, ready)
-            return (*own, ready.sources, self._annotator.bound_by(host, ask=self.bound_by) if host else ())
+            query = _annotated_query(request, ready)
+            return (*own, ready.sources, self._annotator.bound_by(query, ask=self.bound_by) if query else ())
         except AnalyticsError as error:
             return (*own, type(error), error.message)
 
@@ -177,10 +177,10 @@ class QueryRunner:
         watch.begin("results")
         force = ready.key is None or request.force
         result = _with_notes(self._run(request, ready) if force else self._stored_or_run(request, ready), ready)
-        if not requested.query.annotation_layers or (host := _host(request, ready)) is None:
+        if not requested.query.annotation_layers or (annotated := _annotated_query(request, ready)) is None:
             return result
         watch.begin("annotations")
-        return self._annotator.annotated(result, host, ask=self._ask_chart)
+        return self._annotator.annotated(result, annotated, ask=self._ask_chart)
 
     def _stored_or_run(self, request: ChartRequest, ready: ReadyQuery) -> QueryResult:
         assert ready.key is not None  # noqa: S101 - the caller looked; tells the type checker
@@ -264,7 +264,7 @@ class QueryRunner:
         return explained(ready.main, loaded.spec, cache=facts, offsets=offsets, notes=notes, steps=ready.steps)
 
 
-def _host(request: ChartRequest, ready: ReadyQuery) -> AnnotatedQuery | None:
+def _annotated_query(request: ChartRequest, ready: ReadyQuery) -> AnnotatedQuery | None:
     """Return the query as its annotation layers see it; None where it shows none."""
     requested, plan = ready.requested, ready.main.plan
     if requested.result_type not in _ANNOTATED or not requested.query.annotation_layers:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import count
 from typing import Final, Self
 
 from sqlglot import Token, TokenType, exp
@@ -131,18 +132,14 @@ def place_values(text: str, dialect: str | None) -> str:
     Raises:
         TemplateError: a value stands where it is neither, for example inside a name.
     """
-    if "\x01" not in text and "\x02" not in text:
-        return text
-    stem = unused_stem(text)
-    values = [(match[1], match[2]) for match in MARKED.finditer(text)]
-    numbers = iter(range(len(values)))
-    plain = MARKED.sub(lambda _match: f"{stem}{next(numbers)}q", text)
-    if "\x01" in plain or "\x02" in plain:
-        raise TemplateError("a template cuts a user's value into pieces; use it as a whole")
-    return Placement(plain, re.compile(rf"{stem}(\d+)q"), values, dialect).written()
+    return _Placement(text, dialect).written() if _is_marked(text) else text
 
 
-def unused_stem(text: str) -> str:
+def _is_marked(text: str) -> bool:
+    return "\x01" in text or "\x02" in text
+
+
+def _unused_stem(text: str) -> str:
     """Return the beginning of names that `text` does not hold."""
     stem = "acvalue"
     while stem in text.lower():
@@ -150,18 +147,24 @@ def unused_stem(text: str) -> str:
     return stem
 
 
-class Placement:
-    """Writes the values of one text; `placeholder` matches the names that stand for them."""
+class _Placement:
+    """Writes the marked values of one text; meanwhile names that nothing else in it has stand for them."""
 
     _otherwise = "; for a part of the SQL itself, use url_param(..., escape_result=false)"
 
-    def __init__(
-        self, text: str, placeholder: re.Pattern[str], values: list[tuple[str, str]], dialect: str | None
-    ) -> None:
-        self._text = text
-        self._placeholder = placeholder
-        self._values = values
+    def __init__(self, text: str, dialect: str | None) -> None:
+        self._stem = _unused_stem(text)
+        self._placeholder = re.compile(rf"{self._stem}(\d+)q")
         self._dialect = dialect
+        self.values = [(match[1], match[2]) for match in MARKED.finditer(text)]
+        numbers = count()
+        self._text = MARKED.sub(lambda _match: self.name(next(numbers)), text)
+        if _is_marked(self._text):
+            raise TemplateError("a template cuts a user's value into pieces; use it as a whole")
+
+    def name(self, number: int) -> str:
+        """Return what stands for a value."""
+        return f"{self._stem}{number}q"
 
     def written(self) -> str:
         """Return the text with its values; TemplateError where one stands in a name."""
@@ -174,7 +177,7 @@ class Placement:
             for comment in token.comments:
                 literals.update(dict.fromkeys(map(int, self._placeholder.findall(comment)), ""))
             literals.update(self._in_token(token))
-        if len(literals) < len(self._values):
+        if len(literals) < len(self.values):
             raise TemplateError("a user's value stands in a part of the SQL that cannot be read")
         return self._placeholder.sub(lambda match: literals[int(match[1])], self._text)
 
@@ -190,7 +193,7 @@ class Placement:
         return {number: self._escaped(number, source[0]) for number in found}
 
     def _literal(self, number: int) -> str:
-        kind, raw = self._values[number]
+        kind, raw = self.values[number]
         if kind == _VALUE and _NUMBER.fullmatch(raw):
             return f"({raw})" if raw.startswith("-") else raw
         return self._quoted(raw)
@@ -201,7 +204,7 @@ class Placement:
         return exp.Literal(this=raw, is_string=True).sql(self._dialect)
 
     def _escaped(self, number: int, quote: str) -> str:
-        literal = self._quoted(self._values[number][1])
+        literal = self._quoted(self.values[number][1])
         if literal[0] != "'" or literal[-1] != "'":
             raise TemplateError("this engine cannot hold the value inside quotes; leave the quotes out")
         inner = literal[1:-1]
@@ -233,21 +236,15 @@ def hold_values(text: str, dialect: str | None) -> tuple[str, tuple[Placeholder,
     Raises:
         TemplateError: a value stands where it is no value, for example inside a name.
     """
-    if "\x01" not in text and "\x02" not in text:
+    if not _is_marked(text):
         return text, ()
-    stem = unused_stem(text)
-    values = [(match[1], match[2]) for match in MARKED.finditer(text)]
-    numbers = iter(range(len(values)))
-    plain = MARKED.sub(lambda _match: f"{stem}{next(numbers)}q", text)
-    if "\x01" in plain or "\x02" in plain:
-        raise TemplateError("a template cuts a user's value into pieces; use it as a whole")
-    written = _PlaceholderPlacement(plain, re.compile(rf"{stem}(\d+)q"), values, dialect).written()
-    placeholders = tuple(
-        Placeholder(mark=f"{stem}{number}q", value=_typed(kind, raw), is_member=kind == MEMBER)
-        for number, (kind, raw) in enumerate(values)
-        if f"{stem}{number}q" in written
+    placement = _PlaceholderPlacement(text, dialect)
+    written = placement.written()
+    placeholders = (
+        Placeholder(mark=placement.name(number), value=_typed(kind, raw), is_member=kind == MEMBER)
+        for number, (kind, raw) in enumerate(placement.values)
     )
-    return written, placeholders
+    return written, tuple(item for item in placeholders if item.mark in written)
 
 
 def written_clause(clause: str, placeholders: Iterable[Placeholder], dialect: str | None) -> str:
@@ -267,16 +264,13 @@ def _typed(kind: str, raw: str) -> HeldValue:
     return int(raw) if _INTEGER.fullmatch(raw) else float(raw)
 
 
-class _PlaceholderPlacement(Placement):
+class _PlaceholderPlacement(_Placement):
     """Writes a holder instead of a literal."""
 
     _otherwise = ""
 
     def _literal(self, number: int) -> str:
-        return f"'{self._mark(number)}'"
+        return f"'{self.name(number)}'"
 
     def _escaped(self, number: int, quote: str) -> str:  # noqa: ARG002 - a holder needs no escapes
-        return self._mark(number)
-
-    def _mark(self, number: int) -> str:
-        return self._placeholder.pattern.replace(r"(\d+)", str(number))
+        return self.name(number)
