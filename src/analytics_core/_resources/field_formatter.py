@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -88,19 +89,24 @@ def readable_now(runtime: Runtime) -> FieldFormatter:
     return FieldFormatter(now=runtime.wall_clock.now(), settings=runtime.settings)
 
 
+_MOMENTS: Final = frozenset({"created_on", "changed_on"})
 Shown = TypeVar("Shown", bound=Answer)
+
+
+@cache
+def _shared_names(kind: type[DataclassInstance], shape: type[BaseModel]) -> tuple[str, ...]:
+    """Return the fields of one name in a kind of record and in an answer; asked for each record of a page."""
+    shown = field_names(shape)
+    return tuple(stored.name for stored in fields(kind) if stored.name in shown)
 
 
 def stored_fields(record: DataclassInstance, shape: type[BaseModel]) -> dict[str, Any]:
     """Return what an answer shows as the record has it: the fields of one name in both."""
-    shown = field_names(shape)
-    return {stored.name: getattr(record, stored.name) for stored in fields(record) if stored.name in shown}
+    return {name: getattr(record, name) for name in _shared_names(type(record), shape)}
 
 
 def shown_as(shape: type[Shown], record: Changeable | JobRecord, **computed: Any) -> Shown:
     """Return a record as an answer: its fields, the moments of its audit trail, and what is computed beside them."""
-    shown, audit = field_names(shape), record.audit
-    moments = {"created_on": audit.created_on, "changed_on": audit.changed_on}
-    own = {name: moment for name, moment in moments.items() if name in shown} | stored_fields(record, shape)
-    answer = shape(**own | computed)
-    return answer.stamped(audit.changed_on) if isinstance(answer, StampedAnswer) else answer
+    trail = {name: moment for name, moment in stored_fields(record.audit, shape).items() if name in _MOMENTS}
+    answer = shape(**trail | stored_fields(record, shape) | computed)
+    return answer.stamped(record.audit.changed_on) if isinstance(answer, StampedAnswer) else answer

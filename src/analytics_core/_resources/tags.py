@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -251,8 +252,11 @@ class Favourites:
             reader = Reader(unit, self._runtime.policy, self._actor)
             read = reader.chart if self._target is TagTarget.CHART else reader.dashboard
             read(target_id)
-            if self._find(unit, target_id) is None and self._store(unit, target_id):
-                self._log(act, unit, target_id)
+            if self._find(unit, target_id) is None:
+                star = Favourite(user_id=self._actor.id, target=self._target.value, target_id=target_id)
+                with suppress(AlreadyExistsError):  # another session of the same user was faster
+                    unit.favourites.append(star, actor_id=self._actor.id)
+                    self._log(act, unit, target_id)
 
     @repeated
     def remove(self, target_id: int) -> None:
@@ -260,8 +264,10 @@ class Favourites:
         act = begin_act(self._runtime, self._actor, f"{self._target.value}.remove_favourite")
         with self._runtime.store.unit_of_work() as unit:
             star = self._find(unit, target_id)
-            if star is not None and self._drop(unit, star):
-                self._log(act, unit, target_id)
+            if star is not None:
+                with suppress(NotFoundError):  # another session of the same user was faster
+                    unit.favourites.delete(star.id)
+                    self._log(act, unit, target_id)
 
     def status(self, ids: Iterable[int]) -> FavoriteStatuses:
         """Return for each id whether there is a star (contract, `GetFavStarIdsSchema`).
@@ -285,22 +291,6 @@ class Favourites:
 
     def _find(self, unit: UnitOfWork, target_id: int) -> Favourite | None:
         return unit.favourites.find(user_id=self._actor.id, target=self._target.value, target_id=target_id)
-
-    def _store(self, unit: UnitOfWork, target_id: int) -> bool:
-        star = Favourite(user_id=self._actor.id, target=self._target.value, target_id=target_id)
-        try:
-            unit.favourites.append(star, actor_id=self._actor.id)
-        except AlreadyExistsError:  # another session of the same user was faster
-            return False
-        return True
-
-    @staticmethod
-    def _drop(unit: UnitOfWork, star: Favourite) -> bool:
-        try:
-            unit.favourites.delete(star.id)
-        except NotFoundError:  # another session of the same user was faster
-            return False
-        return True
 
     def _log(self, act: LoggedAction, unit: UnitOfWork, target_id: int) -> None:
         if self._target is TagTarget.CHART:
