@@ -13,8 +13,7 @@ from analytics_core._gate.metadata import MetadataReader
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
-from analytics_core._lookups.loading import ChartLoader
-from analytics_core._lookups.store_reads import StoreReadCache
+from analytics_core._lookups.loading import ChartLoader, StoreReadCache
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.preparing import StoredFragments
 from analytics_core._querying.reading import ContextReader

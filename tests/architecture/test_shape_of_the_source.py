@@ -213,7 +213,7 @@ def test_the_package_ships_its_types() -> None:
 MAKERS = {
     "Admission": "analytics_core._gate.gate",
     "DatasetAdmission": "analytics_core._gate.gate",
-    "AdmittedStatement": "analytics_core._execution.admission",
+    "AdmittedStatement": "analytics_core._execution.connections",
 }
 ROADS_TO_DATABASES = {"engine": "analytics_core._execution.connections"}
 """Methods of a connector that give connections, and the module that may call them."""

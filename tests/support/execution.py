@@ -15,8 +15,8 @@ from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._compile.plan import Statement
 from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.types import ValueKind
-from analytics_core._execution.admission import Admission
 from analytics_core._execution.cancel import CancelToken
+from analytics_core._execution.connections import Admission
 from analytics_core._execution.fetching import FetchedResult, FetchLimits
 from analytics_core._execution.statements import FrameStream, StatementRunner
 from analytics_core._records.datasource import Access, Database

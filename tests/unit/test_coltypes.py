@@ -11,7 +11,7 @@ import pytest
 from tests.support.frames import frame_of
 
 from analytics_core._engines.types import ValueKind
-from analytics_core._results.coltypes import coltypes
+from analytics_core._results.rows import coltypes
 
 NUMBER, TEXT, TEMPORAL, BOOLEAN = 0, 1, 2, 3
 

@@ -11,7 +11,7 @@ import pytest
 
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._querying.shared_runs import SharedRuns
+from analytics_core._querying.result_cache import SharedRuns
 from analytics_core.errors import QueryError, RequestLimitError, RequestTimeoutError, StatementStoppedError
 
 CALLERS = 16

@@ -25,9 +25,8 @@ from analytics_core._gate.partitions import Partitions
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
-from analytics_core._lookups.loading import AnnotationReader, ChartLoader, DatasetLoader
+from analytics_core._lookups.loading import AnnotationReader, ChartLoader, DatasetLoader, StoreReadCache
 from analytics_core._lookups.rule_sets import StoredRuleSets
-from analytics_core._lookups.store_reads import StoreReadCache
 from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.preparing import Preparer, StoredFragments

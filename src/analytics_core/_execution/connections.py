@@ -1,4 +1,4 @@
-"""Work on a connection of a user's database: within its time, stoppable, its failures diagnosed."""
+"""Admissions to users' databases, and work on their connections: within its time, stoppable, its failures diagnosed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from analytics_core._bounded_calls import BoundedCalls, PendingCall
-from analytics_core._execution.admission import Admission
+from analytics_core._compile.plan import Statement
+from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
 from analytics_core._execution.diagnosis import SentStatement, diagnose
 from analytics_core._execution.sessions.base import VALUE_FAILURES, Session
 from analytics_core._execution.sessions.choice import session_of
+from analytics_core._records.datasource import Access, Database, Identity
+from analytics_core._security.actor import Actor
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,
@@ -26,6 +29,33 @@ from analytics_core.errors import (
     ThreadLimitError,
 )
 from analytics_core.ports import Connector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """Proof that an actor may reach a database, as `identity` (None: the account of its URI) and with `access`.
+
+    Only `Gate.admit` makes one, and nothing reaches a database without it.
+    """
+
+    actor: Actor
+    database: Database
+    spec: EngineSpec
+    identity: Identity | None
+    access: Access = Access.READ
+
+    def to_run(self, statement: Statement) -> AdmittedStatement:
+        """Return a statement that may be executed under this admission."""
+        return AdmittedStatement(admission=self, statement=statement)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmittedStatement:
+    """A statement that may be executed, with the admission that it was made from (`Admission.to_run`)."""
+
+    admission: Admission
+    statement: Statement
+
 
 Result = TypeVar("Result")
 

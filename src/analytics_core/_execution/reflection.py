@@ -10,9 +10,8 @@ import sqlalchemy as sa
 
 from analytics_core._engines.spec import ParamStyle
 from analytics_core._error_types import short_repr
-from analytics_core._execution.admission import Admission
 from analytics_core._execution.cancel import Stopper
-from analytics_core._execution.connections import Connections
+from analytics_core._execution.connections import Admission, Connections
 from analytics_core._execution.sessions.base import Session
 from analytics_core._execution.sessions.choice import metadata_of
 from analytics_core._execution.sessions.metadata import BoundQuery, EngineMetadata, ReflectedColumn, ReflectedTable

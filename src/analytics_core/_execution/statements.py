@@ -12,9 +12,8 @@ from typing import Final
 import sqlalchemy as sa
 
 from analytics_core._bounded_calls import BoundedCalls, PendingCall
-from analytics_core._execution.admission import AdmittedStatement
 from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
-from analytics_core._execution.connections import LATEST_S, Connections, Failure, Loan
+from analytics_core._execution.connections import LATEST_S, AdmittedStatement, Connections, Failure, Loan
 from analytics_core._execution.fetching import FetchedResult, FetchLimits, Give
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.sessions.base import RunRequest, Session

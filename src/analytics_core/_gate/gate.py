@@ -10,7 +10,7 @@ from typing import Final, overload
 from analytics_core._compile.plan import SqlSource, TableSource
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._execution.admission import Admission
+from analytics_core._execution.connections import Admission
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import reject_revealing_table, tables_of

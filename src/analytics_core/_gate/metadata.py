@@ -14,8 +14,8 @@ from analytics_core._compile.plan import SqlSource, Statement
 from analytics_core._compile.render import render_source
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
-from analytics_core._execution.admission import Admission
 from analytics_core._execution.connection_uri import masked
+from analytics_core._execution.connections import Admission
 from analytics_core._execution.fetching import FetchLimits
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.sessions.metadata import ReflectedColumn, ReflectedTable

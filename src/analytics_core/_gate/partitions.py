@@ -18,7 +18,7 @@ from analytics_core._engines.partitions import Partition, PartitionReader, in_or
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
-from analytics_core._execution.admission import Admission
+from analytics_core._execution.connections import Admission
 from analytics_core._execution.fetching import FetchLimits
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._gate.gate import Gate

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from analytics_core._lookups.store_reads import StoreReadCache
+from analytics_core._lookups.loading import StoreReadCache
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.people import GuestGrant, GuestPass, GuestVisit, Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork

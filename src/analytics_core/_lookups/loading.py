@@ -1,17 +1,20 @@
-"""Loads datasets, charts and annotation layers for questions; generations make cached answers unreachable."""
+"""Loads datasets, charts and annotation layers for questions; generations make cached answers unreachable.
+
+What was read of the metadata store is remembered for a moment, and never past a change made through the same store.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._lookups.store_reads import StoreReadCache
+from analytics_core._memo import Memo
 from analytics_core._records.chart import DATASET_TYPES, Annotation, AnnotationLayer, Chart
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
@@ -21,6 +24,45 @@ from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersio
 from analytics_core.models.enums import DatasourceType
 from analytics_core.models.query import ChartDataDatasource
 from analytics_core.ports import Clock, MetadataStore
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedValue(Generic[Value]):
+    value: Value
+    revision: int
+    ends_s: float
+
+
+class StoreReadCache(Generic[Key, Value]):
+    """Values read from a store, each believed for `seconds`, and none once this store was written to.
+
+    With `nouns` only changes that bear on these kinds of records end the belief.
+    A change made by another process is seen at the latest after `seconds`; 0 reads each time.
+    """
+
+    def __init__(
+        self, store: MetadataStore, clock: Clock, *, seconds: float, capacity: int = 500, nouns: tuple[str, ...] = ()
+    ) -> None:
+        self._store = store
+        self._nouns = nouns
+        self._clock = clock
+        self._lasts_s = seconds
+        self._kept: Memo[Key, _CachedValue[Value]] = Memo(capacity=capacity)
+
+    def get(self, key: Key, read: Callable[[], Value]) -> Value:
+        """Return the value of `key`: a fresh one that is kept, else what `read` returns; errors are not kept."""
+        if not self._lasts_s:
+            return read()
+        revision, now_s = self._store.revision(*self._nouns), self._clock.monotonic()
+        kept = self._kept.get(key)
+        if kept is not None and kept.revision == revision and now_s < kept.ends_s:
+            return kept.value
+        value = read()
+        self._kept.put(key, _CachedValue(value, revision, now_s + self._lasts_s))
+        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

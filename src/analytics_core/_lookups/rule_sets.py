@@ -13,7 +13,7 @@ from itertools import chain, count
 from operator import attrgetter
 from typing import TypeVar
 
-from analytics_core._lookups.store_reads import StoreReadCache
+from analytics_core._lookups.loading import StoreReadCache
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import RowRule, RowRuleType
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork

@@ -3,26 +3,34 @@
 A FORMULA has no data: the client evaluates it. A NATIVE layer shows stored annotations, a `line` or `table` layer the
 answer of a chart, which is asked on the same road as any other: with the access, the row rules and the cache of the
 actor. The layers of such a chart are not followed.
+
+An override that is text replaces the chart's own value. Null takes the value of the query that shows the layer, as
+clients mean it when they offer "use the time range of this view". `since` and `until` together are a `time_range`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from analytics_core._compile.columns import parse_grain, time_grain, with_grain
 from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.time_bounds import NO_FILTER, resolve_range
+from analytics_core._frames.frame import Frame
 from analytics_core._lookups.loading import AnnotationReader
-from analytics_core._querying.annotation_layers import (
-    LayerView,
-    notes_of_overrides,
-    overridden,
-    range_override,
-    shown_columns,
+from analytics_core._querying.chart_request import (
+    GRAIN_OVERRIDES,
+    GRANULARITY_OVERRIDES,
+    RANGE_END_OVERRIDES,
+    RANGE_OVERRIDE,
+    READ_OVERRIDES,
+    SHIFT_OVERRIDE,
+    ChartRequest,
+    requested_queries,
+    totals_source,
 )
-from analytics_core._querying.chart_request import ChartRequest, requested_queries, totals_source
 from analytics_core._querying.reading import stored_context
 from analytics_core._records.chart import Annotation, Chart
 from analytics_core._results.answer import LimitEntry, QueryResult
@@ -31,12 +39,14 @@ from analytics_core._security.policy import Policy
 from analytics_core.errors import (
     AccessError,
     AnalyticsError,
+    ErrorType,
     LimitError,
     NotFoundError,
     QueryError,
     SubqueryNotAllowedError,
+    UnknownNameError,
 )
-from analytics_core.models.enums import ResultFormat, ResultType
+from analytics_core.models.enums import FilterOperator, ResultFormat, ResultType, TimeGrain
 from analytics_core.models.parsing import parse_query_context
 from analytics_core.models.query import (
     AnnotationSource,
@@ -45,6 +55,135 @@ from analytics_core.models.query import (
     ChartDataQueryContext,
     ChartDataQueryObject,
 )
+
+_LONGEST: Final = 1_000
+_LISTED: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatedQuery:
+    """The query that shows the layers, its resolved range (naive UTC; None: open), and the request."""
+
+    query: ChartDataQueryObject
+    since: datetime | None
+    until: datetime | None
+    request: ChartRequest
+
+    @property
+    def range_text(self) -> str:
+        """The resolved range as a time range of its own."""
+        if self.since is None and self.until is None:
+            return NO_FILTER
+        since, until = (moment.isoformat() if moment else "" for moment in (self.since, self.until))
+        return f"{since} : {until}"
+
+    @property
+    def grain(self) -> TimeGrain | None:
+        """The time grain of the query."""
+        return time_grain(self.query)
+
+
+def range_override(overrides: Mapping[str, Any], host: AnnotatedQuery) -> str | None:
+    """Return the time range that a layer asks for; None when it leaves the range alone."""
+    if RANGE_OVERRIDE in overrides:
+        return _text(overrides, RANGE_OVERRIDE) or host.range_text
+    if any(name in overrides for name in RANGE_END_OVERRIDES):
+        since, until = (_text(overrides, name) or "" for name in RANGE_END_OVERRIDES)
+        return f"{since} : {until}" if since or until else host.range_text
+    return None
+
+
+def overridden(query: ChartDataQueryObject, overrides: Mapping[str, Any], host: AnnotatedQuery) -> ChartDataQueryObject:
+    """Return a query of a chart as the layer wants it.
+
+    Raises:
+        QueryError: an override is not text.
+        UnknownTimeGrainError: a grain is none.
+    """
+    changes: dict[str, Any] = {}
+    if (time_range := range_override(overrides, host)) is not None:
+        changes |= _with_range(query, time_range)
+    if (granularity := _given(overrides, GRANULARITY_OVERRIDES)) and (
+        column := granularity[1] or host.query.granularity
+    ):
+        changes["granularity"] = column
+    if shift := _text(overrides, SHIFT_OVERRIDE):
+        changes["time_shift"] = shift
+    changed = query.model_copy(update=changes) if changes else query
+    if (grain := _given(overrides, GRAIN_OVERRIDES)) is None:
+        return changed
+    wanted = parse_grain(grain[1], place=f"overrides.{grain[0]}") or host.grain
+    return with_grain(changed, wanted) if wanted else changed
+
+
+def _with_range(query: ChartDataQueryObject, text: str) -> dict[str, Any]:
+    """Return a range in the place of the query's own and of those of its filters."""
+    filters = tuple(
+        item.model_copy(update={"val": text}) if item.op is FilterOperator.TEMPORAL_RANGE else item
+        for item in query.filters
+    )
+    is_in_filters = any(item.op is FilterOperator.TEMPORAL_RANGE for item in filters) and not query.time_range
+    return {"filters": filters} if is_in_filters else {"filters": filters, "time_range": text}
+
+
+def notes_of_overrides(overrides: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what a caller should know: overrides that nobody reads."""
+    unread = sorted(name for name in overrides if name not in READ_OVERRIDES)
+    return (f"overrides kept but not read: {', '.join(unread[:_LISTED])}",) if unread else ()
+
+
+def _text(overrides: Mapping[str, Any], name: str) -> str | None:
+    value = overrides.get(name)
+    if value is not None and not (isinstance(value, str) and len(value) <= _LONGEST):
+        raise QueryError(f"overrides.{name} must be text of at most {_LONGEST} characters, or null")
+    return value
+
+
+def _given(overrides: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, str | None] | None:
+    """Return the first of the names that is given with its text; None when none is."""
+    return next(((name, _text(overrides, name)) for name in names if name in overrides), None)
+
+
+_MARKS = frozenset({AnnotationType.EVENT, AnnotationType.INTERVAL})
+
+
+class UnknownAnnotationColumnError(UnknownNameError, error_type=ErrorType.COLUMN_DOES_NOT_EXIST_ERROR):
+    """An annotation layer names a column that the answer of its chart does not have."""
+
+    noun = "column"
+
+
+def shown_columns(frame: Frame, layer: ChartAnnotationLayer, *, chart_id: int) -> Frame:
+    """Return the columns that the layer shows, in the order time, end, title, descriptions.
+
+    Series show all columns, and so do events and intervals that name no description columns or no time column.
+
+    Raises:
+        UnknownAnnotationColumnError: the layer names a column that is not there.
+    """
+    if layer.annotation_type not in _MARKS or not len(frame):  # an empty answer may lack columns that steps would add
+        return frame
+    columns = {column.name: column for column in frame.columns}
+    named = list(_named(layer))
+    for place, name in named:
+        if name not in columns:
+            raise UnknownAnnotationColumnError(name, place=f"{place}: the answer of chart {chart_id}", known=columns)
+    if not layer.description_columns or not layer.time_column:
+        return frame
+    return Frame(columns=tuple(columns[name] for name in dict.fromkeys(name for _, name in named)))
+
+
+def _named(layer: ChartAnnotationLayer) -> Iterator[tuple[str, str]]:
+    """Yield the columns that a layer names, each with the field that names it."""
+    if layer.time_column:
+        yield "timeColumn", layer.time_column
+    if layer.interval_end_column and layer.annotation_type is AnnotationType.INTERVAL:
+        yield "intervalEndColumn", layer.interval_end_column
+    if layer.title_column:
+        yield "titleColumn", layer.title_column
+    for name in layer.description_columns or ():
+        yield "descriptionColumns", name
+
 
 NATIVE_COLUMNS: Final = ("start_dttm", "end_dttm", "short_descr", "long_descr", "json_metadata")
 _CHARTS: Final = frozenset({AnnotationSource.LINE, AnnotationSource.TABLE})
@@ -55,21 +194,6 @@ AskChart = Callable[[ChartRequest], QueryResult]
 
 BindChart = Callable[[ChartRequest], Hashable]
 """Tells what binds the actor on a chart's context."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotatedQuery:
-    """The query that shows the layers: its resolved range (naive UTC), and the request."""
-
-    query: ChartDataQueryObject
-    since: datetime | None
-    until: datetime | None
-    request: ChartRequest
-
-    @property
-    def view(self) -> LayerView:
-        """What overrides may take over."""
-        return LayerView(query=self.query, since=self.since, until=self.until)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +282,8 @@ class Annotator:
 
     def _range(self, overrides: Mapping[str, Any], host: AnnotatedQuery) -> tuple[datetime | None, datetime | None]:
         """Return the range of the stored annotations to show (aware): the query's, unless the layer has its own."""
-        text = range_override(overrides, host.view)
-        if text is None or text == host.view.range_text:
+        text = range_override(overrides, host)
+        if text is None or text == host.range_text:
             return _aware(host.since), _aware(host.until)
         own = resolve_range(host.query, text, now=host.request.now, limits=self._limits)
         return own.since, own.until
@@ -169,7 +293,7 @@ class Annotator:
         chart, context, notes = self._requested(layer, chart_id, host)
         result = ask(replace(host.request.on(context), chart_cache_timeout=chart.cache_timeout))
         frame = shown_columns(result.frame, layer, chart_id=chart_id)
-        wanted = range_override(layer.overrides or {}, host.view)
+        wanted = range_override(layer.overrides or {}, host)
         if wanted not in (None, NO_FILTER) and result.from_dttm is result.to_dttm is None:
             notes = [*notes, f"its time range bounds nothing: chart {chart_id} has no time column that it could bound"]
         cut = [limit for limit in result.limits if limit.cut]
@@ -251,7 +375,7 @@ def _context(
 
 def _query(query: ChartDataQueryObject, overrides: Mapping[str, Any], host: AnnotatedQuery) -> ChartDataQueryObject:
     plain = query.model_copy(update={"annotation_layers": (), "result_type": None})
-    return overridden(plain, overrides, host.view)
+    return overridden(plain, overrides, host)
 
 
 def _record(annotation: Annotation) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from analytics_core._compile.time_bounds import names_range
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._frames.pipeline import Step
-from analytics_core._querying.annotation_layers import READ_OVERRIDES
 from analytics_core._records.datasource import Dataset
 from analytics_core._results.answer import QueryResult
 from analytics_core._security.actor import Actor
@@ -105,6 +104,17 @@ def _is_empty(value: Any) -> bool:
 def _problem(key: _Key) -> Problem:
     shape, place, name = key
     return Problem(path=f"{place}{name}", message=unknown_field(name, type(shape)))
+
+
+RANGE_OVERRIDE: Final = "time_range"
+RANGE_END_OVERRIDES: Final = ("since", "until")
+SHIFT_OVERRIDE: Final = "time_shift"
+GRAIN_OVERRIDES: Final = ("time_grain_orm", "time_grain_sqla", "time_grain")
+GRANULARITY_OVERRIDES: Final = ("granularity", "granularity_orm", "granularity_sqla")
+READ_OVERRIDES: Final = frozenset(
+    {RANGE_OVERRIDE, *RANGE_END_OVERRIDES, SHIFT_OVERRIDE, *GRAIN_OVERRIDES, *GRANULARITY_OVERRIDES}
+)
+"""Names of `overrides` of an annotation layer that are read."""
 
 
 def _unread_overrides(layer: ChartAnnotationLayer) -> list[str]:

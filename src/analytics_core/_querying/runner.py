@@ -27,9 +27,8 @@ from analytics_core._querying.fetched_rows import naming_formats, notes_of_order
 from analytics_core._querying.observing import Stopwatch, observed, observed_rejection
 from analytics_core._querying.preparing import PreparedQuery
 from analytics_core._querying.ready_query import ReadyQueries, ReadyQuery
-from analytics_core._querying.result_cache import StoredResults
+from analytics_core._querying.result_cache import SharedRuns, StoredResults
 from analytics_core._querying.shaping import listed, query_text, shaped
-from analytics_core._querying.shared_runs import SharedRuns
 from analytics_core._querying.time_comparison import join_offset
 from analytics_core._results.answer import ChartData, QueryResult, failed_result
 from analytics_core._settings import Settings

@@ -32,8 +32,7 @@ from analytics_core._querying.result_cache import CacheKey, CacheTimeout
 from analytics_core._records.datasource import Dataset
 from analytics_core._results.answer import LimitEntry, QueryResult, listed_result
 from analytics_core._results.client_processing import client_processed
-from analytics_core._results.coltypes import coltypes
-from analytics_core._results.rows import ResultRows
+from analytics_core._results.rows import ResultRows, coltypes
 from analytics_core.models.enums import ExpressionType, ResultType, TimeGrain
 from analytics_core.models.query import AdhocColumn, AdhocMetric, ChartDataQueryObject
 

@@ -18,9 +18,8 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.values import json_value
 from analytics_core._results.answer import QueryResult
-from analytics_core._results.coltypes import coltypes
 from analytics_core._results.pivot_table import PivotLayout, PivotTable, pivot, pivot_aggregate
-from analytics_core._results.rows import PlainRows
+from analytics_core._results.rows import PlainRows, coltypes
 
 TABLE: Final = "table"
 PIVOT_TABLE: Final = "pivot_table_v2"
