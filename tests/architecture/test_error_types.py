@@ -15,7 +15,7 @@ from tests.architecture.source import PROJECT
 
 import analytics_core._core.facade  # noqa: F401 - brings in every module that has errors of its own
 from analytics_core import errors
-from analytics_core._error_json import error_from_json, error_to_json
+from analytics_core._typed_json import error_from_json, error_to_json
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, PayloadSchemaError, Problem
 
 CONTRACT_TEXT = """

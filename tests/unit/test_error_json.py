@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from analytics_core._error_json import error_from_json, error_to_json
+from analytics_core._typed_json import error_from_json, error_to_json
 from analytics_core.errors import (
     AccessError,
     AnalyticsError,

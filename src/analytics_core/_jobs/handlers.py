@@ -9,13 +9,13 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
-from analytics_core._error_json import error_to_json
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.heartbeat import is_dead
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobResultPart, JobState
 from analytics_core._security.actor import Actor
 from analytics_core._settings import Settings
+from analytics_core._typed_json import error_to_json
 from analytics_core.errors import AnalyticsError, JobError, StaleVersionError
 
 

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar, cast
 
-from analytics_core._error_json import error_from_json
 from analytics_core._jobs.registry import JobRegistry
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._security.actor import Actor
+from analytics_core._typed_json import error_from_json
 from analytics_core.errors import JobError, JobNotFoundError
 from analytics_core.models.enums import QueryStatus
 

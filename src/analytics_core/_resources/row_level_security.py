@@ -27,15 +27,15 @@ from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.dataset import DatasetGet, DatasetListItem
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.people import UserGet
-from analytics_core.models.references import RoleReference
-from analytics_core.models.row_level_security import (
+from analytics_core.models.people import (
     RowRuleGet,
     RowRuleListItem,
     RowRulePost,
     RowRulePut,
     TableReference,
+    UserGet,
 )
+from analytics_core.models.references import RoleReference
 
 UserKey = int | str | User | UserGet
 DatasetKey = int | DatasetGet | DatasetListItem

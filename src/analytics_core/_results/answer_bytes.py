@@ -25,13 +25,13 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
-from analytics_core._error_json import error_from_json, error_to_json
 from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.values import clean_text, value_types
 from analytics_core._results.answer import EMPTY_FRAME, ChartData, LimitEntry, QueryResult
 from analytics_core._results.rows import AnnotationData, Chunk, PlainRows, ResultRows
 from analytics_core._security.keys import SEAL_BYTES, EntrySeal
+from analytics_core._typed_json import error_from_json, error_to_json
 from analytics_core.errors import AnalyticsError, ResultTooLargeError, StoredDataError
 from analytics_core.models.enums import QueryStatus, ResultFormat, ResultType
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from analytics_core.models.references import *
     from analytics_core.models.report import *
     from analytics_core.models.results import *
-    from analytics_core.models.row_level_security import *
     from analytics_core.models.shapes import SHAPES as SHAPES
     from analytics_core.models.sql_editor import *
 
@@ -79,7 +78,10 @@ _NAMES = {
     ),
     "log": "LogGet LogListItem LogPost LogPut RecentActivity RecentActivityList UserOfLog",
     "parsing": "parse parse_query_context",
-    "people": "FirstAdministrator GrantGet RoleGet RolePost RolePut UserGet UserPost UserPut",
+    "people": (
+        "FirstAdministrator GrantGet RoleGet RolePost RolePut RowRuleFilterType RowRuleGet RowRuleListItem RowRulePost "
+        "RowRulePut TableReference UserGet UserPost UserPut"
+    ),
     "query": (
         "AdhocColumn AdhocMetric AdhocMetricColumn AnnotationOpacity AnnotationSource AnnotationStyle "
         "AnnotationType ChartAnnotationLayer ChartDataDatasource ChartDataExtras ChartDataFilter "
@@ -100,7 +102,6 @@ _NAMES = {
         "ChartDataAsyncResponse ChartDataResponse ChartDataResult ErrorBody ErrorBodyWithErrors ErrorEntry JobItem "
         "JobPage"
     ),
-    "row_level_security": "RowRuleFilterType RowRuleGet RowRuleListItem RowRulePost RowRulePut TableReference",
     "shapes": "SHAPES",
     "sql_editor": (
         "DatabaseOfQuery EstimateQueryCost ExecutePayload QueryExecutionResponse QueryGet QueryListItem SqlQueryResult"
