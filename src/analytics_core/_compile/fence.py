@@ -41,6 +41,7 @@ from analytics_core._compile.plan import (
     SeriesLimit,
     SqlSource,
     Within,
+    columns_of,
 )
 from analytics_core._engines.nodes import quoted
 from analytics_core._engines.spec import BindValue, EngineSpec, TimeBound
@@ -152,24 +153,11 @@ def _columns(exprs: Iterable[PlanExpr]) -> tuple[str, ...] | None:
     """Return the columns that expressions name, in the order of their first use; None where that cannot be told."""
     names: dict[str, None] = {}
     for expr in exprs:
-        found = _columns_of(expr)
+        found = columns_of(expr)
         if found is None:
             return None
         names.update(dict.fromkeys(found))
     return tuple(names)
-
-
-def _columns_of(expr: PlanExpr) -> tuple[str, ...] | None:
-    match expr:
-        case ColumnExpr():
-            return (expr.name,)
-        case FragmentExpr():
-            return tuple(column.name for column in expr.tree.find_all(exp.Column)) if expr.tree is not None else None
-        case AggregateExpr():
-            return _columns_of(expr.source) if expr.source is not None else ()
-        case InOthersExpr():
-            return ()
-    return _columns_of(expr.source)
 
 
 BoundOf = Callable[[exp.Expr, TimeFormat, datetime], TimeBound]
@@ -195,7 +183,10 @@ class Safety:
         """Tell whether an expression in SELECT, GROUP BY or ORDER BY is safe."""
         if isinstance(expr, OthersExpr):
             return self.of_expr(expr.source)
-        return bool(self.stored) and _is_safe(expr) and self.stored.keys() >= _names(expr)
+        if not self.stored or not _is_safe(expr):
+            return False
+        names = columns_of(expr)
+        return names is not None and self.stored.keys() >= set(names)
 
     def is_stored(self, expr: PlanExpr) -> TypeGuard[ColumnExpr]:
         """Tell whether an expression is a stored column."""
@@ -233,18 +224,6 @@ def _is_safe(expr: PlanExpr) -> bool:
         case FragmentExpr(tree=tree):
             return is_plain_metric(tree)
     return False
-
-
-def _names(expr: PlanExpr) -> set[str]:
-    """Return the columns that an expression names, as far as `_is_safe` knows it."""
-    match expr:
-        case ColumnExpr(name=name) | BucketExpr(source=ColumnExpr(name=name)):
-            return {name}
-        case AggregateExpr(source=ColumnExpr() | BucketExpr() as source):
-            return _names(source)
-        case FragmentExpr(tree=tree) if tree is not None:
-            return {column.name for column in tree.find_all(exp.Column)}
-    return set()
 
 
 # -------------------------------------------------------------------------------------------------------- conditions

@@ -19,12 +19,12 @@ from analytics_core._compile.plan import (
     ColumnExpr,
     Condition,
     FragmentExpr,
-    InOthersExpr,
     Origin,
     OriginKind,
     Output,
     OutputRole,
     PlanExpr,
+    columns_of,
 )
 from analytics_core._compile.planning_context import PlanningContext
 from analytics_core._engines.spec import EngineSpec
@@ -170,21 +170,5 @@ def _check(expr: PlanExpr, grouped: set[str], *, what: str) -> None:
 
 def _grouped_names(outputs: Sequence[Output]) -> set[str]:
     """Return the columns that rows are grouped by, also those inside expressions: an engine may match the whole."""
-    names: set[str] = set()
-    for output in outputs:
-        if output.role is OutputRole.COLUMN:
-            names |= _names(output.expr)
-    return names
-
-
-def _names(expr: PlanExpr) -> set[str]:
-    match expr:
-        case ColumnExpr():
-            return {expr.name}
-        case FragmentExpr():
-            return {column.name for column in expr.tree.find_all(exp.Column)} if expr.tree is not None else set()
-        case BucketExpr():
-            return _names(expr.source)
-        case AggregateExpr() | InOthersExpr():
-            return set()
-    return _names(expr.source)
+    columns = (columns_of(output.expr) or () for output in outputs if output.role is OutputRole.COLUMN)
+    return {name for names in columns for name in names}

@@ -112,6 +112,20 @@ class InOthersExpr:
 PlanExpr = ColumnExpr | FragmentExpr | BucketExpr | AggregateExpr | OthersExpr | InOthersExpr
 
 
+def columns_of(expr: PlanExpr) -> tuple[str, ...] | None:
+    """Return the columns that an expression names, also inside its SQL; None where that cannot be told."""
+    match expr:
+        case ColumnExpr():
+            return (expr.name,)
+        case FragmentExpr():
+            return tuple(column.name for column in expr.tree.find_all(exp.Column)) if expr.tree is not None else None
+        case AggregateExpr():
+            return columns_of(expr.source) if expr.source is not None else ()
+        case InOthersExpr():
+            return ()
+    return columns_of(expr.source)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMoment:
     """How what an output fetches becomes the moments that are shown: read by `time`, then moved by `hours`.
