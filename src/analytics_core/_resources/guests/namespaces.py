@@ -299,7 +299,7 @@ class GuestQueries(JobQueries):
         ids = {source.id for source in sources if source is not None} | {chart.dataset_id or 0}
         with self._runtime.store.unit_of_work() as unit:
             datasets = by_ids(unit.datasets, ids)
-            filters = _filters_of(unit, self.actor, chart.id)
+            filters = _filters_of(unit, self.actor)
         return StoredRequest(
             chart_id=chart.id,
             context=context,
@@ -312,11 +312,10 @@ class GuestQueries(JobQueries):
         )
 
 
-def _filters_of(unit: UnitOfWork, actor: Actor, chart_id: int) -> tuple[DeclaredFilter, ...]:
-    """Return the filters of the guest's dashboards that have this chart."""
+def _filters_of(unit: UnitOfWork, actor: Actor) -> tuple[DeclaredFilter, ...]:
+    """Return the filters of the guest's dashboards; each says on which charts it acts."""
     named = actor.guest.dashboard_ids if actor.guest is not None else frozenset()
-    dashboards = by_ids(unit.dashboards, named).values()
-    return tuple(item for d in dashboards if chart_id in d.chart_ids for item in declared_filters(d))
+    return tuple(item for board in by_ids(unit.dashboards, named).values() for item in declared_filters(board))
 
 
 def _address_params(context: str, datasets: Iterable[Dataset]) -> frozenset[str] | None:

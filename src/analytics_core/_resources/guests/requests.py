@@ -58,7 +58,7 @@ class StoredRequest:
 
     Attributes:
         form_data: what the chart stores for drawing.
-        filters: the declared filters of the dashboards with this chart.
+        filters: the declared filters of the guest's dashboards.
         main_columns: the main time column of each dataset of the chart, by the dataset's id.
         default_rows, most_rows: the limits of queries that name none, and of queries with the limit 0.
         address_params: the parameters of the address that a template of the question may read; None: any.
