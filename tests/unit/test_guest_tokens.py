@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -355,6 +356,11 @@ def test_revoking_what_no_guest_is_called_is_told_and_not_done(world: GuestWorld
 def test_a_token_that_would_open_nothing_is_not_minted(world: GuestWorld, all_rows: Any) -> None:
     with pytest.raises(errors.PayloadSchemaError, match="all_rows: must be"):
         world.admin.embedded.guest_token(world.request(RULE), all_rows=all_rows)
+
+
+def test_ids_without_an_end_are_more_than_a_token_may_hold(world: GuestWorld) -> None:
+    with pytest.raises(errors.LimitError, match="guest_token_max_bytes"):
+        world.admin.embedded.guest_token(world.request(RULE), all_rows=itertools.count(1))
 
 
 @pytest.mark.parametrize("key", [None, [1], 1.5, True, 10**30, "9999999999"])

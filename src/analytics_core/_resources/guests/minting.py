@@ -11,7 +11,7 @@ from analytics_core._records.dashboard import EmbeddedDashboard
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import User
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.batches import by_ids, is_id, stored_ids, uuid_in
+from analytics_core._resources.batches import by_ids, is_id, read_once, stored_ids, uuid_in
 from analytics_core._resources.changes import begin_act
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -24,6 +24,7 @@ from analytics_core.models.parsing import Payload, parse
 AllRows = bool | Iterable[int]
 _SHAPE = "GuestTokenCreate"
 _LONGEST_ID = 10
+_MOST_IDS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,9 +123,8 @@ def _seen_whole(all_rows: Any) -> bool | tuple[int, ...]:
     """Return what `all_rows` says, as tokens say it; a token with anything else would open nothing."""
     if isinstance(all_rows, bool):
         return all_rows
-    is_list = isinstance(all_rows, Iterable) and not isinstance(all_rows, str | Mapping)
-    ids: list[Any] = list(all_rows) if is_list else [None]
-    if not all(map(is_id, ids)):
+    ids = read_once(all_rows, most=_MOST_IDS)
+    if not isinstance(ids, tuple) or not all(map(is_id, ids)):
         raise _problem("all_rows", "must be true, false, or the ids of datasets")
     return tuple(dict.fromkeys(ids))
 
