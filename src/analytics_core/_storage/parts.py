@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import (
@@ -31,79 +31,53 @@ def among(column: sa.ColumnElement[Any], ids: Iterable[int]) -> sa.ColumnElement
     return column.in_(sa.bindparam(None, sorted(ids), expanding=True, literal_execute=True))
 
 
-class Parts(Protocol):
-    """One attribute of a record that is kept in a table of its own."""
-
-    @property
-    def attribute(self) -> str:
-        """The field of the record."""
-
-    @property
-    def collection(self) -> Callable[[Iterable[Any]], Any]:
-        """What the record's field holds the parts in."""
-
-    def load(self, connection: Connection, parent_ids: Collection[int]) -> Mapping[int, Any]:
-        """Return the parts of each of these records, read by one statement; records without any are left out."""
-
-    def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
-        """Store the parts of a new record, which has none yet."""
-
-    def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
-        """Make the stored parts equal to `wanted`."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemParts:
-    """Parts with an id of their own, in an order: the columns and the metrics of a dataset."""
+    """Parts of a dataset with an id of their own, in an order: its columns and its metrics."""
 
-    attribute: str
     noun: str
-    name_field: str
     table: Table
-    parent: Column[Any]
     item_type: Callable[..., Any]
-    collection: Callable[[Iterable[Any]], Any] = tuple
+    attribute: str = field(init=False)
+    parent: Column[Any] = field(init=False)
     _reader: RowReader = field(init=False)
     _load_statement: Select[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        reader = RowReader(self.table, without=frozenset({"position"}))
-        statement = sa.select(*reader.columns).where(self.parent.in_(_parent_ids()))
-        ordered = statement.order_by(self.parent, self.table.c.position, self.table.c.id)
+        parent, reader = self.table.c.dataset_id, RowReader(self.table, without=frozenset({"position"}))
+        statement = sa.select(*reader.columns).where(parent.in_(_parent_ids()))
+        object.__setattr__(self, "attribute", f"{self.noun}s")
+        object.__setattr__(self, "parent", parent)
         object.__setattr__(self, "_reader", reader)
+        ordered = statement.order_by(parent, self.table.c.position, self.table.c.id)
         object.__setattr__(self, "_load_statement", ordered)
 
+    @property
+    def collection(self) -> Callable[[Iterable[Any]], Any]:
+        """What the record's field holds the items in."""
+        return tuple
+
     def load(self, connection: Connection, parent_ids: Collection[int]) -> Mapping[int, Sequence[Any]]:
-        """Return the items of each parent, in their order."""
+        """Return the items of each parent, in their order, read by one statement; parents without any are left out."""
         found: dict[int, list[Any]] = {}
         for row in self._reader.rows(connection, self._load_statement, {"parent_ids": parent_ids}):
             found.setdefault(row.pop(self.parent.name), []).append(self.item_type(**row))
         return found
 
-    def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
-        """Store the items of a new record."""
-        self._make_equal(connection, parent_id, wanted, stored={}, now=now)
-
-    def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
-        """Keep id, uuid and creation time of items whose id is known, add the others, delete the rest."""
-        statement = sa.select(self.table).where(self.parent == parent_id)
-        stored = {row["id"]: row for row in connection.execute(statement).mappings()}
-        self._make_equal(connection, parent_id, wanted, stored=stored, now=now)
-
-    def _make_equal(
-        self,
-        connection: Connection,
-        parent_id: int,
-        wanted: Collection[Any],
-        *,
-        stored: dict[int, RowMapping],
-        now: datetime,
+    def write(
+        self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime, is_new: bool = False
     ) -> None:
+        """Make the stored items equal to `wanted`: those whose id is known keep id, uuid and creation time.
+
+        A new record has none yet.
+        """
         self._check_names(wanted)
-        added: list[dict[str, Any]] = []
+        statement = sa.select(self.table).where(self.parent == parent_id)
+        rows = [] if is_new else connection.execute(statement).mappings().all()
+        stored, added = {row["id"]: row for row in rows}, []
         for position, item in enumerate(wanted):
             values = self._values(item, position)
-            check_row(f"{self.noun} {getattr(item, self.name_field)!r}", self.table, values)
+            check_row(f"{self.noun} {self._name(item)!r}", self.table, values)
             known = stored.pop(item.id, None)
             if known is None:
                 added.append(self._new({**values, self.parent.name: parent_id}, now=now))
@@ -131,17 +105,21 @@ class ItemParts:
 
     def _check_names(self, wanted: Collection[Any]) -> None:
         seen: set[str] = set()
-        for name in (getattr(item, self.name_field) for item in wanted):
+        for name in map(self._name, wanted):
             if name in seen:
-                raise AlreadyExistsError(self.noun, self.name_field, name)
+                raise AlreadyExistsError(self.noun, f"{self.noun}_name", name)
             seen.add(name)
+
+    def _name(self, item: Any) -> str:
+        return str(getattr(item, f"{self.noun}_name"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueParts:
     """Parts that are nothing but their value: owners, roles of a user, grants of a role.
 
-    `read` makes a value of the columns beside the parent's, in their order; ids are taken as they are.
+    `read` makes a value of the columns beside the parent's, in their order (None: ids, taken as they are), `to_row` the
+    columns of a value.
     `value_column` is the column of a table of pairs that holds the value.
     """
 
@@ -150,7 +128,7 @@ class ValueParts:
     table: Table
     parent: Column[Any]
     read: Callable[..., Any] | None
-    write: Callable[[Any], dict[str, Any]]
+    to_row: Callable[[Any], dict[str, Any]]
     collection: Callable[[Iterable[Any]], Any]
     value_column: Column[Any] = field(init=False)
     _load_statement: Select[Any] = field(init=False)
@@ -173,25 +151,34 @@ class ValueParts:
             found.setdefault(parent_id, []).append(self.read(*values) if self.read else values[0])
         return found
 
-    def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:  # noqa: ARG002 - as other parts
-        """Store the values of a new record."""
-        self._insert(connection, parent_id, dict.fromkeys(wanted))
+    def write(
+        self,
+        connection: Connection,
+        parent_id: int,
+        wanted: Collection[Any],
+        *,
+        now: datetime,  # noqa: ARG002 - as other parts
+        is_new: bool = False,
+    ) -> None:
+        """Make the stored values equal to `wanted`, row by row, so that only those rows are locked that change.
 
-    def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:  # noqa: ARG002 - as other parts
-        """Remove what is not wanted and add what is new; row by row, so that only those rows are locked."""
-        stored = set(self.load(connection, (parent_id,)).get(parent_id, ()))
+        A new record has none yet.
+        """
+        stored = set() if is_new else set(self.load(connection, (parent_id,)).get(parent_id, ()))
         for value in stored - set(wanted):
-            row = {**self.write(value), self.parent.name: parent_id}
+            row = {**self.to_row(value), self.parent.name: parent_id}
             matches = [self.table.c[name] == part for name, part in row.items()]
             connection.execute(sa.delete(self.table).where(*matches))
-        self._insert(connection, parent_id, [value for value in dict.fromkeys(wanted) if value not in stored])
-
-    def _insert(self, connection: Connection, parent_id: int, values: Iterable[Any]) -> None:
-        added = [{**self.write(value), self.parent.name: parent_id} for value in values]
+        new = [value for value in dict.fromkeys(wanted) if value not in stored]
+        added = [{**self.to_row(value), self.parent.name: parent_id} for value in new]
         for row in added:
             check_row(self.noun, self.table, row)
         if added:
             connection.execute(sa.insert(self.table), added)
+
+
+Parts = ItemParts | ValueParts
+"""One attribute of a record that is kept in a table of its own."""
 
 
 def add_parts(

@@ -158,7 +158,7 @@ def id_parts(table: Table, noun: str, column: str | None = None) -> ValueParts:
         table=table,
         parent=next(one for one in table.columns if one is not ids),
         read=None,
-        write=lambda value: {ids.name: value},
+        to_row=lambda value: {ids.name: value},
         collection=tuple,
     )
 
@@ -195,23 +195,9 @@ def _forget_grants(*targets: GrantTarget) -> Callable[[int], tuple[Executable, .
     return lambda target_id: (sa.delete(grants).where(grants.c.target.in_(names), grants.c.target_id == target_id),)
 
 
-_COLUMNS: Final = ItemParts(
-    attribute="columns",
-    noun="column",
-    name_field="column_name",
-    table=tables.DATASET_COLUMNS,
-    parent=tables.DATASET_COLUMNS.c.dataset_id,
-    item_type=DatasetColumn,
-)
+_COLUMNS: Final = ItemParts(noun="column", table=tables.DATASET_COLUMNS, item_type=DatasetColumn)
 
-_METRICS: Final = ItemParts(
-    attribute="metrics",
-    noun="metric",
-    name_field="metric_name",
-    table=tables.DATASET_METRICS,
-    parent=tables.DATASET_METRICS.c.dataset_id,
-    item_type=DatasetMetric,
-)
+_METRICS: Final = ItemParts(noun="metric", table=tables.DATASET_METRICS, item_type=DatasetMetric)
 
 _GRANTS: Final = ValueParts(
     attribute="grants",
@@ -221,7 +207,7 @@ _GRANTS: Final = ValueParts(
     read=lambda target, target_id, schema: Grant(
         target=GrantTarget(target), target_id=target_id, schema=schema or None
     ),
-    write=lambda grant: {
+    to_row=lambda grant: {
         "target": grant.target.value,
         "target_id": grant.target_id,
         "schema": grant.schema or "",

@@ -110,10 +110,8 @@ class SqlRepository(Generic[Record]):
 
     def find(self, **unique: Any) -> Record | None:
         """Return the one record whose columns equal `unique`, or None."""
-        filters = []
-        for name, value in unique.items():
-            filters.append(ListFilter(col=name, op="eq", val=value))
-        query = ListQuery(filters=tuple(filters), page_size=1)
+        filters = tuple(ListFilter(col=name, op="eq", val=value) for name, value in unique.items())
+        query = ListQuery(filters=filters, page_size=1)
         statement, values = page_statement(self._kind, query, self._session.cache, with_total=False)
         rows = self._kind.reader.rows(self._connection, statement, values)
         return self._records(rows)[0] if rows else None
@@ -181,7 +179,7 @@ class SqlRepository(Generic[Record]):
             inserted = self._connection.execute(kind.insert_statement, {**row, **audit})
             record_id = int(cast("Row[Any]", inserted.inserted_primary_key).id)
             for part in kind.parts:
-                part.add(self._connection, record_id, getattr(record, part.attribute), now=now)
+                part.write(self._connection, record_id, getattr(record, part.attribute), now=now, is_new=True)
         return record_id
 
     def update(self, record: Record, *, actor_id: int | None) -> Record:
@@ -199,7 +197,7 @@ class SqlRepository(Generic[Record]):
                 self.version(record.id)  # NotFoundError when it is gone
                 raise StaleVersionError(kind.noun, record.id)
             for part in kind.parts:
-                part.replace(self._connection, record.id, getattr(record, part.attribute), now=now)
+                part.write(self._connection, record.id, getattr(record, part.attribute), now=now)
         return self.get(record.id)
 
     def delete(self, record_id: int) -> None:

@@ -6,7 +6,6 @@ import random
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -50,20 +49,6 @@ _BUSY_DAYS = {4: 1.3, 5: 1.6, 6: 0.7}  # Friday, Saturday, Sunday
 _ROWS_PER_INSERT = 500
 
 Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Day:
-    """One day of the shop: `share` runs from 0 on the first day to 1 on the last."""
-
-    day: date
-    share: float
-
-    def order_count(self, dice: random.Random, *, orders_per_day: int) -> int:
-        """Return how many orders came in: more each month, more on Fridays and Saturdays, more before Christmas."""
-        season = 1.5 if self.day.month in (11, 12) else 1.0
-        mean = orders_per_day * (0.8 + 0.4 * self.share) * _BUSY_DAYS.get(self.day.weekday(), 1.0) * season
-        return max(0, round(dice.gauss(mean, mean**0.5)))
 
 
 def make_shop(
@@ -111,11 +96,11 @@ def shop_rows(
             ((category, name, price) for category, items in _PRODUCTS.items() for name, price in items.items()), start=1
         )
     ]
-    calendar = [_Day(day=first + timedelta(days=n), share=n / max(days - 1, 1)) for n in range(days)]
     orders: list[Row] = []
-    for day in calendar:
-        for _ in range(day.order_count(dice, orders_per_day=orders_per_day)):
-            orders.append(_order(dice, number=len(orders) + 1, day=day.day, customers=customers, products=products))
+    for n in range(days):
+        day, mean = first + timedelta(days=n), orders_per_day * (0.8 + 0.4 * n / max(days - 1, 1))
+        for _ in range(_order_count(dice, day, mean=mean)):
+            orders.append(_order(dice, number=len(orders) + 1, day=day, customers=customers, products=products))
     return {"customers": customers, "products": products, "orders": orders}
 
 
@@ -124,6 +109,12 @@ def _customers(dice: random.Random, *, joined_before: date) -> Iterator[Row]:
         name = f"{dice.choice(_GIVEN_NAMES)} {dice.choice(_FAMILY_NAMES)}"
         country = _weighted(dice, _COUNTRIES)
         yield number, name, country, joined_before - timedelta(days=dice.randrange(1, 900))
+
+
+def _order_count(dice: random.Random, day: date, *, mean: float) -> int:
+    """Return how many orders came in on a day: more on Fridays and Saturdays, more before Christmas."""
+    expected = mean * _BUSY_DAYS.get(day.weekday(), 1.0) * (1.5 if day.month in (11, 12) else 1.0)
+    return max(0, round(dice.gauss(expected, expected**0.5)))
 
 
 def _order(dice: random.Random, *, number: int, day: date, customers: Sequence[Row], products: Sequence[Row]) -> Row:

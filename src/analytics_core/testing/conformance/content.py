@@ -80,13 +80,14 @@ class ContentConformance(StoreSuite):
         changed = self._update(store, replace(dataset, columns=swapped))
         assert {column.id: column.column_name for column in changed.columns} == {day.id: "country", country.id: "day"}
 
-    def test_an_item_of_another_dataset_is_not_taken_away(self, store: MetadataStore, dataset: Dataset) -> None:
-        """An id that belongs elsewhere makes a new item here."""
-        with store.unit_of_work() as unit:
-            thief = replace(a_dataset(dataset.database_id, "other"), columns=dataset.columns)
-            other = unit.datasets.add(thief, actor_id=None)
-            assert unit.datasets.get(dataset.id) == dataset
-        assert not {column.id for column in other.columns} & {column.id for column in dataset.columns}
+    def test_an_item_of_another_dataset_is_not_taken_away(self, dataset: Dataset, unit: UnitOfWork) -> None:
+        """An id that belongs elsewhere makes a new item here, when a dataset is stored and when it is changed."""
+        thief = replace(a_dataset(dataset.database_id, "other"), columns=dataset.columns)
+        other = unit.datasets.add(thief, actor_id=None)
+        changed = unit.datasets.update(replace(other, columns=dataset.columns), actor_id=None)
+        assert unit.datasets.get(dataset.id) == dataset
+        ids = {column.id for column in (*other.columns, *changed.columns)}
+        assert not ids & {column.id for column in dataset.columns}
 
     def test_two_items_of_one_name_are_refused(self, store: MetadataStore, dataset: Dataset) -> None:
         """Columns and metrics are told apart; a column and a metric may share a name."""
@@ -112,11 +113,10 @@ class ContentConformance(StoreSuite):
         with store.unit_of_work() as unit:
             assert unit.datasets.version(dataset.id) == 2
 
-    def test_a_deleted_dataset_takes_its_items_along(self, store: MetadataStore, dataset: Dataset) -> None:
+    def test_a_deleted_dataset_takes_its_items_along(self, dataset: Dataset, unit: UnitOfWork) -> None:
         """A new dataset of the same table starts without them."""
-        with store.unit_of_work() as unit:
-            unit.datasets.delete(dataset.id)
-            again = unit.datasets.add(a_dataset(dataset.database_id, columns=(), metrics=()), actor_id=None)
+        unit.datasets.delete(dataset.id)
+        again = unit.datasets.add(a_dataset(dataset.database_id, columns=(), metrics=()), actor_id=None)
         assert (again.columns, again.metrics, again.owner_ids) == ((), (), ())
 
     def test_two_hundred_columns_are_kept_in_order(self, store: MetadataStore, dataset: Dataset) -> None:
@@ -126,16 +126,15 @@ class ContentConformance(StoreSuite):
         assert [column.column_name for column in changed.columns] == [f"c{number}" for number in range(200)]
 
     def test_a_table_of_a_database_has_one_dataset_also_without_schema(
-        self, store: MetadataStore, named: NamedIds, dataset: Dataset
+        self, named: NamedIds, dataset: Dataset, unit: UnitOfWork
     ) -> None:
         """No schema equals no schema; another schema, catalog, case or database is another table."""
         one = dataset.database_id
-        with store.unit_of_work() as unit:
-            with pytest.raises(AlreadyExistsError, match="table_name 'orders'"):
-                unit.datasets.add(a_dataset(one), actor_id=None)
-            others = (a_dataset(one, schema="s"), a_dataset(one, catalog="s"), a_dataset(one, "Orders"))
-            for other in (*others, a_dataset(named.database)):
-                assert unit.datasets.add(other, actor_id=None).schema == other.schema
+        with pytest.raises(AlreadyExistsError, match="table_name 'orders'"):
+            unit.datasets.add(a_dataset(one), actor_id=None)
+        others = (a_dataset(one, schema="s"), a_dataset(one, catalog="s"), a_dataset(one, "Orders"))
+        for other in (*others, a_dataset(named.database)):
+            assert unit.datasets.add(other, actor_id=None).schema == other.schema
 
     def test_datasets_are_found_by_the_key_of_their_table(self, store: MetadataStore, dataset: Dataset) -> None:
         """Row rules are read by it (`table_key`): it follows the name, and a virtual dataset has none."""
@@ -152,62 +151,58 @@ class ContentConformance(StoreSuite):
         assert found("renamed") == ()
 
     # ------------------------------------------------------------------------------------------------ dashboards
-    def test_a_deleted_chart_or_tag_leaves_the_dashboard(self, store: MetadataStore) -> None:
+    def test_a_deleted_chart_or_tag_leaves_the_dashboard(self, unit: UnitOfWork) -> None:
         """The dashboard stays without them; a deleted dashboard leaves its charts."""
-        with store.unit_of_work() as unit:
-            chart, tag = unit.charts.append(a_chart(), actor_id=None), unit.tags.append(Tag(name="t"), actor_id=None)
-            tagged = unit.charts.append(a_chart("b", tag_ids=(tag,)), actor_id=None)
-            stored = unit.dashboards.append(a_dashboard(chart_ids=(chart, tagged), tag_ids=(tag,)), actor_id=None)
-            unit.charts.delete(chart)
-            unit.tags.delete(tag)
-            left = unit.dashboards.get(stored)
-            assert (left.chart_ids, left.tag_ids, unit.charts.get(tagged).tag_ids) == ((tagged,), (), ())
-            unit.dashboards.delete(stored)
-            assert unit.charts.get(tagged).slice_name == "b"
+        chart, tag = unit.charts.append(a_chart(), actor_id=None), unit.tags.append(Tag(name="t"), actor_id=None)
+        tagged = unit.charts.append(a_chart("b", tag_ids=(tag,)), actor_id=None)
+        stored = unit.dashboards.append(a_dashboard(chart_ids=(chart, tagged), tag_ids=(tag,)), actor_id=None)
+        unit.charts.delete(chart)
+        unit.tags.delete(tag)
+        left = unit.dashboards.get(stored)
+        assert (left.chart_ids, left.tag_ids, unit.charts.get(tagged).tag_ids) == ((tagged,), (), ())
+        unit.dashboards.delete(stored)
+        assert unit.charts.get(tagged).slice_name == "b"
 
-    def test_dashboards_are_found_by_their_links(self, store: MetadataStore) -> None:
+    def test_dashboards_are_found_by_their_links(self, unit: UnitOfWork) -> None:
         """By chart, role, tag and owner; by one of several too."""
-        with store.unit_of_work() as unit:
-            one, two = (unit.charts.append(a_chart(name), actor_id=None) for name in ("a", "b"))
-            first = unit.dashboards.append(a_dashboard(chart_ids=(one, two), owner_ids=(7,)), actor_id=None)
-            second = unit.dashboards.append(a_dashboard(chart_ids=(two,)), actor_id=None)
+        one, two = (unit.charts.append(a_chart(name), actor_id=None) for name in ("a", "b"))
+        first = unit.dashboards.append(a_dashboard(chart_ids=(one, two), owner_ids=(7,)), actor_id=None)
+        second = unit.dashboards.append(a_dashboard(chart_ids=(two,)), actor_id=None)
 
-            def found(col: str, op: str, val: object) -> list[int]:
-                query = ListQuery(filters=(ListFilter(col=col, op=op, val=val),))
-                return [dashboard.id for dashboard in unit.dashboards.list(query)[1]]
+        def found(col: str, op: str, val: object) -> list[int]:
+            query = ListQuery(filters=(ListFilter(col=col, op=op, val=val),))
+            return [dashboard.id for dashboard in unit.dashboards.list(query)[1]]
 
-            assert found("chart_ids", "eq", one) == [first]
-            assert found("chart_ids", "in", [one, two]) == [first, second]
-            assert found("owner_ids", "eq", 7) == [first]
-            assert found("tag_ids", "in", [1]) == found("role_ids", "in", []) == []
-            with pytest.raises(FilterValueError):
-                found("chart_ids", "eq", "1")
+        assert found("chart_ids", "eq", one) == [first]
+        assert found("chart_ids", "in", [one, two]) == [first, second]
+        assert found("owner_ids", "eq", 7) == [first]
+        assert found("tag_ids", "in", [1]) == found("role_ids", "in", []) == []
+        with pytest.raises(FilterValueError):
+            found("chart_ids", "eq", "1")
 
-    def test_a_star_goes_with_its_record_and_its_user(self, store: MetadataStore) -> None:
+    def test_a_star_goes_with_its_record_and_its_user(self, unit: UnitOfWork) -> None:
         """Stars have no foreign keys; the store forgets them itself."""
-        with store.unit_of_work() as unit:
-            user, page = (
-                unit.users.append(a_user(), actor_id=None),
-                unit.dashboards.append(a_dashboard(), actor_id=None),
-            )
-            chart = unit.charts.append(a_chart(), actor_id=None)
-            for target, key in (("dashboard", page), ("chart", chart), ("dashboard", page + 1)):
-                unit.favourites.append(Favourite(user_id=user, target=target, target_id=key), actor_id=user)
-            unit.dashboards.delete(page)
-            left = [(star.target, star.target_id) for star in unit.favourites.list(ListQuery())[1]]
-            assert left == [("chart", chart), ("dashboard", page + 1)]
-            unit.charts.delete(chart)
-            assert unit.favourites.list(ListQuery())[0] == 1
-            unit.users.delete(user)
-            assert unit.favourites.list(ListQuery())[0] == 0
+        user, page = (
+            unit.users.append(a_user(), actor_id=None),
+            unit.dashboards.append(a_dashboard(), actor_id=None),
+        )
+        chart = unit.charts.append(a_chart(), actor_id=None)
+        for target, key in (("dashboard", page), ("chart", chart), ("dashboard", page + 1)):
+            unit.favourites.append(Favourite(user_id=user, target=target, target_id=key), actor_id=user)
+        unit.dashboards.delete(page)
+        left = [(star.target, star.target_id) for star in unit.favourites.list(ListQuery())[1]]
+        assert left == [("chart", chart), ("dashboard", page + 1)]
+        unit.charts.delete(chart)
+        assert unit.favourites.list(ListQuery())[0] == 1
+        unit.users.delete(user)
+        assert unit.favourites.list(ListQuery())[0] == 0
 
     def test_any_number_of_records_may_go_without_a_slug_or_share_the_name_of_a_template(
-        self, store: MetadataStore
+        self, unit: UnitOfWork
     ) -> None:
         """None is never taken, and names of CSS templates are no keys."""
-        with store.unit_of_work() as unit:
-            pages = {unit.dashboards.append(a_dashboard(slug=None), actor_id=None) for _ in range(2)}
-            templates = {unit.css_templates.append(CssTemplate(template_name="t"), actor_id=None) for _ in range(2)}
+        pages = {unit.dashboards.append(a_dashboard(slug=None), actor_id=None) for _ in range(2)}
+        templates = {unit.css_templates.append(CssTemplate(template_name="t"), actor_id=None) for _ in range(2)}
         assert (len(pages), len(templates)) == (2, 2)
 
     # ----------------------------------------------------------------------------------------------- annotations
@@ -223,19 +218,18 @@ class ContentConformance(StoreSuite):
             with pytest.raises(NotFoundError):
                 unit.annotations.get(lost)
 
-    def test_annotations_of_a_layer_are_found_by_time_in_their_order(self, store: MetadataStore) -> None:
+    def test_annotations_of_a_layer_are_found_by_time_in_their_order(self, unit: UnitOfWork) -> None:
         """Earliest first, ties by id; the bounds are exact to the microsecond; other layers stay out."""
-        with store.unit_of_work() as unit:
-            first, second = _two_layers(unit)
-            for text, start in (("late", START + _HOUR), ("one", START), ("two", START), ("early", START - _HOUR)):
-                unit.annotations.append(replace(_annotation(first, text), start_dttm=start, end_dttm=start), actor_id=1)
-            unit.annotations.append(_annotation(second, "other"), actor_id=None)
-            filters = (
-                ListFilter(col="layer_id", op="eq", val=first),
-                ListFilter(col="start_dttm", op="lt", val=START + _HOUR),
-                ListFilter(col="end_dttm", op="gt", val=START - timedelta(microseconds=1)),
-            )
-            count, found = unit.annotations.list(ListQuery(filters=filters, order_by=(("start_dttm", False),)))
+        first, second = _two_layers(unit)
+        for text, start in (("late", START + _HOUR), ("one", START), ("two", START), ("early", START - _HOUR)):
+            unit.annotations.append(replace(_annotation(first, text), start_dttm=start, end_dttm=start), actor_id=1)
+        unit.annotations.append(_annotation(second, "other"), actor_id=None)
+        filters = (
+            ListFilter(col="layer_id", op="eq", val=first),
+            ListFilter(col="start_dttm", op="lt", val=START + _HOUR),
+            ListFilter(col="end_dttm", op="gt", val=START - timedelta(microseconds=1)),
+        )
+        count, found = unit.annotations.list(ListQuery(filters=filters, order_by=(("start_dttm", False),)))
         assert (count, [item.short_descr for item in found]) == (2, ["one", "two"])
 
     # ----------------------------------------------------------------------------------- embeddings and row rules
@@ -254,21 +248,19 @@ class ContentConformance(StoreSuite):
         with store.unit_of_work() as unit:
             assert unit.embedded.find(uuid=stored[1].uuid) is None
 
-    def test_a_dashboard_is_embedded_once_under_a_uuid_of_its_own(self, store: MetadataStore, named: NamedIds) -> None:
+    def test_a_dashboard_is_embedded_once_under_a_uuid_of_its_own(self, named: NamedIds, unit: UnitOfWork) -> None:
         """A second embedding of one dashboard is refused, and a uuid that another one has."""
-        with store.unit_of_work() as unit:
-            stored = unit.embedded.add(_embedded(named.dashboard), actor_id=1)
-            other = unit.dashboards.append(a_dashboard(), actor_id=1)
-            with pytest.raises(AlreadyExistsError, match="dashboard_id"):
-                unit.embedded.append(_embedded(named.dashboard), actor_id=1)
-            with pytest.raises(AlreadyExistsError, match="uuid"):
-                unit.embedded.append(replace(_embedded(other), uuid=stored.uuid), actor_id=1)
+        stored = unit.embedded.add(_embedded(named.dashboard), actor_id=1)
+        other = unit.dashboards.append(a_dashboard(), actor_id=1)
+        with pytest.raises(AlreadyExistsError, match="dashboard_id"):
+            unit.embedded.append(_embedded(named.dashboard), actor_id=1)
+        with pytest.raises(AlreadyExistsError, match="uuid"):
+            unit.embedded.append(replace(_embedded(other), uuid=stored.uuid), actor_id=1)
 
-    def test_a_changed_embedding_keeps_its_uuid(self, store: MetadataStore, named: NamedIds) -> None:
+    def test_a_changed_embedding_keeps_its_uuid(self, named: NamedIds, unit: UnitOfWork) -> None:
         """Pages of hosts name it."""
-        with store.unit_of_work() as unit:
-            stored = unit.embedded.add(_embedded(named.dashboard, "https://b.example", "http://a:1"), actor_id=1)
-            changed = unit.embedded.update(replace(stored, allowed_domains=()), actor_id=2)
+        stored = unit.embedded.add(_embedded(named.dashboard, "https://b.example", "http://a:1"), actor_id=1)
+        changed = unit.embedded.update(replace(stored, allowed_domains=()), actor_id=2)
         assert stored.allowed_domains == ("https://b.example", "http://a:1")
         assert (changed.uuid, changed.allowed_domains, changed.audit.changed_by) == (stored.uuid, (), 2)
 

@@ -172,38 +172,36 @@ class EveryKindConformance(StoreSuite):
 
     # --------------------------------------------------------------------------------------------- keys and links
     @pytest.mark.parametrize("key", _UNIQUE, ids=" ".join)
-    def test_a_taken_key_is_refused_by_name(self, store: MetadataStore, named: NamedIds, key: tuple[str, ...]) -> None:
+    def test_a_taken_key_is_refused_by_name(self, named: NamedIds, key: tuple[str, ...], unit: UnitOfWork) -> None:
         """When stored and when changed; what differs in one of its fields, or in case alone, is another key."""
         kind, *names = key
         first, bare = filled(kind, named), BARE[kind](named)
         clash = {name: getattr(first, name) for name in names}
-        with store.unit_of_work() as unit:
-            repository = _of(unit, kind)
-            kept = repository.add(first, actor_id=1)
-            with pytest.raises(AlreadyExistsError) as when_stored:
-                repository.append(replace(bare, **clash), actor_id=2)
-            other = repository.add(bare, actor_id=None)
-            with pytest.raises(AlreadyExistsError) as when_changed:
-                repository.update(replace(other, **clash), actor_id=2)
-            assert [error.value.field_name for error in (when_stored, when_changed)] == [names[-1]] * 2
-            assert repository.get(kept.id) == kept
-            for name, value in clash.items():
-                changed = value.swapcase() if isinstance(value, str) else getattr(bare, name)
-                if changed != value:
-                    other = repository.update(replace(other, **{**clash, name: changed}), actor_id=None)
-                    assert getattr(other, name) == changed
+        repository = _of(unit, kind)
+        kept = repository.add(first, actor_id=1)
+        with pytest.raises(AlreadyExistsError) as when_stored:
+            repository.append(replace(bare, **clash), actor_id=2)
+        other = repository.add(bare, actor_id=None)
+        with pytest.raises(AlreadyExistsError) as when_changed:
+            repository.update(replace(other, **clash), actor_id=2)
+        assert [error.value.field_name for error in (when_stored, when_changed)] == [names[-1]] * 2
+        assert repository.get(kept.id) == kept
+        for name, value in clash.items():
+            changed = value.swapcase() if isinstance(value, str) else getattr(bare, name)
+            if changed != value:
+                other = repository.update(replace(other, **{**clash, name: changed}), actor_id=None)
+                assert getattr(other, name) == changed
 
     @pytest.mark.parametrize(("kind", "field", "noun"), _LINKS)
     def test_a_link_to_nothing_is_refused_by_name(
-        self, store: MetadataStore, named: NamedIds, kind: str, field: str, noun: str
+        self, named: NamedIds, kind: str, field: str, noun: str, unit: UnitOfWork
     ) -> None:
         """The missing record is named, and nothing is stored."""
         linked = {field: (NOBODY,) if field.endswith("_ids") else NOBODY}
-        with store.unit_of_work() as unit:
-            before = _of(unit, kind).list(ListQuery())
-            with pytest.raises(NotFoundError, match=f"no {noun} {NOBODY}"):
-                _of(unit, kind).append(replace(BARE[kind](named), **linked), actor_id=None)
-            assert _of(unit, kind).list(ListQuery()) == before
+        before = _of(unit, kind).list(ListQuery())
+        with pytest.raises(NotFoundError, match=f"no {noun} {NOBODY}"):
+            _of(unit, kind).append(replace(BARE[kind](named), **linked), actor_id=None)
+        assert _of(unit, kind).list(ListQuery()) == before
 
     @pytest.mark.parametrize(("kind", "by", "field"), _NEEDED)
     def test_a_record_that_others_need_stays(

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobResultPart, JobState
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, StaleVersionError
 from analytics_core.ports import MetadataStore
@@ -76,12 +76,11 @@ class JobRecordConformance(StoreSuite):
         assert held is not None
         assert (claimed, held.state, held.audit.version) == ([held.worker], JobState.RUNNING, 2)
 
-    def test_a_job_s_id_is_given_once(self, store: MetadataStore) -> None:
+    def test_a_job_s_id_is_given_once(self, unit: UnitOfWork) -> None:
         """The second one is refused by name."""
-        with store.unit_of_work() as unit:
-            unit.jobs.append(a_job(), actor_id=1)
-            with pytest.raises(AlreadyExistsError, match="job_id"):
-                unit.jobs.append(a_job(), actor_id=2)
+        unit.jobs.append(a_job(), actor_id=1)
+        with pytest.raises(AlreadyExistsError, match="job_id"):
+            unit.jobs.append(a_job(), actor_id=2)
 
     # -------------------------------------------------------------------------------------------------------- results
     @pytest.mark.parametrize("data", [b"", bytes(range(256)), b"\\'\"\x00\x1a%s:x?", _FIVE_MEGABYTES])
@@ -95,17 +94,16 @@ class JobRecordConformance(StoreSuite):
         assert type(stored) is bytes
         assert stored == data
 
-    def test_parts_come_in_order_and_have_one_place_each(self, store: MetadataStore) -> None:
+    def test_parts_come_in_order_and_have_one_place_each(self, unit: UnitOfWork) -> None:
         """Whichever was written first; another part for a place is refused."""
-        with store.unit_of_work() as unit:
-            jobs = [unit.jobs.append(a_job(name), actor_id=1) for name in ("a", "b")]
-            for job, position, data in ((0, 1, b"2"), (1, 0, b"x"), (0, 0, b"1")):
-                part = JobResultPart(job_record_id=jobs[job], position=position, data=data)
-                unit.job_results.append(part, actor_id=1)
-            with pytest.raises(AlreadyExistsError):
-                unit.job_results.append(JobResultPart(job_record_id=jobs[0], position=1, data=b"3"), actor_id=1)
-            of_first = ListFilter(col="job_record_id", op="eq", val=jobs[0])
-            count, parts = unit.job_results.list(ListQuery(filters=(of_first,), order_by=(("position", False),)))
+        jobs = [unit.jobs.append(a_job(name), actor_id=1) for name in ("a", "b")]
+        for job, position, data in ((0, 1, b"2"), (1, 0, b"x"), (0, 0, b"1")):
+            part = JobResultPart(job_record_id=jobs[job], position=position, data=data)
+            unit.job_results.append(part, actor_id=1)
+        with pytest.raises(AlreadyExistsError):
+            unit.job_results.append(JobResultPart(job_record_id=jobs[0], position=1, data=b"3"), actor_id=1)
+        of_first = ListFilter(col="job_record_id", op="eq", val=jobs[0])
+        count, parts = unit.job_results.list(ListQuery(filters=(of_first,), order_by=(("position", False),)))
         assert (count, [part.data for part in parts]) == (2, [b"1", b"2"])
 
     def test_a_part_that_one_statement_cannot_carry_everywhere_is_refused_everywhere(

@@ -21,6 +21,7 @@ from analytics_core._records.repositories import (
     RoleName,
     Scope,
     TagName,
+    UnitOfWork,
 )
 from analytics_core.errors import FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 from analytics_core.ports import MetadataStore
@@ -138,10 +139,9 @@ class ListConformance(StoreSuite):
 
     @pytest.mark.parametrize("page", [0, 1, 9])
     @pytest.mark.usefixtures("charts")
-    def test_the_count_is_of_all_matches_on_every_page(self, store: MetadataStore, page: int) -> None:
+    def test_the_count_is_of_all_matches_on_every_page(self, page: int, unit: UnitOfWork) -> None:
         """Beyond the last page too."""
-        with store.unit_of_work() as unit:
-            total, _ = unit.charts.list(ListQuery(page=page, page_size=4))
+        total, _ = unit.charts.list(ListQuery(page=page, page_size=4))
         assert total == 5
 
     def test_only_given_ids_are_seen(self, store: MetadataStore, charts: list[int]) -> None:
@@ -163,16 +163,15 @@ class ListConformance(StoreSuite):
             unit.charts.list(query)
 
     @pytest.mark.parametrize("name", ["uri", "ssh_tunnel"])
-    def test_secrets_can_neither_be_searched_nor_ordered_by(self, store: MetadataStore, name: str) -> None:
+    def test_secrets_can_neither_be_searched_nor_ordered_by(self, name: str, unit: UnitOfWork) -> None:
         """Their columns are not known to lists."""
-        with store.unit_of_work() as unit:
-            for query in (
-                ListQuery(filters=(ListFilter(col=name, op="contains", val="a"),)),
-                ListQuery(order_by=((name, True),)),
-            ):
-                with pytest.raises(UnknownNameError) as rejection:
-                    unit.databases.list(query)
-                assert name not in rejection.value.known
+        for query in (
+            ListQuery(filters=(ListFilter(col=name, op="contains", val="a"),)),
+            ListQuery(order_by=((name, True),)),
+        ):
+            with pytest.raises(UnknownNameError) as rejection:
+                unit.databases.list(query)
+            assert name not in rejection.value.known
 
     @pytest.mark.parametrize(
         ("col", "op", "val", "error"),
@@ -208,70 +207,64 @@ class ListConformance(StoreSuite):
         with store.unit_of_work() as unit, pytest.raises(LimitError):
             unit.charts.list(ListQuery(page=page, page_size=page_size))
 
-    def test_datasets_without_schema_are_found_as_such(self, store: MetadataStore) -> None:
+    def test_datasets_without_schema_are_found_as_such(self, unit: UnitOfWork) -> None:
         """None is None for the caller, whatever the store writes."""
-        with store.unit_of_work() as unit:
-            database = unit.databases.add(a_database(), actor_id=None)
-            for schema in (None, "s"):
-                unit.datasets.add(a_dataset(database.id, schema=schema), actor_id=None)
-            for item, schemas in (
-                (ListFilter(col="schema", op="is_null"), [None]),
-                (ListFilter(col="schema", op="is_null", val=False), ["s"]),
-                (ListFilter(col="schema", op="eq", val=None), [None]),
-                (ListFilter(col="schema", op="neq", val=None), ["s"]),
-                (ListFilter(col="schema", op="in", val=[None]), [None]),
-            ):
-                assert [found.schema for found in unit.datasets.list(ListQuery(filters=(item,)))[1]] == schemas
-            assert unit.datasets.find(schema=None) is not None
+        database = unit.databases.add(a_database(), actor_id=None)
+        for schema in (None, "s"):
+            unit.datasets.add(a_dataset(database.id, schema=schema), actor_id=None)
+        for item, schemas in (
+            (ListFilter(col="schema", op="is_null"), [None]),
+            (ListFilter(col="schema", op="is_null", val=False), ["s"]),
+            (ListFilter(col="schema", op="eq", val=None), [None]),
+            (ListFilter(col="schema", op="neq", val=None), ["s"]),
+            (ListFilter(col="schema", op="in", val=[None]), [None]),
+        ):
+            assert [found.schema for found in unit.datasets.list(ListQuery(filters=(item,)))[1]] == schemas
+        assert unit.datasets.find(schema=None) is not None
 
     # ------------------------------------------------------------------------------------------- distinct values
     @pytest.mark.usefixtures("charts")
-    def test_the_values_of_a_column_come_once_sorted_and_by_pages(self, store: MetadataStore) -> None:
+    def test_the_values_of_a_column_come_once_sorted_and_by_pages(self, unit: UnitOfWork) -> None:
         """By code point; None is no value; conditions, ids and pages count."""
-        with store.unit_of_work() as unit:
-            assert unit.charts.distinct("viz_type", ListQuery()) == (3, ["Bar", "bar", "pie"])
-            assert unit.charts.distinct("cache_timeout", ListQuery()) == (2, [5, 10])
-            assert unit.charts.distinct("viz_type", ListQuery(page=1, page_size=2)) == (3, ["pie"])
-            searched = ListQuery(filters=(ListFilter(col="viz_type", op="contains", val="BA"),))
-            assert unit.charts.distinct("viz_type", searched) == (2, ["Bar", "bar"])
-            assert unit.charts.distinct("viz_type", ListQuery(ids=frozenset())) == (0, ())
-            for unknown in ("nothing", "columns"):
-                with pytest.raises(UnknownNameError):
-                    unit.charts.distinct(unknown, ListQuery())
-
-    def test_a_secret_has_no_distinct_values_and_no_schema_is_no_value(self, store: MetadataStore) -> None:
-        """What cannot be listed by cannot be asked for."""
-        with store.unit_of_work() as unit:
-            database = unit.databases.add(a_database(), actor_id=None)
-            for name, schema in (("a", None), ("b", "main"), ("c", "main")):
-                unit.datasets.add(a_dataset(database.id, name, schema=schema), actor_id=None)
-            assert unit.datasets.distinct("schema", ListQuery()) == (1, ["main"])
+        assert unit.charts.distinct("viz_type", ListQuery()) == (3, ["Bar", "bar", "pie"])
+        assert unit.charts.distinct("cache_timeout", ListQuery()) == (2, [5, 10])
+        assert unit.charts.distinct("viz_type", ListQuery(page=1, page_size=2)) == (3, ["pie"])
+        searched = ListQuery(filters=(ListFilter(col="viz_type", op="contains", val="BA"),))
+        assert unit.charts.distinct("viz_type", searched) == (2, ["Bar", "bar"])
+        assert unit.charts.distinct("viz_type", ListQuery(ids=frozenset())) == (0, ())
+        for unknown in ("nothing", "columns"):
             with pytest.raises(UnknownNameError):
-                unit.databases.distinct("uri", ListQuery())
+                unit.charts.distinct(unknown, ListQuery())
 
-    def test_linked_ids_have_distinct_values(self, store: MetadataStore, charts: list[int]) -> None:
+    def test_a_secret_has_no_distinct_values_and_no_schema_is_no_value(self, unit: UnitOfWork) -> None:
+        """What cannot be listed by cannot be asked for."""
+        database = unit.databases.add(a_database(), actor_id=None)
+        for name, schema in (("a", None), ("b", "main"), ("c", "main")):
+            unit.datasets.add(a_dataset(database.id, name, schema=schema), actor_id=None)
+        assert unit.datasets.distinct("schema", ListQuery()) == (1, ["main"])
+        with pytest.raises(UnknownNameError):
+            unit.databases.distinct("uri", ListQuery())
+
+    def test_linked_ids_have_distinct_values(self, charts: list[int], unit: UnitOfWork) -> None:
         """Those of the records that match, each once and in order, page by page."""
-        with store.unit_of_work() as unit:
-            assert unit.charts.distinct("owner_ids", ListQuery()) == (2, [1, 2])
-            assert unit.charts.distinct("owner_ids", ListQuery(page=1, page_size=1)) == (2, [2])
-            assert unit.charts.distinct("owner_ids", ListQuery(ids=frozenset({charts[0]}))) == (1, [1])
-            assert unit.charts.distinct("owner_ids", ListQuery(ids=frozenset({charts[2], charts[3]}))) == (1, [2])
-            assert unit.charts.distinct("tag_ids", ListQuery()) == (0, [])
-            last = (ListFilter(col="id", op="eq", val=charts[-1]),)
-            assert unit.charts.distinct("owner_ids", ListQuery(filters=last)) == (0, [])
+        assert unit.charts.distinct("owner_ids", ListQuery()) == (2, [1, 2])
+        assert unit.charts.distinct("owner_ids", ListQuery(page=1, page_size=1)) == (2, [2])
+        assert unit.charts.distinct("owner_ids", ListQuery(ids=frozenset({charts[0]}))) == (1, [1])
+        assert unit.charts.distinct("owner_ids", ListQuery(ids=frozenset({charts[2], charts[3]}))) == (1, [2])
+        assert unit.charts.distinct("tag_ids", ListQuery()) == (0, [])
+        last = (ListFilter(col="id", op="eq", val=charts[-1]),)
+        assert unit.charts.distinct("owner_ids", ListQuery(filters=last)) == (0, [])
 
-    def test_many_records_are_read_by_their_ids(self, store: MetadataStore, charts: list[int]) -> None:
+    def test_many_records_are_read_by_their_ids(self, charts: list[int], unit: UnitOfWork) -> None:
         """In the order of their ids, each once; what is not there is left out."""
-        with store.unit_of_work() as unit:
-            found = unit.charts.get_many([charts[3], charts[0], charts[3], 10**9, -1, 2**70])
-            assert list(found) == [unit.charts.get(charts[0]), unit.charts.get(charts[3])]
-            assert not unit.charts.get_many([])
+        found = unit.charts.get_many([charts[3], charts[0], charts[3], 10**9, -1, 2**70])
+        assert list(found) == [unit.charts.get(charts[0]), unit.charts.get(charts[3])]
+        assert not unit.charts.get_many([])
 
-    def test_parts_that_a_list_leaves_out_are_not_read_as_empty(self, store: MetadataStore, charts: list[int]) -> None:
+    def test_parts_that_a_list_leaves_out_are_not_read_as_empty(self, charts: list[int], unit: UnitOfWork) -> None:
         """The others are there."""
-        with store.unit_of_work() as unit:
-            _, found = unit.charts.list(ListQuery(without=frozenset({"tag_ids"})))
-            (one,) = unit.charts.get_many([charts[1]], without=frozenset({"tag_ids"}))
+        _, found = unit.charts.list(ListQuery(without=frozenset({"tag_ids"})))
+        (one,) = unit.charts.get_many([charts[1]], without=frozenset({"tag_ids"}))
         assert [chart.owner_ids for chart in found] == [(1,), (1, 2), (2,), (), ()]
         assert one.owner_ids == (1, 2)
         with pytest.raises(TypeError):
@@ -298,50 +291,45 @@ class ListConformance(StoreSuite):
                 query = ListQuery(among_datasets=some)
                 assert unit.charts.distinct("datasource_name", query) == (2, ["c", "z"])
 
-    def test_people_are_listed_by_what_they_are_called(self, store: MetadataStore) -> None:
+    def test_people_are_listed_by_what_they_are_called(self, unit: UnitOfWork) -> None:
         """By first and last name, and by the user name where there is neither."""
         called = (("u1", "Zoe", ""), ("u2", "", "Bo"), ("m", "", ""), ("u3", "Al", "Ba"))
-        with store.unit_of_work() as unit:
-            for username, first, last in called:
-                unit.users.add(replace(a_user(), username=username, first_name=first, last_name=last), actor_id=None)
-            query = ListQuery(order_by=(("full_name", False),))
-            assert [user.username for user in unit.users.list(query)[1]] == ["u3", "u2", "u1", "m"]
-            found = replace(query, filters=(ListFilter(col="full_name", op="contains", val="l b"),))
-            assert [user.username for user in unit.users.list(found)[1]] == ["u3"]
+        for username, first, last in called:
+            unit.users.add(replace(a_user(), username=username, first_name=first, last_name=last), actor_id=None)
+        query = ListQuery(order_by=(("full_name", False),))
+        assert [user.username for user in unit.users.list(query)[1]] == ["u3", "u2", "u1", "m"]
+        found = replace(query, filters=(ListFilter(col="full_name", op="contains", val="l b"),))
+        assert [user.username for user in unit.users.list(found)[1]] == ["u3"]
 
-    def test_short_names_of_several_kinds_are_read_together(self, store: MetadataStore) -> None:
+    def test_short_names_of_several_kinds_are_read_together(self, unit: UnitOfWork) -> None:
         """By id; what is not there is left out."""
-        with store.unit_of_work() as unit:
-            tag = unit.tags.add(Tag(name="t", type=3), actor_id=None)
-            role = unit.roles.add(Role(name="r"), actor_id=None)
-            database = unit.databases.add(a_database(), actor_id=None)
-            dataset = unit.datasets.add(a_dataset(database.id, default_endpoint="/e"), actor_id=None)
-            every = NamesQuery(
-                tags=frozenset({tag.id, 10**9}),
-                roles=frozenset({role.id}),
-                datasets=frozenset({dataset.id}),
-                databases=frozenset({database.id}),
-            )
-            names, nothing = unit.names(every), unit.names(NamesQuery())
+        tag = unit.tags.add(Tag(name="t", type=3), actor_id=None)
+        role = unit.roles.add(Role(name="r"), actor_id=None)
+        database = unit.databases.add(a_database(), actor_id=None)
+        dataset = unit.datasets.add(a_dataset(database.id, default_endpoint="/e"), actor_id=None)
+        every = NamesQuery(
+            tags=frozenset({tag.id, 10**9}),
+            roles=frozenset({role.id}),
+            datasets=frozenset({dataset.id}),
+            databases=frozenset({database.id}),
+        )
+        names, nothing = unit.names(every), unit.names(NamesQuery())
         assert nothing == Names()
         assert names.tags == {tag.id: TagName(id=tag.id, name="t", type=3)}
         assert names.roles == {role.id: RoleName(id=role.id, name="r")}
         assert names.datasets == {dataset.id: DatasetName(id=dataset.id, table_name="orders", default_endpoint="/e")}
         assert names.databases == {database.id: DatabaseName(id=database.id, database_name="shop")}
 
-    def test_dashboards_of_charts_are_named_where_the_scope_has_them(
-        self, store: MetadataStore, charts: list[int]
-    ) -> None:
+    def test_dashboards_of_charts_are_named_where_the_scope_has_them(self, charts: list[int], unit: UnitOfWork) -> None:
         """By the id of the chart; their JSON text comes only where it is asked for."""
         first, second = (
             Dashboard(uuid=f"p{n}", json_metadata="{}", chart_ids=tuple(charts[:n]), owner_ids=(n,)) for n in (1, 2)
         )
         of = frozenset(charts)
-        with store.unit_of_work() as unit:
-            pages = [unit.dashboards.add(one, actor_id=None).id for one in (first, second)]
-            every = unit.names(NamesQuery(dashboards_of=of, with_metadata=True)).dashboards
-            owned = unit.names(NamesQuery(dashboards_of=of, dashboards=Scope(owner_id=2))).dashboards
-            given = unit.names(NamesQuery(dashboards_of=of, dashboards=frozenset({pages[0]}))).dashboards
+        pages = [unit.dashboards.add(one, actor_id=None).id for one in (first, second)]
+        every = unit.names(NamesQuery(dashboards_of=of, with_metadata=True)).dashboards
+        owned = unit.names(NamesQuery(dashboards_of=of, dashboards=Scope(owner_id=2))).dashboards
+        given = unit.names(NamesQuery(dashboards_of=of, dashboards=frozenset({pages[0]}))).dashboards
         both = tuple(DashboardName(id=key, dashboard_title=None, json_metadata="{}") for key in pages)
         assert every == {charts[0]: both, charts[1]: both[1:]}
         bare = tuple(replace(name, json_metadata=None) for name in both)

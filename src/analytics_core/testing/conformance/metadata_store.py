@@ -40,18 +40,16 @@ class MetadataStoreConformance(StoreSuite):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
 
     # ------------------------------------------------------------------------------------------------ one record
-    def test_find_gives_the_exact_match_or_none(self, store: MetadataStore) -> None:
+    def test_find_gives_the_exact_match_or_none(self, unit: UnitOfWork) -> None:
         """Case, accents and trailing blanks count."""
-        with store.unit_of_work() as unit:
-            added = unit.users.add(a_user("ada"), actor_id=None)
-            assert unit.users.find(username="ada") == added
-            for other in ("Ada", "ada ", "adá", "", "a%", "' OR 1=1 --"):
-                assert unit.users.find(username=other) is None
+        added = unit.users.add(a_user("ada"), actor_id=None)
+        assert unit.users.find(username="ada") == added
+        for other in ("Ada", "ada ", "adá", "", "a%", "' OR 1=1 --"):
+            assert unit.users.find(username=other) is None
 
-    def test_names_that_differ_in_case_or_blanks_are_different_names(self, store: MetadataStore) -> None:
+    def test_names_that_differ_in_case_or_blanks_are_different_names(self, unit: UnitOfWork) -> None:
         """Every store compares by code point."""
-        with store.unit_of_work() as unit:
-            ids = [unit.databases.add(a_database(name), actor_id=None).id for name in ("shop", "Shop", "shop ", "shöp")]
+        ids = [unit.databases.add(a_database(name), actor_id=None).id for name in ("shop", "Shop", "shop ", "shöp")]
         assert len(set(ids)) == 4
 
     def test_values_that_not_every_store_can_hold_are_refused_by_every_store(
@@ -90,30 +88,28 @@ class MetadataStoreConformance(StoreSuite):
             assert kept == [("form", "b"), ("form", "c"), ("other", "a")]
             assert [entry.dttm for entry in unit.logs.list(ListQuery())[1]] == [later]
 
-    def test_the_newest_of_each_combination_comes_first(self, store: MetadataStore) -> None:
+    def test_the_newest_of_each_combination_comes_first(self, unit: UnitOfWork) -> None:
         """Values together, each with the latest moment and the highest id, one page of them."""
-        with store.unit_of_work() as unit:
-            ids = [
-                unit.logs.append(LogEntry(action=action, slice_id=slice_id, dttm=moment), actor_id=1)
-                for action, slice_id, hours in (("a", 1, 1), ("b", 1, 2), ("a", 1, 3), ("a", 2, 2), ("a", None, 9))
-                for moment in (START + timedelta(hours=hours),)
-            ]
-            of_charts = ListQuery(filters=(ListFilter(col="slice_id", op="is_null", val=False),))
-            found = unit.logs.newest(("action", "slice_id"), "dttm", of_charts)
-            assert [(tuple(values), moment, last) for values, moment, last in found] == [
-                (("a", 1), START + timedelta(hours=3), ids[2]),
-                (("a", 2), START + timedelta(hours=2), ids[3]),
-                (("b", 1), START + timedelta(hours=2), ids[1]),
-            ]
-            second = unit.logs.newest(("action", "slice_id"), "dttm", replace(of_charts, page=1, page_size=2))
-            assert [values for values, _, _ in second] == [("b", 1)]
-            assert unit.logs.newest(("action",), "dttm", replace(of_charts, ids=frozenset())) in ((), [])
+        ids = [
+            unit.logs.append(LogEntry(action=action, slice_id=slice_id, dttm=moment), actor_id=1)
+            for action, slice_id, hours in (("a", 1, 1), ("b", 1, 2), ("a", 1, 3), ("a", 2, 2), ("a", None, 9))
+            for moment in (START + timedelta(hours=hours),)
+        ]
+        of_charts = ListQuery(filters=(ListFilter(col="slice_id", op="is_null", val=False),))
+        found = unit.logs.newest(("action", "slice_id"), "dttm", of_charts)
+        assert [(tuple(values), moment, last) for values, moment, last in found] == [
+            (("a", 1), START + timedelta(hours=3), ids[2]),
+            (("a", 2), START + timedelta(hours=2), ids[3]),
+            (("b", 1), START + timedelta(hours=2), ids[1]),
+        ]
+        second = unit.logs.newest(("action", "slice_id"), "dttm", replace(of_charts, page=1, page_size=2))
+        assert [values for values, _, _ in second] == [("b", 1)]
+        assert unit.logs.newest(("action",), "dttm", replace(of_charts, ids=frozenset())) in ((), [])
 
     # ------------------------------------------------------------------------------------------------- history
-    def test_adding_signs_the_record(self, store: MetadataStore) -> None:
+    def test_adding_signs_the_record(self, unit: UnitOfWork) -> None:
         """Who, when, version 1."""
-        with store.unit_of_work() as unit:
-            audit = unit.charts.add(a_chart(), actor_id=7).audit
+        audit = unit.charts.add(a_chart(), actor_id=7).audit
         assert (audit.created_on, audit.changed_on, audit.created_by, audit.changed_by) == (START, START, 7, 7)
         assert audit.version == 1
 
@@ -161,21 +157,20 @@ class MetadataStoreConformance(StoreSuite):
             counted = unit.charts.get(chart.id)
         assert (counted.params, counted.audit.version) == ("80", 81)
 
-    def test_grants_end_with_what_they_were_for(self, store: MetadataStore) -> None:
+    def test_grants_end_with_what_they_were_for(self, unit: UnitOfWork) -> None:
         """A role keeps only grants on what is there."""
-        with store.unit_of_work() as unit:
-            database = unit.databases.add(a_database(), actor_id=None)
-            dataset = unit.datasets.add(a_dataset(database.id), actor_id=None)
-            on_schema = Grant(target=GrantTarget.SCHEMA, target_id=database.id, schema="s")
-            on_database = Grant(target=GrantTarget.DATABASE, target_id=database.id)
-            on_dataset = Grant(target=GrantTarget.DATASET, target_id=dataset.id)
-            grants = frozenset({on_schema, on_database, on_dataset})
-            role = unit.roles.add(Role(name="r", grants=grants), actor_id=None)
-            assert role.grants == grants
-            unit.datasets.delete(dataset.id)
-            assert unit.roles.get(role.id).grants == {on_schema, on_database}
-            unit.databases.delete(database.id)
-            assert unit.roles.get(role.id).grants == frozenset()
+        database = unit.databases.add(a_database(), actor_id=None)
+        dataset = unit.datasets.add(a_dataset(database.id), actor_id=None)
+        on_schema = Grant(target=GrantTarget.SCHEMA, target_id=database.id, schema="s")
+        on_database = Grant(target=GrantTarget.DATABASE, target_id=database.id)
+        on_dataset = Grant(target=GrantTarget.DATASET, target_id=dataset.id)
+        grants = frozenset({on_schema, on_database, on_dataset})
+        role = unit.roles.add(Role(name="r", grants=grants), actor_id=None)
+        assert role.grants == grants
+        unit.datasets.delete(dataset.id)
+        assert unit.roles.get(role.id).grants == {on_schema, on_database}
+        unit.databases.delete(database.id)
+        assert unit.roles.get(role.id).grants == frozenset()
 
     # ------------------------------------------------------------------------------------------------ all or nothing
     def test_a_failed_unit_leaves_nothing_behind(self, store: MetadataStore) -> None:

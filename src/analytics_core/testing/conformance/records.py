@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 import typing
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -210,3 +210,9 @@ class StoreSuite:
         """Return what records may name."""
         with store.unit_of_work() as unit:
             return store_named(unit)
+
+    @pytest.fixture
+    def unit(self, store: MetadataStore) -> Iterator[UnitOfWork]:
+        """Give the one unit of work of a test that needs no second one."""
+        with store.unit_of_work() as unit:
+            yield unit

@@ -100,26 +100,24 @@ class ScopeConformance(StoreSuite):
         ):
             assert _found(store, "dashboards", scope, shown.dashboards) == expected
 
-    def test_values_and_names_stay_in_the_scope_too(self, store: MetadataStore, shown: ScopeIds) -> None:
+    def test_values_and_names_stay_in_the_scope_too(self, shown: ScopeIds, unit: UnitOfWork) -> None:
         """Look-ups would tell otherwise what lists hide."""
         second = Scope(database_ids=frozenset({shown.databases[1]}))
-        with store.unit_of_work() as unit:
-            assert unit.datasets.distinct("table_name", ListQuery(ids=second)) == (1, ["c"])
-            assert unit.datasets.distinct("owner_ids", ListQuery(ids=second)) == (0, [])
-            every = frozenset(shown.datasets.values())
-            named = unit.names(NamesQuery(datasets=every, among_datasets=second)).datasets
-            assert set(named) == {shown.datasets["s.c"]}
-            given = unit.names(NamesQuery(datasets=every, among_datasets=frozenset())).datasets
-            assert not given
+        assert unit.datasets.distinct("table_name", ListQuery(ids=second)) == (1, ["c"])
+        assert unit.datasets.distinct("owner_ids", ListQuery(ids=second)) == (0, [])
+        every = frozenset(shown.datasets.values())
+        named = unit.names(NamesQuery(datasets=every, among_datasets=second)).datasets
+        assert set(named) == {shown.datasets["s.c"]}
+        given = unit.names(NamesQuery(datasets=every, among_datasets=frozenset())).datasets
+        assert not given
 
-    def test_the_newest_are_those_of_the_ids(self, store: MetadataStore) -> None:
+    def test_the_newest_are_those_of_the_ids(self, unit: UnitOfWork) -> None:
         """Entries of others are not counted among them."""
-        with store.unit_of_work() as unit:
-            mine, _ = (
-                unit.logs.append(LogEntry(action=name, dttm=START + timedelta(hours=hours)), actor_id=1)
-                for name, hours in (("mine", 1), ("theirs", 2))
-            )
-            found = unit.logs.newest(("action",), "dttm", ListQuery(ids=frozenset({mine})))
+        mine, _ = (
+            unit.logs.append(LogEntry(action=name, dttm=START + timedelta(hours=hours)), actor_id=1)
+            for name, hours in (("mine", 1), ("theirs", 2))
+        )
+        found = unit.logs.newest(("action",), "dttm", ListQuery(ids=frozenset({mine})))
         assert [tuple(values) for values, _, _ in found] == [("mine",)]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from analytics_core._records.repositories import ListQuery
+from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._records.secret import Secret
 from analytics_core.errors import StoredDataError
 from analytics_core.ports import MetadataStore
@@ -86,11 +86,10 @@ class SecretConformance(StoreSuite):
             with pytest.raises(StoredDataError):
                 job.claims.reveal()
 
-    def test_absent_secrets_are_not_sealed(self, store: MetadataStore, secret_box: MemoryBox) -> None:
+    def test_absent_secrets_are_not_sealed(self, secret_box: MemoryBox, unit: UnitOfWork) -> None:
         """None stays None; an empty text is a secret."""
-        with store.unit_of_work() as unit:
-            none = unit.databases.add(a_database("a"), actor_id=None)
-            empty = unit.databases.add(a_database("b", ssh_tunnel=Secret("")), actor_id=None)
+        none = unit.databases.add(a_database("a"), actor_id=None)
+        empty = unit.databases.add(a_database("b", ssh_tunnel=Secret("")), actor_id=None)
         assert (none.ssh_tunnel, empty.ssh_tunnel) == (None, Secret(""))
         assert len(secret_box.sealed) == 3
 
