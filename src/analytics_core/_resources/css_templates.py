@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from analytics_core._records.dashboard import CssTemplate
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
@@ -43,10 +42,10 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
         """
         self._runtime.policy.require(Permission.ADD_CSS_TEMPLATE, self._actor)
         post = parse(CssTemplatePost, payload, shape="CssTemplateRestApi.post")
-        record = CssTemplate(**_checked(post.given(), shape="CssTemplateRestApi.post"))
+        check_css(post.css, shape="CssTemplateRestApi.post")
         act = begin_act(self._runtime, self._actor, "css_template.create")
         with self._runtime.store.unit_of_work() as unit:
-            stored = unit.css_templates.add(record, actor_id=self._actor.id)
+            stored = unit.css_templates.add(CssTemplate(**post.given()), actor_id=self._actor.id)
             act.log(unit, details={"css_template": stored.id})
         return self._answer(stored)
 
@@ -72,13 +71,13 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
             StaleVersionError: somebody else changed it meanwhile.
         """
         put = parse(CssTemplatePut, payload, shape="CssTemplateRestApi.put")
-        changes = _checked(put.given(), shape="CssTemplateRestApi.put")
+        check_css(put.css, shape="CssTemplateRestApi.put")
         act = begin_act(self._runtime, self._actor, "css_template.update")
         with self._runtime.store.unit_of_work() as unit:
             before = unit.css_templates.get(template_id)
             self._runtime.policy.require_write_css_template(self._actor, before)
             reject_later_change(before, unchanged_since)
-            stored = unit.css_templates.update(replace(before, **changes), actor_id=self._actor.id)
+            stored = unit.css_templates.update(replace(before, **put.given()), actor_id=self._actor.id)
             act.log(unit, details={"css_template": template_id})
         return self._answer(stored)
 
@@ -94,11 +93,6 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
     def _answer(self, template: CssTemplate) -> CssTemplateGet:
         people = read_users(self._runtime.people, (template.audit.created_by,))
         return shown_as(CssTemplateGet, template, created_by=people.reference(template.audit.created_by))
-
-
-def _checked(given: dict[str, Any], *, shape: str) -> dict[str, Any]:
-    check_css(given.get("css"), shape=shape)
-    return given
 
 
 def check_css(css: str | None, *, shape: str) -> None:

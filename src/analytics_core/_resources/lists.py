@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
@@ -23,7 +24,7 @@ from analytics_core._resources.batches import every_value, is_list
 from analytics_core._resources.changes import Changeable
 from analytics_core._resources.field_formatter import FieldFormatter, Shown, readable_now, shown_as
 from analytics_core._resources.people.directory import ChoiceQuery, UserIndex, all_users, people_unstored, read_users
-from analytics_core._resources.reader import DASHBOARD_PARTS, Reader
+from analytics_core._resources.reader import DASHBOARD_PARTS, Kind, Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Permission, Policy
@@ -455,26 +456,19 @@ ROLES = RecordChoices(
     repository=lambda unit: unit.roles, visibility=_own_roles, text="name", without=frozenset({"grants"})
 )
 TAGS = RecordChoices(repository=lambda unit: unit.tags, visibility=all_of_it, text="name")
-DATABASES = RecordChoices(
-    repository=lambda unit: unit.databases,
-    visibility=lambda reader, query: reader.visible("databases", query),
-    text="database_name",
-)
-DATASETS = RecordChoices(
-    repository=lambda unit: unit.datasets,
-    visibility=lambda reader, query: reader.visible("datasets", query),
-    text="table_name",
-    without=frozenset({"columns", "metrics", "owner_ids"}),
-)
-CHARTS = RecordChoices(
-    repository=lambda unit: unit.charts,
-    visibility=lambda reader, query: reader.visible("charts", query),
-    text="slice_name",
-    without=frozenset({"owner_ids", "tag_ids"}),
-)
-DASHBOARDS = RecordChoices(
-    repository=lambda unit: unit.dashboards,
-    visibility=lambda reader, query: reader.visible("dashboards", query),
-    text="dashboard_title",
-    without=DASHBOARD_PARTS,
-)
+
+
+def _readable(kind: Kind, text: str, without: frozenset[str] = frozenset()) -> RecordChoices:
+    """Return the records of a kind that not everybody sees alike: those that the actor may read."""
+    return RecordChoices(
+        repository=attrgetter(kind),
+        visibility=lambda reader, query: reader.visible(kind, query),
+        text=text,
+        without=without,
+    )
+
+
+DATABASES = _readable("databases", "database_name")
+DATASETS = _readable("datasets", "table_name", frozenset({"columns", "metrics", "owner_ids"}))
+CHARTS = _readable("charts", "slice_name", frozenset({"owner_ids", "tag_ids"}))
+DASHBOARDS = _readable("dashboards", "dashboard_title", DASHBOARD_PARTS)
