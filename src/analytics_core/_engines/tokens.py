@@ -84,22 +84,14 @@ def iso_text(column: exp.Expr, parsed: TextFormat, part: str) -> exp.Expr:
 
     `part` names the function of a text, the first place (from 1) and the length of a part of it.
     """
-    pieces = _glued(column, parsed, (("Y", ""), ("m", "-"), ("d", "-")), part=part, missing="01")
-    if parsed.has_clock():
-        pieces += _glued(column, parsed, (("H", " "), ("M", ":"), ("S", ":")), part=part, missing="00")
-    return nodes.joined(*pieces)
-
-
-def _glued(
-    column: exp.Expr, parsed: TextFormat, parts: tuple[tuple[str, str], ...], *, part: str, missing: str
-) -> list[exp.Expr]:
     positions = parsed.positions()
     pieces: list[exp.Expr] = []
-    for letter, separator in parts:
+    letters = "YmdHMS" if parsed.has_clock() else "Ymd"
+    for letter, separator in zip(letters, ("", "-", "-", " ", ":", ":"), strict=False):
         if letter not in positions:
-            pieces.append(nodes.text(separator + missing))
+            pieces.append(nodes.text(separator + ("01" if letter in "md" else "00")))
             continue
         if separator:
             pieces.append(nodes.text(separator))
         pieces.append(nodes.call(part, column.copy(), *map(nodes.number, positions[letter])))
-    return pieces
+    return nodes.joined(*pieces)

@@ -67,12 +67,10 @@ class _Weights:
     Attributes:
         before: those up to the cycle.
         others: those of all other cycles.
-        last: all, around the last cycle.
     """
 
     before: Floats
     others: Floats
-    last: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +120,7 @@ class Phases:
         weights = self.weights[memory]
         others = before - table + run_recursion(table, [memory], backwards=True) - table
         told = _centred(others / weights.others)
-        coming = _centred(before[-1:] / weights.last)
+        coming = _centred(before[-1:] / weights.before[-1:])
         return np.concatenate([told.ravel()[-self.points :], np.resize(coming, self.horizon)]), memory
 
 
@@ -140,8 +138,7 @@ def _weights(steps: int, points: int, cycles: int, memory: float) -> _Weights:
     lacking[:, : -points % steps] = powers[:, None]
     others = (so_far + so_far[::-1] - 2.0)[:, None] - lacking
     others[0] += lacking[0]
-    before = so_far[:, None] - lacking
-    return _Weights(before=before, others=others, last=before[-1:])
+    return _Weights(before=so_far[:, None] - lacking, others=others)
 
 
 def _shape_of(period: Period, *, points: int, horizon: int) -> Harmonics | Phases:

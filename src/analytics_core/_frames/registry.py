@@ -94,15 +94,14 @@ def installed_operations(entries: Iterable[EntryPoint]) -> Operations:
     Raises:
         SettingsError: an entry point cannot be loaded or names something else than an `Operation`.
     """
-    return Operations({entry.name: _loaded(entry.load, entry.name) for entry in entries})
+    return Operations({entry.name: _loaded(entry) for entry in entries})
 
 
-def _loaded(load: object, name: str) -> Operation:
-    assert callable(load)  # noqa: S101 - a method of EntryPoint; tells the type checker
+def _loaded(entry: EntryPoint) -> Operation:
     try:
-        operation = load()
+        operation = entry.load()
     except (ImportError, AttributeError) as error:
-        raise SettingsError(f"the entry point {name!r} of {ENTRY_POINTS} cannot be loaded") from error
+        raise SettingsError(f"the entry point {entry.name!r} of {ENTRY_POINTS} cannot be loaded") from error
     if not isinstance(operation, Operation):
-        raise SettingsError(f"the entry point {name!r} of {ENTRY_POINTS} must name an Operation")
+        raise SettingsError(f"the entry point {entry.name!r} of {ENTRY_POINTS} must name an Operation")
     return operation
