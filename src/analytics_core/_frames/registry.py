@@ -1,6 +1,7 @@
 """What an operation is, and how one is found by its name; its module, and pandas, is loaded on first use.
 
-Those of this package are the ones that have options in `models.postprocessing`, each in the module of its name.
+Those of this package are the ones that have options in `models.postprocessing`, each the function `apply` of the module
+of its name.
 """
 
 from __future__ import annotations
@@ -71,8 +72,7 @@ class Operations(Mapping[str, Operation]):
         home = _ALIASES.get(name, name)
         if home not in OPTIONS:
             raise KeyError(name)
-        operation: Operation = import_module(f"{_PACKAGE}.{home}").OPERATION
-        return operation
+        return Operation(name=home, options=OPTIONS[home], apply=import_module(f"{_PACKAGE}.{home}").apply)
 
     def __contains__(self, name: object) -> bool:
         return name in self._added or name in OPTIONS or name in _ALIASES

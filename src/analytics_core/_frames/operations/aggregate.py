@@ -9,7 +9,6 @@ import pandas as pd
 from analytics_core._frames.aggregators import aggregated, require_sources
 from analytics_core._frames.columns import require_columns, require_flat
 from analytics_core._frames.grouping import group_rows
-from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import AggregateOptions
 
@@ -39,6 +38,3 @@ def _check(frame: pd.DataFrame, options: AggregateOptions) -> None:
     taken = [name for name in options.aggregates if name in options.groupby]
     if taken:
         raise PostProcessingError(f"aggregates: {taken[0]!r} is the name of a group column too; choose another")
-
-
-OPERATION = Operation(name="aggregate", options=AggregateOptions, apply=apply)

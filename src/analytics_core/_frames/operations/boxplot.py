@@ -14,7 +14,6 @@ import pandas as pd
 from analytics_core._frames.column_maps import only_column
 from analytics_core._frames.columns import Array, is_numeric, labels, numbers, numeric_places, reject_column
 from analytics_core._frames.grouping import Groups, group_rows
-from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import BoxplotOptions, WhiskerType
 
@@ -263,6 +262,3 @@ def _by_group(sample: Sample, places: Array) -> list[list[Any]]:
     """Return the values at these places of `grouped`, a list for each group."""
     values, ends = sample.grouped[places].tolist(), _ends(sample, places).tolist()
     return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-
-
-OPERATION = Operation(name="boxplot", options=BoxplotOptions, apply=apply)

@@ -15,7 +15,6 @@ from analytics_core._frames.columns import (
     require_numeric,
     require_unique_columns,
 )
-from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import CompareOptions, CompareType
 
@@ -86,6 +85,3 @@ def _difference(ours: Array, theirs: Array) -> Array:
         if max(high - theirs.min(initial=0), theirs.max(initial=0) - low) >= 2.0**63:
             return ours.astype(np.float64) - theirs
     return ours - theirs
-
-
-OPERATION = Operation(name="compare", options=CompareOptions, apply=apply)

@@ -19,7 +19,6 @@ from analytics_core._frames.columns import (
     require_numeric,
     require_unique_columns,
 )
-from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import ContributionOptions, Orientation
 
@@ -120,6 +119,3 @@ def _with_shares(frame: pd.DataFrame, shares: Sequence[Array], names: Sequence[H
     result = pd.DataFrame(dict(enumerate(columns)), index=frame.index, copy=False)
     result.columns = frame.columns.append(pd.Index(added)) if added else frame.columns
     return result
-
-
-OPERATION = Operation(name="contribution", options=ContributionOptions, apply=apply)

@@ -10,7 +10,6 @@ import pandas as pd
 
 from analytics_core._frames.column_maps import map_columns, with_results
 from analytics_core._frames.columns import Array, nulls_as_0
-from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import CumOptions, CumulativeOperator
 
 _RUNNING: Final[Mapping[CumulativeOperator, Callable[[Array], Array]]] = {
@@ -47,6 +46,3 @@ def cumulated(values: Array, operator: CumulativeOperator) -> Array:
         rough = run(whole.astype(np.float64))
     # Integer sums and products wrap around silently; as floats they lose digits, but not their size.
     return rough if not np.abs(rough).max() < _INTEGER_LIMIT else run(whole)
-
-
-OPERATION = Operation(name="cum", options=CumOptions, apply=apply)

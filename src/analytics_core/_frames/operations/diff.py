@@ -7,7 +7,6 @@ import pandas as pd
 
 from analytics_core._frames.column_maps import map_columns, with_results
 from analytics_core._frames.columns import Array
-from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import DiffOptions
 
 
@@ -56,6 +55,3 @@ def _subtract(minuend: Array, subtrahend: Array, *, out: Array) -> None:
             # Whole numbers are subtracted as such, so that large ones keep their last digits, unless that wraps around.
             exact = np.subtract(minuend, subtrahend, dtype=np.int64)
             np.copyto(out, exact, where=np.abs(out) < 2.0**63)
-
-
-OPERATION = Operation(name="diff", options=DiffOptions, apply=apply)

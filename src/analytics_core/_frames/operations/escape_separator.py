@@ -5,13 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from analytics_core._frames.columns import escaped, with_labels
-from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import SeparatorOptions
 
 
 def apply(frame: pd.DataFrame, options: SeparatorOptions) -> pd.DataFrame:  # noqa: ARG001 - there are no options
     """Return the frame with escaped labels; its values stay as they are."""
     return with_labels(frame, escaped)
-
-
-OPERATION = Operation(name="escape_separator", options=SeparatorOptions, apply=apply)

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 
 from analytics_core._frames.columns import SEPARATOR, escaped, label_index, level_place, listed, unescaped
-from analytics_core._frames.registry import Operation
 from analytics_core._frames.values import text_value
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import FlattenOptions
@@ -113,6 +112,3 @@ def shown_labels(names: Sequence[str]) -> Sequence[str]:
     """Return the labels of a flat frame as a result shows them: unescaped, unless some would then be the same."""
     plain = [unescaped(name) for name in names]
     return plain if len(set(plain)) == len(set(names)) else names
-
-
-OPERATION = Operation(name="flatten", options=FlattenOptions, apply=apply)

@@ -21,7 +21,7 @@ from analytics_core._frames.columns import (
     require_flat,
     require_unique_columns,
 )
-from analytics_core._frames.registry import FrameWithNotes, Operation
+from analytics_core._frames.registry import FrameWithNotes
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.enums import TimeGrain
 from analytics_core.models.postprocessing import ForecastModel, ForecastOptions
@@ -236,6 +236,3 @@ def _observed(values: Array, moments: Array, result: ForecastResult) -> Array:
     known = ~np.isnan(values)
     observed[np.searchsorted(history, moments[known])] = values[known]
     return observed
-
-
-OPERATION = Operation(name="forecast", options=ForecastOptions, apply=apply)

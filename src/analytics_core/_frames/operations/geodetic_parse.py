@@ -13,7 +13,6 @@ import pandas as pd
 
 from analytics_core._frames.column_maps import append_columns, reject_rows, require_different, text_column
 from analytics_core._frames.columns import Array
-from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import GeodeticParseOptions
 
 if TYPE_CHECKING:
@@ -193,6 +192,3 @@ def apply(frame: pd.DataFrame, options: GeodeticParseOptions) -> pd.DataFrame:
     if options.altitude is not None:
         added[options.altitude] = points.altitude
     return append_columns(frame, added)
-
-
-OPERATION = Operation(name="geodetic_parse", options=GeodeticParseOptions, apply=apply)

@@ -10,7 +10,6 @@ import pandas as pd
 from analytics_core._frames.column_maps import append_columns, reject_rows, require_different, text_column
 from analytics_core._frames.columns import Array
 from analytics_core._frames.geohash import LENGTH, decode
-from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import GeohashDecodeOptions
 
 if TYPE_CHECKING:
@@ -52,6 +51,3 @@ def _characters(text: pa.LargeStringArray) -> tuple[Array, Array]:
     inside = np.arange(LENGTH) < lengths[:, np.newaxis]
     padded = np.append(data, np.uint8(ord("0")))
     return padded[np.where(inside, places, len(data))], lengths
-
-
-OPERATION = Operation(name="geohash_decode", options=GeohashDecodeOptions, apply=apply)

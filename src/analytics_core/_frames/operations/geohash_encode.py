@@ -8,7 +8,6 @@ import pandas as pd
 from analytics_core._frames.column_maps import append_columns, numeric_column, only_place, reject_rows, text_series
 from analytics_core._frames.columns import Array
 from analytics_core._frames.geohash import encode
-from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import GeohashEncodeOptions
 
 
@@ -30,6 +29,3 @@ def _degrees(frame: pd.DataFrame, name: str, option: str, most: int) -> Array:
     fitting = ~(np.abs(values) > most)
     reject_rows(fitting, f"Invalid longitude/latitude: column {name!r} must hold degrees from -{most} to {most}")
     return values
-
-
-OPERATION = Operation(name="geohash_encode", options=GeohashEncodeOptions, apply=apply)

@@ -11,7 +11,6 @@ import pandas as pd
 
 from analytics_core._frames.columns import Array, numbers, require_columns, require_flat, require_numeric
 from analytics_core._frames.grouping import group_rows
-from analytics_core._frames.registry import Operation
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.postprocessing import HistogramOptions
 
@@ -102,6 +101,3 @@ def _labels(edges: Array, taken: Sequence[str]) -> list[str]:
     if len({*names, *taken}) < len(names) + len(taken):
         raise PostProcessingError(_TOO_CLOSE)
     return names
-
-
-OPERATION = Operation(name="histogram", options=HistogramOptions, apply=apply)

@@ -16,7 +16,6 @@ import pandas as pd
 from analytics_core._frames.aggregators import EXACT, aggregated, require_sources
 from analytics_core._frames.columns import Array, label_index, require_columns, require_flat
 from analytics_core._frames.grouping import Groups, group_rows
-from analytics_core._frames.registry import Operation
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.postprocessing import PivotOptions
 
@@ -284,6 +283,3 @@ def _as_labels(key: pd.Series[Any], name: str, option: str) -> pd.Series[Any]:
                 f"{option}: column {name!r} holds lists or objects; pivot takes single values only"
             )
     return key
-
-
-OPERATION = Operation(name="pivot", options=PivotOptions, apply=apply)

@@ -8,7 +8,6 @@ import pandas as pd
 from analytics_core._frames.column_maps import append_columns
 from analytics_core._frames.columns import Array, numbers, require_columns, require_flat, require_numeric
 from analytics_core._frames.grouping import group_rows, stable_order
-from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import RankOptions
 
 NEW_COLUMN = "rank"
@@ -48,6 +47,3 @@ def percentile_ranks(values: Array, codes: Array, size: int) -> Array:
     ranks = np.empty(len(values))
     ranks[order] = np.repeat(shares, lengths)
     return ranks
-
-
-OPERATION = Operation(name="rank", options=RankOptions, apply=apply)

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from analytics_core._frames.columns import did_you_mean, label_index, level_place, listed
-from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import RenameOptions
 
@@ -54,6 +53,3 @@ def _renamed(columns: pd.Index[Any], levels: Any, renames: Mapping[str, str | No
 
 def _new(label: Hashable, renames: Mapping[str, str | None]) -> Hashable:
     return renames[label] if isinstance(label, str) and label in renames else label
-
-
-OPERATION = Operation(name="rename", options=RenameOptions, apply=apply)

@@ -12,7 +12,7 @@ import pandas as pd
 from pandas.tseries.frequencies import to_offset
 
 from analytics_core._frames.columns import Array, is_numeric, labels, listed, numbers, reject_column
-from analytics_core._frames.registry import FrameWithNotes, Operation
+from analytics_core._frames.registry import FrameWithNotes
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.postprocessing import ResampleMethod, ResampleOptions
 
@@ -263,6 +263,3 @@ def _filled_column(column: pd.Series[Any], fill_value: float) -> pd.Series[Any]:
         return column.fillna(fill_value)
     except (TypeError, ValueError, OverflowError):  # the Arrow errors are among these
         return pd.Series(numbers(column), index=column.index).fillna(fill_value)
-
-
-OPERATION = Operation(name="resample", options=ResampleOptions, apply=apply)

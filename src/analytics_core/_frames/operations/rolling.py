@@ -14,7 +14,6 @@ import pandas as pd
 from analytics_core._frames import sliding
 from analytics_core._frames.column_maps import map_columns, numeric_column, only_place, with_results
 from analytics_core._frames.columns import Array, listed
-from analytics_core._frames.registry import Operation
 from analytics_core._frames.sliding import parameter_names, window_weights
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.postprocessing import RollingOptions, RollingType, WindowType
@@ -279,6 +278,3 @@ def _weighed_column(values: Array, span: sliding.WindowSpan, weights: Array, mad
         return sliding.weighted_means(values, span, weights)
     variances = sliding.weighted_variances(values, span, weights, ddof=made_of.ddof)
     return variances if made_of.kind is RollingType.VAR else np.sqrt(variances)
-
-
-OPERATION = Operation(name="rolling", options=RollingOptions, apply=apply)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import pandas as pd
 
 from analytics_core._frames.columns import label_index, labels, listed, places_by_name, require_columns
-from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import SelectOptions
 
@@ -49,6 +48,3 @@ def _renamed(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
     result = frame.copy(deep=False)
     result.columns = renamed
     return result
-
-
-OPERATION = Operation(name="select", options=SelectOptions, apply=apply)

@@ -11,7 +11,6 @@ import pandas as pd
 from analytics_core._frames.column_maps import only_column
 from analytics_core._frames.columns import Array
 from analytics_core._frames.grouping import key_codes, stable_order
-from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import SortOptions
 
@@ -74,6 +73,3 @@ def _rows(frame: pd.DataFrame, order: Array) -> pd.DataFrame:
     if isinstance(index, pd.RangeIndex) and index.name is None:
         result.index = index
     return result
-
-
-OPERATION = Operation(name="sort", options=SortOptions, apply=apply)
