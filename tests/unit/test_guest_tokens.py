@@ -358,6 +358,12 @@ def test_a_token_that_would_open_nothing_is_not_minted(world: GuestWorld, all_ro
         world.admin.embedded.guest_token(world.request(RULE), all_rows=all_rows)
 
 
+def test_each_rule_of_a_token_is_read_with_values_of_its_own(world: GuestWorld) -> None:
+    by_city = {"clause": "city = {{ value('city') }}", "values": {"city": "Bonn"}}
+    guest = world.host.as_guest(world.admin.embedded.guest_token(world.request(RULE, by_city)))
+    assert [row[0] for row in guest.charts.data(1).results[0].rows()] == ["Bonn"]
+
+
 def test_ids_without_an_end_are_more_than_a_token_may_hold(world: GuestWorld) -> None:
     with pytest.raises(errors.LimitError, match="guest_token_max_bytes"):
         world.admin.embedded.guest_token(world.request(RULE), all_rows=itertools.count(1))
