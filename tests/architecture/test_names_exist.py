@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 import tomllib
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
-from tests.architecture.source import PACKAGE, PROJECT
+from tests.architecture.source import PACKAGE, PROJECT, source_files
 
 import analytics_core
 
@@ -165,3 +166,20 @@ def test_every_layer_is_a_module_or_said_to_come() -> None:
     assert {name for name in named if not _resolves(f"analytics_core.{name}")} == FUTURE_LAYERS
     optional = {name for layer in layers for name in re.findall(r"\((\w+)\)", layer)}
     assert optional == FUTURE_LAYERS
+
+
+def test_the_page_of_the_architecture_tells_every_layer_from_top_to_bottom_and_names_classes_that_exist() -> None:
+    page = (PROJECT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    contracts = SETTINGS["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    order = {name: place for place, layer in enumerate(layers) for name in re.findall(r"\w+", layer)}
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", page, re.MULTILINE)
+    told = [name for row in rows for name in re.findall(r"\w+", row)]
+    assert sorted(told) == sorted(set(order) - FUTURE_LAYERS)
+    assert [order[name] for name in told] == sorted(order[name] for name in told)
+    drawn = set(re.findall(r"^([A-Z][a-z]+[A-Z]\w+)|^ \|  ([A-Z]\w+)\.", page, re.MULTILINE))
+    classes = {node.name for file in source_files() for node in file.tree.body if isinstance(node, ast.ClassDef)}
+    assert len(drawn) > 5
+    assert {name for names in drawn for name in names if name} - classes == set()
+    folders = re.findall(r"^ \|  (_\w+/\w+/\w+) ", page, re.MULTILINE)
+    assert [folder for folder in folders if not (PACKAGE / f"{folder}.py").is_file()] == []
