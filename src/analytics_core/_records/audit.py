@@ -22,10 +22,17 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogEntry:
-    """One act; `slice_id` is the contract's name of a chart's id, `json` is a JSON text, `dttm` is aware and in UTC."""
+class StoredRecord:
+    """What every record of the store has: its id, which is 0 before it is stored, and its audit columns."""
 
     id: int = 0
+    audit: Audit = field(default_factory=Audit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEntry(StoredRecord):
+    """One act; `slice_id` is the contract's name of a chart's id, `json` is a JSON text, `dttm` is aware and in UTC."""
+
     action: str
     user_id: int | None = None
     dashboard_id: int | None = None
@@ -34,7 +41,6 @@ class LogEntry:
     duration_ms: int | None = None
     json: str | None = None
     referrer: str | None = None
-    audit: Audit = field(default_factory=Audit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from analytics_core._records.audit import Audit
+from analytics_core._records.audit import StoredRecord
 
 DATASET_TYPES: Final[frozenset[str | None]] = frozenset({None, "table", "dataset"})
 """The datasource types with which a `datasource_id` is a dataset's id; one that is not named means a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
+class Chart(StoredRecord):
     """A saved question and the way it is drawn; `params` and `query_context` are JSON texts.
 
     `cache_timeout` is in seconds; None: the dataset's. `datasource_name` is what the dataset was called when the
     chart was stored on it; lists go by what it is called now.
     """
 
-    id: int = 0
     uuid: str
     slice_name: str
     viz_type: str | None = None
@@ -40,7 +39,6 @@ class Chart:
     tag_ids: tuple[int, ...] = ()
     last_saved_at: datetime | None = None
     last_saved_by: int | None = None
-    audit: Audit = field(default_factory=Audit)
 
     @property
     def dataset_id(self) -> int | None:
@@ -49,24 +47,20 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotationLayer:
+class AnnotationLayer(StoredRecord):
     """A named collection of annotations that charts may show."""
 
-    id: int = 0
     name: str
     descr: str | None = None
-    audit: Audit = field(default_factory=Audit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Annotation:
+class Annotation(StoredRecord):
     """Something that happened from `start_dttm` to `end_dttm` (aware, UTC); `json_metadata` is a JSON text."""
 
-    id: int = 0
     layer_id: int
     start_dttm: datetime
     end_dttm: datetime
     short_descr: str
     long_descr: str | None = None
     json_metadata: str | None = None
-    audit: Audit = field(default_factory=Audit)

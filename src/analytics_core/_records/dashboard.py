@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from analytics_core._records.audit import Audit
+from analytics_core._records.audit import StoredRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dashboard:
+class Dashboard(StoredRecord):
     """Charts on a page; `json_metadata` and `position_json` are JSON texts, `slug` is unique.
 
     Without `role_ids` everybody who may read its charts' datasets may open a published dashboard; with them one of the
     roles is needed too (contract, dashboard field `roles`).
     """
 
-    id: int = 0
     uuid: str
     dashboard_title: str | None = None
     slug: str | None = None
@@ -31,47 +30,38 @@ class Dashboard:
     role_ids: tuple[int, ...] = ()
     chart_ids: tuple[int, ...] = ()
     tag_ids: tuple[int, ...] = ()
-    audit: Audit = field(default_factory=Audit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddedDashboard:
+class EmbeddedDashboard(StoredRecord):
     """Leave to show a dashboard inside other pages; no `allowed_domains`: every origin may."""
 
-    id: int = 0
     uuid: str
     dashboard_id: int
     allowed_domains: tuple[str, ...] = ()
-    audit: Audit = field(default_factory=Audit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CssTemplate:
+class CssTemplate(StoredRecord):
     """A named style sheet that dashboards may start from."""
 
-    id: int = 0
     template_name: str | None = None
     css: str | None = None
-    audit: Audit = field(default_factory=Audit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tag:
+class Tag(StoredRecord):
     """A label; `type` is the contract's number of the kind of tag (1: made by people)."""
 
-    id: int = 0
     name: str
     type: int = 1
     description: str | None = None
-    audit: Audit = field(default_factory=Audit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Favourite:
+class Favourite(StoredRecord):
     """A user's star on a record; `target` is `chart` or `dashboard`."""
 
-    id: int = 0
     user_id: int
     target: str
     target_id: int
-    audit: Audit = field(default_factory=Audit)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from analytics_core._records.audit import Audit
+from analytics_core._records.audit import StoredRecord
 from analytics_core._records.secret import Secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Database:
+class Database(StoredRecord):
     """A database that users query; `uri` holds the whole connection URI, password included, and is sealed at rest.
 
     `extra` is the contract's JSON text (no secret in it). `cache_timeout` is in seconds; None: the global one.
     """
 
-    id: int = 0
     uuid: str
     database_name: str
     uri: Secret
@@ -37,7 +36,6 @@ class Database:
     ssh_tunnel: Secret | None = None
     external_url: str | None = None
     is_managed_externally: bool = False
-    audit: Audit = field(default_factory=Audit)
 
 
 class Access(StrEnum):
@@ -111,7 +109,7 @@ class DatasetMetric:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dataset:
+class Dataset(StoredRecord):
     """A physical table (`sql` is None) or a virtual one (`sql` is a SELECT).
 
     `offset` is in hours and shifts every moment of the dataset. `cache_timeout` is in seconds; None: the database's.
@@ -119,7 +117,6 @@ class Dataset:
     names the columns of the table's key, in its order, as the database told them last; empty: none is known.
     """
 
-    id: int = 0
     uuid: str
     database_id: int
     table_name: str
@@ -143,4 +140,3 @@ class Dataset:
     columns: tuple[DatasetColumn, ...] = ()
     metrics: tuple[DatasetMetric, ...] = ()
     owner_ids: tuple[int, ...] = ()
-    audit: Audit = field(default_factory=Audit)

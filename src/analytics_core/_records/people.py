@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from analytics_core._records.audit import Audit
+from analytics_core._records.audit import StoredRecord
 
 
 class GrantTarget(StrEnum):
@@ -30,25 +30,22 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
+class Role(StoredRecord):
     """A named set of grants; `is_admin` roles may do everything."""
 
-    id: int = 0
     name: str
     is_admin: bool = False
     grants: frozenset[Grant] = frozenset()
-    audit: Audit = field(default_factory=Audit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class User:
+class User(StoredRecord):
     """A person; `attributes` are (name, value) pairs that row rules may use; a name may have several values.
 
     A person of the store has their roles in `role_ids`. A host's directory may name roles of the store in `role_names`
     instead, or too: exactly as they are written there. The store keeps no `role_names`.
     """
 
-    id: int = 0
     username: str
     first_name: str = ""
     last_name: str = ""
@@ -57,7 +54,6 @@ class User:
     role_ids: tuple[int, ...] = ()
     role_names: tuple[str, ...] = ()
     attributes: tuple[tuple[str, str], ...] = ()
-    audit: Audit = field(default_factory=Audit)
 
     def rights(self) -> tuple[object, ...]:
         """Return what the user's rights come from, whatever the order of the roles."""
@@ -142,10 +138,9 @@ class RowRuleType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowRule:
+class RowRule(StoredRecord):
     """A condition on the rows of datasets; rules that share a `group_key` are ORed, all else is ANDed."""
 
-    id: int = 0
     name: str
     clause: str
     filter_type: RowRuleType = RowRuleType.REGULAR
@@ -153,7 +148,6 @@ class RowRule:
     description: str | None = None
     role_ids: tuple[int, ...] = ()
     dataset_ids: tuple[int, ...] = ()
-    audit: Audit = field(default_factory=Audit)
 
 
 HeldValue = str | int | float

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from analytics_core._records.audit import Audit
+from analytics_core._records.audit import StoredRecord
 from analytics_core._records.secret import Secret
 
 
@@ -44,7 +44,7 @@ NEXT_STATES: Final[Mapping[JobState, frozenset[JobState]]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobRecord:
+class JobRecord(StoredRecord):
     """A job of `user_id` (0: of a guest); `payload` and `error` are JSON texts, times are aware and in UTC.
 
     A process claims the job by storing it as running with a token of its own as `worker`: of two that try, the store
@@ -55,7 +55,6 @@ class JobRecord:
     as gone.
     """
 
-    id: int = 0
     job_id: str
     kind: str
     payload: str
@@ -73,7 +72,6 @@ class JobRecord:
     error: str | None = None
     result_bytes: int | None = None
     expires_on: datetime | None = None
-    audit: Audit = field(default_factory=Audit)
 
     @property
     def author_id(self) -> int | None:
@@ -87,24 +85,20 @@ class JobRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobResultPart:
+class JobResultPart(StoredRecord):
     """A piece of a job's result; those of one job, in the order of their positions, are the whole."""
 
-    id: int = 0
     job_record_id: int
     position: int
     data: bytes
-    audit: Audit = field(default_factory=Audit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobWorker:
+class JobWorker(StoredRecord):
     """A process that holds jobs under its `token` until `lease_until`, by the store's own time (`UnitOfWork.now`)."""
 
-    id: int = 0
     token: str
     lease_until: datetime
-    audit: Audit = field(default_factory=Audit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,26 +115,22 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LockRecord:
+class LockRecord(StoredRecord):
     """A lock in the metadata store: `owner` holds it until `ends_on`, by the store's own time (`UnitOfWork.now`).
 
     Its id is the fencing number: a name that is held anew is a new record, and no id is given twice.
     """
 
-    id: int = 0
     name: str
     owner: str
     ends_on: datetime
-    audit: Audit = field(default_factory=Audit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyValue:
+class KeyValue(StoredRecord):
     """A JSON text under a key that is unique among its `kind`; after `expires_on` (None: never) it counts as gone."""
 
-    id: int = 0
     kind: str
     key: str
     value: str
     expires_on: datetime | None = None
-    audit: Audit = field(default_factory=Audit)
