@@ -114,14 +114,11 @@ def aggregated(column: pd.Series[Any], spec: AggregateSpec, codes: Array, size: 
 
 def _cells(column: pd.Series[Any], operator: Op, codes: Array, size: int) -> Cells:
     """Return the numbers of a column; nulls that do not count are left out of columns that floats might round."""
-    if operator in _SKIP_NULLS and not _holds_floats(column) and column.hasnans:
+    holds_floats = isinstance(column.dtype, np.dtype) and column.dtype.kind == "f"
+    if operator in _SKIP_NULLS and not holds_floats and column.hasnans:
         present = column.notna().to_numpy()
         return Cells(values=numbers(column[present]), codes=codes[present], size=size)
     return Cells(values=numbers(column), codes=codes, size=size)
-
-
-def _holds_floats(column: pd.Series[Any]) -> bool:
-    return isinstance(column.dtype, np.dtype) and column.dtype.kind == "f"
 
 
 def _places(column: pd.Series[Any]) -> Array:

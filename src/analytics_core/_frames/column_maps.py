@@ -204,7 +204,8 @@ def text_column(frame: pd.DataFrame, name: str, *, option: str) -> pa.LargeStrin
     try:
         array = pa.array(_as_text(series), type=pa.large_string(), from_pandas=True)
     except (TypeError, ValueError, NotImplementedError):  # the Arrow errors are among these
-        texts = [label for place, label in enumerate(labels(frame)) if _is_text(frame.iloc[:, place])]
+        kinds = (pd.api.types.infer_dtype(frame.iloc[:, place], skipna=True) for place in range(len(frame.columns)))
+        texts = [label for label, kind in zip(labels(frame), kinds, strict=True) if kind == "string"]
         raise PostProcessingError(
             f"{option}: column {name!r} does not hold text; the columns of text are: {listed(texts)}"
         ) from None
@@ -214,10 +215,6 @@ def text_column(frame: pd.DataFrame, name: str, *, option: str) -> pa.LargeStrin
 def _as_text(series: pd.Series[Any]) -> pd.Series[Any]:
     """Return the column such that Arrow refuses numbers and days: those of its own types it would turn into text."""
     return series if pd.api.types.is_string_dtype(series.dtype) else series.astype(object)
-
-
-def _is_text(series: pd.Series[Any]) -> bool:
-    return pd.api.types.infer_dtype(series, skipna=True) == "string"
 
 
 def text_series(rows: Array, present: Array, index: pd.Index[Any]) -> pd.Series[Any]:

@@ -60,10 +60,6 @@ def _whole(value: int) -> int | str:
     return value if -LARGEST_NUMBER <= value <= LARGEST_NUMBER else str(value)
 
 
-def _float(value: float) -> float | None:
-    return value if value - value == 0 else None
-
-
 def _decimal(value: Decimal) -> float | int | str | None:
     if not value.is_finite():
         return None
@@ -106,10 +102,6 @@ def is_rounded(value: Decimal) -> bool:
     return isinstance(shown, float) and not _holds(shown, value)
 
 
-def _date(value: date) -> int:
-    return (value.toordinal() - _EPOCH_DAY) * _DAY_MS
-
-
 def _nested(value: Any) -> str:
     import orjson
 
@@ -128,9 +120,9 @@ _BY_TYPE: Final[Mapping[type, Callable[[Any], Any]]] = {
     bool: lambda value: value,
     str: clean_text,
     int: _whole,
-    float: _float,
+    float: lambda value: value if value - value == 0 else None,
     datetime: epoch_ms,
-    date: _date,
+    date: lambda value: (value.toordinal() - _EPOCH_DAY) * _DAY_MS,
     Decimal: _decimal,
     **_ALIKE,
 }

@@ -164,10 +164,6 @@ _CALENDAR: Mapping[TimeGrain, Callable[[exp.Expr], exp.Expr]] = MappingProxyType
 )
 
 
-def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
-    return exp.Paren(this=plus(moment, interval(number(hours), "HOUR"))) if hours else moment
-
-
 # ---------------------------------------------------------------------------------------------------------- operators
 def _as_utf8(node: exp.Expr) -> exp.Expr:
     """Return `CONVERT(node USING utf8mb4)`: collations of utf8mb4 cannot be put on text of other character sets."""
@@ -395,7 +391,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         error_patterns=_ERRORS,
         comparison=bounds.MomentComparison(moment=_moment, zoned=bounds.ZonedComparison.NAIVE),
         bucket=_bucket,
-        shift=_shift,
+        shift=lambda moment, hours: exp.Paren(this=plus(moment, interval(number(hours), "HOUR"))) if hours else moment,
         text_key=text_key,
     )
     return replace(

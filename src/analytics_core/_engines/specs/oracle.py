@@ -84,10 +84,6 @@ def _cut_seconds(moment: exp.Expr, size: int) -> exp.Expr:
     return plus(day, _interval(minus(clock, past), "SECOND"))
 
 
-def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
-    return exp.Paren(this=plus(moment, _interval(number(hours), "HOUR"))) if hours else moment
-
-
 def _is_true(node: exp.Expr, kind: ValueKind, truth: bool) -> exp.Expr:
     """Booleans of version 23 are compared as numbers, as those of older ones are."""
     return operators.is_true_of_bit(operators.as_number(node) if kind is ValueKind.BOOLEAN else node, kind, truth)
@@ -177,7 +173,9 @@ ENGINES = (
             error_patterns=_ERRORS,
             comparison=bounds.MomentComparison(moment=_moment, zoned=bounds.ZonedComparison.DECODED),
             bucket=_bucket,
-            shift=_shift,
+            shift=lambda moment, hours: (
+                exp.Paren(this=plus(moment, _interval(number(hours), "HOUR"))) if hours else moment
+            ),
             text_key=_by_code_point,
         ),
         syntax=Syntax(bare_calls=frozenset({"sysdate", "systimestamp"})),

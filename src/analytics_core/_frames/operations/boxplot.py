@@ -166,7 +166,7 @@ def _statistics(sample: Sample, options: BoxplotOptions) -> Mapping[str, Any]:
         first, middle, third, *ends = percentiles(sample, _wanted(options), midway=len(_BOX))
         low, high = ends or _whiskers(sample, options, first, third)
         return {
-            "mean": _means(sample),
+            "mean": np.bincount(sample.codes, weights=sample.values, minlength=len(sample.sizes)) / sample.sizes,
             "median": middle,
             "max": high,
             "min": low,
@@ -208,10 +208,6 @@ def _at(sample: Sample, places: Array) -> Array:
     held = sample.sizes > 0
     result[..., held] = sample.ordered[places[..., held]]
     return result
-
-
-def _means(sample: Sample) -> Array:
-    return np.bincount(sample.codes, weights=sample.values, minlength=len(sample.sizes)) / sample.sizes
 
 
 def _whiskers(sample: Sample, options: BoxplotOptions, first: Array, third: Array) -> tuple[Array, Array]:
