@@ -401,3 +401,15 @@ def test_a_saved_metric_with_a_template_is_read_anew_each_time() -> None:
     query = query_of({"metrics": ["m"]})
     found = [plan_query(query, scope, PlanRequest()).outputs[0].expr for _ in range(2)]
     assert ["+ 1" in found[0].sql, "+ 2" in found[1].sql] == [True, True]  # type: ignore[union-attr]
+
+
+def test_known_outputs_of_one_column_are_told_apart_by_their_grain_and_place() -> None:
+    view = view_of()
+    queries: list[dict[str, Any]] = [
+        {"columns": columns, "metrics": metrics, "granularity": "ordered_at", "extras": {"time_grain": grain}}
+        for columns in (["ordered_at", "city"], ["city", "ordered_at"])
+        for metrics in (["orders"], None)
+        for grain in ("P1D", "P1M", None)
+    ]
+    for query in (*queries, *queries):
+        assert plan(query, view=view) == plan(query, view=view_of())

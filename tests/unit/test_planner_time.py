@@ -12,10 +12,12 @@ from tests.support.planning import COLUMNS, NOW, plan, query_of, scope_of, view_
 from analytics_core._compile.plan import BucketExpr, ColumnExpr, FragmentExpr, OriginKind, QueryPlan, Within
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.planning_context import PlanLimits
+from analytics_core._compile.time_bounds import plan_time_bounds
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._records.datasource import DatasetColumn
 from analytics_core.errors import FilterValueError, PayloadSchemaError, TimeRangeError, UnknownColumnError
 from analytics_core.models.enums import RelativeTime
+from analytics_core.models.query import AdhocColumn
 
 JUNE = (datetime(2024, 6, 1), datetime(2024, 7, 1))
 MAY = (datetime(2024, 5, 1), datetime(2024, 6, 1))
@@ -448,3 +450,11 @@ def test_a_calculated_time_column_is_bounded() -> None:
     made = plan({"metrics": ["orders"], "filters": [ranged("later")]}, view=view_of(columns=(*COLUMNS, moved)))
     (clause,) = made.where
     assert isinstance(clause.predicate.left, FragmentExpr)
+
+
+@pytest.mark.parametrize("always", [False, True])
+@pytest.mark.parametrize("axis", [None, AdhocColumn(sql_expression="ordered_at", label="t", column_type="BASE_AXIS")])
+def test_a_query_without_any_range_is_bounded_as_one_that_says_so(always: bool, axis: AdhocColumn | None) -> None:
+    scope = scope_of(view_of(always_filter_main_dttm=always))
+    without, told = (query_of({"metrics": ["orders"], **extra}) for extra in ({}, {"time_range": "No filter"}))
+    assert plan_time_bounds(scope, without, [], axis=axis) == plan_time_bounds(scope, told, [], axis=axis)

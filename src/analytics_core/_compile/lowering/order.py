@@ -42,7 +42,7 @@ def order_keys(terms: Sequence[OrderTerm], low: Lowering) -> list[exp.Expr]:
 def sort_keys(term: OrderTerm, low: Lowering) -> Iterator[exp.Ordered]:
     """Yield the sort keys of a term with NULLs last; where there is no NULL the engine's own default saves the work."""
     nulls_first = False if term.nullable else low.spec.nulls_first_by_default(term.descending)
-    for key in low.written(("sort", term.breaks_ties), term.expr, lambda: _plain_keys(term, low)):
+    for key in low.written("sort", term.expr, lambda: _plain_keys(term, low)):
         yield exp.Ordered(this=key, desc=term.descending, nulls_first=nulls_first)
 
 

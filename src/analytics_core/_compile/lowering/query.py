@@ -136,7 +136,7 @@ def _shown(output: Output, low: Lowering, *, grouped: bool) -> exp.Expr:
         node = lower_shown(output.expr, low, grouped=grouped)
         return [low.spec.all_digits(node) if is_float else node]
 
-    return low.written(("shown", grouped, is_float), output.expr, make)[0]
+    return low.written(("shown", is_float), output.expr, make)[0]
 
 
 def _key(expr: PlanExpr, low: Lowering, lower_one: Callable[[PlanExpr, Lowering], exp.Expr]) -> exp.Expr:
