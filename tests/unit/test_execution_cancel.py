@@ -97,6 +97,42 @@ def test_the_first_reason_stays() -> None:
     assert stopper.reason is StopReason.CANCELLED
 
 
+def test_a_run_whose_time_somebody_watches_is_interrupted_only_once_they_leave_that_to_it() -> None:
+    stopper, interrupts = Stopper(watches=False), Interrupts()
+    stopper.arm(interrupts, after_s=0.02, repeat_s=0.002)
+    time.sleep(0.1)
+    assert (interrupts.count, stopper.reason) == (0, None)
+    stopper.watch()
+    assert wait_for(lambda: interrupts.count > 1)
+    assert stopper.reason is StopReason.TIMED_OUT
+    stopper.finish()
+
+
+def test_a_run_that_starts_after_its_time_was_left_to_it_is_interrupted() -> None:
+    stopper, interrupts = Stopper(watches=False), Interrupts()
+    stopper.watch()
+    stopper.arm(interrupts, after_s=0.02, repeat_s=0.002)
+    assert wait_for(lambda: interrupts.count > 1)
+    stopper.finish()
+
+
+def test_whoever_leaves_a_stopped_run_its_time_does_not_wait_for_its_interrupt() -> None:
+    stopper, is_interrupting, release = Stopper(watches=False), threading.Event(), threading.Event()
+
+    def slow_interrupt() -> None:
+        is_interrupting.set()
+        release.wait(5)
+
+    stopper.arm(slow_interrupt, after_s=30)
+    stopper.stop(StopReason.CANCELLED)
+    assert is_interrupting.wait(5)
+    started = time.monotonic()
+    stopper.watch()
+    assert time.monotonic() - started < 2
+    release.set()
+    stopper.finish()
+
+
 def test_no_interrupt_is_under_way_when_finish_returns() -> None:
     running, is_interrupting, release = Stopper(), threading.Event(), threading.Event()
     times: list[float] = []

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from analytics_core._engines.types import ValueKind as K
 from analytics_core._execution.arrow_columns import array_of_values, column_of_arrow, joined
 from analytics_core._execution.conversion import values_by_kind
+from analytics_core._frames.arrow_frames import decimals_as_arrow
+from analytics_core._frames.values import json_value
 
 EAST = timezone(timedelta(hours=2))
 MOMENT = datetime(2024, 1, 31, 10, 0, 0, 5)
@@ -139,3 +141,55 @@ def test_small_huge_integers_become_plain_integers_in_arrow() -> None:
 def test_arrow_columns_of_the_engine_keep_what_they_hold(planned: K, array: Any, kind: K, expected: list[Any]) -> None:
     column = column_of_arrow("c", planned, pa.chunked_array([array]))
     assert (column.kind, column.to_list()) == (kind, expected)
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "values"),
+    [
+        (["2024-01-31 10:20:30", "2024-01-31T10:20:30.000001"], K.TIMESTAMP, None),
+        (["2024-01-31 10:20:30", "2024-00-10 00:00:00"], K.TIMESTAMP, [datetime(2024, 1, 31, 10, 20, 30), None]),
+        (["2024-01-31 10:20:30", "2024-10-00 00:00:00"], K.TIMESTAMP, [datetime(2024, 1, 31, 10, 20, 30), None]),
+        (["2024-01-31 10:20:30", "infinity"], K.TIMESTAMP, [datetime(2024, 1, 31, 10, 20, 30), None]),
+        (["2024-01-31 10:20:30\n2024-01-31 10:20:30"], K.TEXT, None),
+        (["2024-01-31 10:20:30\n"], K.TEXT, None),
+        (["2024-W05-3T10:20:30"], K.TEXT, None),
+        (["2024-13-01 10:20:30"], K.TEXT, None),
+    ],
+)
+def test_texts_of_moments_are_read_together_as_they_are_one_by_one(
+    texts: list[str], kind: K, values: list[datetime | None] | None
+) -> None:
+    if values is None:
+        values = [datetime.fromisoformat(text) for text in texts] if kind is K.TIMESTAMP else list(texts)  # type: ignore[arg-type]
+    assert values_by_kind(K.TIMESTAMP, texts) == (kind, values)
+
+
+PLACES = st.integers(-22, 3)
+
+
+@given(st.lists(st.none() | st.decimals(allow_nan=False, allow_infinity=False), min_size=1, max_size=5), PLACES)
+def test_decimals_have_the_type_that_arrow_would_find(held: list[Decimal | None], exponent: int) -> None:
+    same = [value and Decimal((*value.as_tuple()[:2], exponent)) for value in held]
+    for values in (held, same):
+        try:
+            expected = pa.array(values)
+        except pa.ArrowInvalid:
+            continue
+        array = decimals_as_arrow(values)
+        assert array is not None
+        assert (array.type, array.to_pylist()) == (expected.type, expected.to_pylist())
+
+
+def test_decimals_without_an_end_are_none_of_arrow() -> None:
+    assert decimals_as_arrow([Decimal(1), Decimal("NaN")]) is None
+    assert decimals_as_arrow([Decimal("-Infinity"), None]) is None
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False))
+def test_a_short_decimal_is_the_number_that_a_longer_one_would_be(value: Decimal) -> None:
+    shown = json_value(value)
+    if isinstance(shown, int):
+        assert shown == value
+    if isinstance(shown, float):
+        assert value != value.to_integral_value()
+        assert shown == float(value)

@@ -116,7 +116,7 @@ class FrameStream:
         Raises:
             StatementTimeoutError: it did not come in time.
             RequestTimeoutError: the time of the whole is over.
-            StatementStoppedError, ResultTooLargeError, DatabaseError: as `Connections.use`.
+            StatementStoppedError, ResultTooLargeError, DatabaseError: as `StatementRunner.run`.
         """
         if self._pending is None:
             raise StopIteration
