@@ -11,16 +11,7 @@ from analytics_core._records.chart import Annotation, AnnotationLayer
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.field_formatter import shown_as
-from analytics_core._resources.lists import (
-    Columns,
-    Filters,
-    Listing,
-    Lists,
-    Order,
-    Page,
-    ResourceLists,
-    all_of_it,
-)
+from analytics_core._resources.lists import Columns, Filters, Listing, Lists, Order, Page, ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace, NamespaceWithDistinct
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -17,7 +16,6 @@ from analytics_core._resources.changes import Changeable
 from analytics_core._runtime import Runtime
 from analytics_core._settings import Settings
 from analytics_core.models.base import Answer, StampedAnswer
-from analytics_core.models.parsing import field_names
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -89,24 +87,18 @@ def readable_now(runtime: Runtime) -> FieldFormatter:
     return FieldFormatter(now=runtime.wall_clock.now(), settings=runtime.settings)
 
 
-_MOMENTS: Final = frozenset({"created_on", "changed_on"})
+_MOMENTS: Final = ("created_on", "changed_on")
 Shown = TypeVar("Shown", bound=Answer)
-
-
-@cache
-def _shared_names(kind: type[DataclassInstance], shape: type[BaseModel]) -> tuple[str, ...]:
-    """Return the fields of one name in a kind of record and in an answer; asked for each record of a page."""
-    shown = field_names(shape)
-    return tuple(stored.name for stored in fields(kind) if stored.name in shown)
 
 
 def stored_fields(record: DataclassInstance, shape: type[BaseModel]) -> dict[str, Any]:
     """Return what an answer shows as the record has it: the fields of one name in both."""
-    return {name: getattr(record, name) for name in _shared_names(type(record), shape)}
+    shown = shape.model_fields
+    return {name: getattr(record, name) for name in record.__dataclass_fields__ if name in shown}
 
 
 def shown_as(shape: type[Shown], record: Changeable | JobRecord, **computed: Any) -> Shown:
     """Return a record as an answer: its fields, the moments of its audit trail, and what is computed beside them."""
-    trail = {name: moment for name, moment in stored_fields(record.audit, shape).items() if name in _MOMENTS}
+    trail = {name: getattr(record.audit, name) for name in _MOMENTS if name in shape.model_fields}
     answer = shape(**trail | stored_fields(record, shape) | computed)
     return answer.stamped(record.audit.changed_on) if isinstance(answer, StampedAnswer) else answer

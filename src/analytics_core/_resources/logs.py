@@ -226,7 +226,8 @@ def _reject_own_acts(action: str) -> None:
 
 def _shown(shape: type[Shown], entry: LogEntry, people: UserIndex) -> Shown:
     user = people.users.get(entry.user_id or 0)
-    return shape(**stored_fields(entry, shape), user=UserOfLog(username=user.username) if user else None)
+    shown_user = UserOfLog(username=user.username) if user else None
+    return shape(**stored_fields(entry, shape), json=entry.json, user=shown_user)
 
 
 LATELY = timedelta(days=365)

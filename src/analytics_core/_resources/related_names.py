@@ -12,13 +12,7 @@ from analytics_core._resources.batches import every_id, stored_ids
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import json_object
 from analytics_core.models.enums import TagType
-from analytics_core.models.lists import (
-    RelatedChart,
-    RelatedCharts,
-    RelatedDashboard,
-    RelatedDashboards,
-    RelatedObjects,
-)
+from analytics_core.models.lists import RelatedChart, RelatedCharts, RelatedDashboard, RelatedDashboards, RelatedObjects
 from analytics_core.models.references import RoleReference, TagReference
 
 

@@ -14,27 +14,14 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.field_formatter import shown_as
-from analytics_core._resources.lists import (
-    DATASETS,
-    ROLES,
-    Listing,
-    ResourceLists,
-    all_of_it,
-)
+from analytics_core._resources.lists import DATASETS, ROLES, Listing, ResourceLists, all_of_it
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.dataset import DatasetGet, DatasetListItem
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.people import (
-    RowRuleGet,
-    RowRuleListItem,
-    RowRulePost,
-    RowRulePut,
-    TableReference,
-    UserGet,
-)
+from analytics_core.models.people import RowRuleGet, RowRuleListItem, RowRulePost, RowRulePut, TableReference, UserGet
 from analytics_core.models.references import RoleReference
 
 UserKey = int | str | User | UserGet

@@ -14,15 +14,7 @@ from analytics_core._resources.batches import read_once
 from analytics_core._resources.changes import LoggedAction, begin_act, reject_later_change, repeated, until_accepted
 from analytics_core._resources.charts.records import custom_tags
 from analytics_core._resources.field_formatter import FieldFormatter, readable_now, shown_as
-from analytics_core._resources.lists import (
-    MOST_VALUES,
-    Listing,
-    Page,
-    ResourceLists,
-    all_of_it,
-    anybody,
-    makers,
-)
+from analytics_core._resources.lists import MOST_VALUES, Listing, Page, ResourceLists, all_of_it, anybody, makers
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._resources.reader import Reader

@@ -22,12 +22,7 @@ from analytics_core._resources.databases.records import (
     new_uri,
     parameter_problems,
 )
-from analytics_core._resources.lists import (
-    DATABASES,
-    Listing,
-    ResourceLists,
-    anybody,
-)
+from analytics_core._resources.lists import DATABASES, Listing, ResourceLists, anybody
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.related_names import related_objects
 from analytics_core._resources.stored_json import json_object

@@ -36,6 +36,7 @@ def dataset_get(
     return shown_as(
         DatasetGet,
         dataset,
+        schema=dataset.schema,
         **_computed(dataset, spec, readable),
         created_by=people.names(dataset.audit.created_by),
         changed_by=people.names(dataset.audit.changed_by),
@@ -54,6 +55,7 @@ def dataset_item(
     return shown_as(
         DatasetListItem,
         dataset,
+        schema=dataset.schema,
         database=DatabaseOfDatasetItem(id=database.id, database_name=database.database_name),
         owners=people.references(dataset.owner_ids),
         changed_by=people.names(audit.changed_by),
@@ -75,6 +77,7 @@ def describe_dataset(
     description = shown_as(
         DatasetDescription,
         dataset,
+        schema=dataset.schema,
         **shared,
         type=DATASOURCE_TYPE,
         database=database_summary(database, spec).to_payload(),

@@ -38,14 +38,7 @@ from analytics_core._resources.datasets.records import (
 )
 from analytics_core._resources.datasets.sources import dataset_called
 from analytics_core._resources.field_formatter import readable_now
-from analytics_core._resources.lists import (
-    DATABASES,
-    DATASETS,
-    Listing,
-    ResourceLists,
-    anybody,
-    makers_and_owners,
-)
+from analytics_core._resources.lists import DATABASES, DATASETS, Listing, ResourceLists, anybody, makers_and_owners
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.related_names import charts_drawn_from, related_objects
@@ -121,7 +114,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         if post.metrics:
             plain = replace(record, metrics=(count_metric(_new_uuid),))
             self._require_sql_rights(plain, record, database)
-        return self._stored_anew(record, database, act)
+        return self._store_new(record, database, act)
 
     def get_or_create(self, payload: GetOrCreateDataset | Payload) -> DatasetGet:
         """Return the dataset of a table, stored now if there was none (contract, `GetOrCreateDatasetSchema`).
@@ -140,7 +133,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         act = begin_act(self._runtime, self._actor, "dataset.create")
         with self._runtime.store.unit_of_work() as unit:
             database = unit.databases.get(requested.database_id)
-        found = self._found(requested, database)
+        found = self._find_readable(requested, database)
         if found is not None:
             return found
         post = DatasetPost(
@@ -150,9 +143,9 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         record = replace(plain, template_params=requested.template_params)
         self._require_sql_rights(plain, record, database)
         try:
-            return self._stored_anew(record, database, act)
+            return self._store_new(record, database, act)
         except (AlreadyExistsError, StaleVersionError):  # some servers call it a deadlock
-            found = self._found(requested, database)
+            found = self._find_readable(requested, database)
             if found is None:  # stored and deleted by somebody else in this moment, or not for the actor
                 raise
             return found
@@ -231,7 +224,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             return changed_dataset(before, put, owner_ids=owners or before.owner_ids, new_uuid=_new_uuid)
 
         names_columns = put.columns is not None
-        return self._changed(dataset_id, change, act, unchanged_since=unchanged_since, names_columns=names_columns)
+        return self._change(dataset_id, change, act, unchanged_since=unchanged_since, names_columns=names_columns)
 
     @repeated
     def refresh(self, dataset_id: int) -> DatasetGet:
@@ -255,7 +248,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         item = parse(ColumnPut, payload, shape="DatasetColumnsPut")
         act = begin_act(self._runtime, self._actor, "dataset.update")
         change = partial(with_part, parts="columns", item=item, new_uuid=_new_uuid)
-        return self._changed(dataset_id, change, act, column=item.column_name)
+        return self._change(dataset_id, change, act, column=item.column_name)
 
     @repeated
     def set_metric(self, dataset_id: int, payload: MetricPut | Payload) -> DatasetGet:
@@ -266,21 +259,21 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         item = parse(MetricPut, payload, shape="DatasetMetricsPut")
         act = begin_act(self._runtime, self._actor, "dataset.update")
         change = partial(with_part, parts="metrics", item=item, new_uuid=_new_uuid)
-        return self._changed(dataset_id, change, act, metric=item.metric_name)
+        return self._change(dataset_id, change, act, metric=item.metric_name)
 
     @repeated
     def delete_column(self, dataset_id: int, column_id: int) -> DatasetGet:
         """Remove one column of a dataset; what no longer has its main time column has none."""
         act = begin_act(self._runtime, self._actor, "dataset_column.delete")
         change = partial(without_part, parts="columns", part_id=column_id)
-        return self._changed(dataset_id, change, act, column_id=column_id)
+        return self._change(dataset_id, change, act, column_id=column_id)
 
     @repeated
     def delete_metric(self, dataset_id: int, metric_id: int) -> DatasetGet:
         """Remove one metric of a dataset."""
         act = begin_act(self._runtime, self._actor, "dataset_metric.delete")
         change = partial(without_part, parts="metrics", part_id=metric_id)
-        return self._changed(dataset_id, change, act, metric_id=metric_id)
+        return self._change(dataset_id, change, act, metric_id=metric_id)
 
     def batches(self, dataset_id: int, *, columns: Sequence[str] | None = None) -> BatchStream:
         """Return all rows of a dataset as Arrow record batches, in no order (`charts.batches` says what holds).
@@ -325,7 +318,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             forget_generation(unit, dataset)
             act.log(unit, details={"dataset_id": dataset_id})
 
-    def _stored_anew(self, record: Dataset, database: Database, act: LoggedAction) -> DatasetGet:
+    def _store_new(self, record: Dataset, database: Database, act: LoggedAction) -> DatasetGet:
         """Read the columns of a new dataset from the database and store it."""
         record = with_found(record, self._columns_of(record, database), _new_uuid)
         self._check_fragments(record, database, before=None)
@@ -334,7 +327,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             act.log(unit, details={"dataset_id": stored.id})
         return self._answer(stored, database)
 
-    def _found(self, requested: GetOrCreateDataset, database: Database) -> DatasetGet | None:
+    def _find_readable(self, requested: GetOrCreateDataset, database: Database) -> DatasetGet | None:
         """Return the dataset of a table, if the actor may read it; None for another one, and when there is none."""
         table = {"database_id": database.id, "catalog": None, "table_name": requested.table_name}
         schemas = self._schemas_meant(requested.schema_name or None, database)
@@ -352,7 +345,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             return (schema,)
         return (schema, default if schema is None else None)
 
-    def _changed(
+    def _change(
         self,
         dataset_id: int,
         change: Callable[[Dataset], Dataset],

@@ -11,13 +11,7 @@ from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.field_formatter import shown_as
-from analytics_core._resources.lists import (
-    DATABASES,
-    DATASETS,
-    Listing,
-    ResourceLists,
-    all_of_it,
-)
+from analytics_core._resources.lists import DATABASES, DATASETS, Listing, ResourceLists, all_of_it
 from analytics_core._resources.namespace import ListedNamespace
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError, Problem

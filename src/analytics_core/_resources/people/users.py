@@ -11,16 +11,11 @@ from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._resources.batches import by_ids, unknown_ids
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.field_formatter import shown_as
-from analytics_core._resources.lists import (
-    ROLES,
-    Listing,
-    ResourceLists,
-    anybody,
-)
+from analytics_core._resources.lists import ROLES, Listing, ResourceLists, anybody
 from analytics_core._resources.namespace import ListedNamespace
 from analytics_core._resources.people.roles import require_rank_left
 from analytics_core._resources.reader import Reader
-from analytics_core._security.policy import Permission as PolicyAct
+from analytics_core._security.policy import Permission
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import UserGet, UserPost, UserPut
@@ -28,7 +23,7 @@ from analytics_core.models.references import RoleReference
 
 
 def _themselves(reader: Reader, query: ListQuery) -> ListQuery:
-    sees_all = reader.policy.sees_all(PolicyAct.MANAGE_PEOPLE, reader.actor)
+    sees_all = reader.policy.sees_all(Permission.MANAGE_PEOPLE, reader.actor)
     return replace(query, ids=None if sees_all else frozenset({reader.actor.id}))
 
 
