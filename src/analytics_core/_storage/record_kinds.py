@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import Column, ColumnElement, CompoundSelect, Executable, Insert, Select, Table
 
-from analytics_core._records.audit import Audit, LogEntry
+from analytics_core._records.audit import LogEntry, StoredRecord
 from analytics_core._records.chart import DATASET_TYPES, Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
 from analytics_core._records.datasource import Database, Dataset, DatasetColumn, DatasetMetric
@@ -24,19 +24,6 @@ from analytics_core.errors import DatabaseNotFoundError, NotFoundError
 
 AUDIT_COLUMNS: Final = ("created_on", "changed_on", "created_by", "changed_by", "version")
 """What the store itself keeps of every record: who made and changed it, when, and how often."""
-
-
-class StoredRecord(Protocol):
-    """What all records have."""
-
-    @property
-    def id(self) -> int:
-        """The record's number; 0 before it is stored."""
-
-    @property
-    def audit(self) -> Audit:
-        """Who made and changed it, when, and its version."""
-
 
 Record = TypeVar("Record", bound=StoredRecord)
 
