@@ -48,7 +48,8 @@ def scope_of(policy: Policy, permission: Permission, actor: Actor) -> Scope | No
 def decides_by_table(policy: Policy, *methods: str) -> bool:
     """Tell whether these methods are those of `Policy` itself, which know the table and the records alone."""
     names = (*_ALWAYS, *methods)
-    return all(getattr(getattr(policy, name), "__func__", None) is getattr(Policy, name) for name in names)
+    chosen = [getattr(getattr(policy, name), "__func__", None) for name in names]
+    return chosen == [getattr(Policy, name) for name in names]
 
 
 def _is_known(enough: frozenset[AnyRelationship]) -> bool:
