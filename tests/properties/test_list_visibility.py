@@ -69,7 +69,7 @@ ELSEWHERE = {
     Relationship.THEMSELVES,
     Relationship.SIGNED_IN,
     Relationship.CREATOR,
-}  # standings that no list is narrowed by
+}  # relationships that no list is narrowed by
 relationships = st.frozensets(
     st.sampled_from(
         [*(relationship for relationship in Relationship if relationship not in ELSEWHERE), HasRole("readers")]
@@ -142,6 +142,7 @@ def test_a_policy_whose_method_was_replaced_on_the_object_is_asked_too():
     assert scope_of(policy, Permission.READ_CHART, Actor(user=User(id=2, username="u"))) is None
 
 
-def test_a_standing_that_lists_do_not_know_makes_them_ask_about_each_record():
-    table = {**RULES, Permission.READ_CHART: frozenset({Relationship.SIGNED_IN})}
+@pytest.mark.parametrize("permission", [Permission.READ_CHART, Permission.READ_DATASET])
+def test_a_relationship_that_lists_do_not_know_makes_them_ask_about_each_record(permission: Permission) -> None:
+    table = {**RULES, permission: frozenset({Relationship.SIGNED_IN})}
     assert scope_of(Policy(table), Permission.READ_CHART, Actor(user=User(id=2, username="u"))) is None
