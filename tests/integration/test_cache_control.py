@@ -488,6 +488,13 @@ def test_a_warm_up_does_not_reach_what_the_actor_may_not_read(shop: SmallCore) -
         with pytest.raises((ChartAccessError, DashboardAccessError)):
             act()
     assert not is_cached(reader, made)
+    shop.core.dashboards.update(on, {"published": False})
+    for act in (
+        lambda: reader.charts.question(made, dashboard_id=on),
+        lambda: reader.cache.warm_up_chart({"chart_id": made, "dashboard_id": on}),
+    ):
+        with pytest.raises(DashboardAccessError):
+            act()
 
 
 def test_wrong_requests_of_a_warm_up_are_refused_at_once(shop: SmallCore) -> None:
