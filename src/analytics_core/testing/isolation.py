@@ -144,8 +144,9 @@ class _TenantQuery:
     def _ask(self, road: str, part: Mapping[str, Any]) -> QueryResult:
         requested = {name: value for name, value in part.items() if name != "result_type"}
         context = {**self.context, "queries": [requested], "result_type": road}
+        questions = self.core._questions()
         try:
-            return self.core._questions().data(context).raise_for_error().results[0]
+            return questions.run(questions.request(context)).raise_for_error().results[0]
         except AnalyticsError as error:
             raise AssertionError(f"{self} cannot ask the road {road!r}: {error}") from error
 

@@ -8,8 +8,7 @@ from types import MappingProxyType
 import sqlalchemy as sa
 
 from analytics_core._execution.sessions.base import Session
-from analytics_core._execution.sessions.duckdb_metadata import DuckdbMetadata
-from analytics_core._execution.sessions.metadata import EngineMetadata
+from analytics_core._execution.sessions.metadata import DuckdbMetadata, EngineMetadata
 from analytics_core._execution.sessions.mysql import MysqlMetadata, MysqlSession
 from analytics_core._execution.sessions.postgresql import PostgresqlMetadata, PostgresqlSession
 from analytics_core._execution.sessions.sqlite import SqliteMetadata, SqliteSession

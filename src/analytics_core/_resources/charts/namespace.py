@@ -112,7 +112,8 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
             PayloadError: the payload breaks the shape, or is strict and holds keys that nobody reads.
             NotFoundError, AccessError: the chart or a dataset is unknown or not for this actor.
         """
-        return ChartQueries(self._runtime, self._actor).data(question, force=force, strict=strict)
+        request = ChartQueries(self._runtime, self._actor).request(question, force=force, strict=strict)
+        return self._runtime.queries.run(request)
 
     def question(
         self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: GivenFilters = None

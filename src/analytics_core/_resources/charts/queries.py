@@ -55,7 +55,7 @@ class JobQueries(ABC):
         """Return the answer to the question of a job, and a digest of what bound its actor; it has its own budget."""
         request = self._runtime.queries.begun(replace(self._request_of_job(question), cancel=cancel))
         bound = self._bound(request)
-        return self._run(request), bound
+        return self.run(request), bound
 
     def bound_on(self, question: ChartJobPayload) -> str:
         """Return a digest of what binds the actor now on all that answers the question of a job."""
@@ -68,7 +68,8 @@ class JobQueries(ABC):
     def _bound(self, request: ChartRequest) -> str:
         return digest_of(self._runtime.queries.bound_by(request))
 
-    def _run(self, request: ChartRequest) -> ChartData:
+    def run(self, request: ChartRequest) -> ChartData:
+        """Return the answer to what is requested, as the actor may see it."""
         return self._runtime.queries.run(request)
 
     def _read(self, payload: ChartDataQueryContext | Payload, *, strict: bool | None) -> ChartRequest:
@@ -88,10 +89,6 @@ class JobQueries(ABC):
 class ChartQueries(JobQueries):
     """Answers questions of one user."""
 
-    def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
-        """Return the answer."""
-        return self._run(self.request(question, force=force, strict=strict))
-
     def request(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartRequest:
         """Return what the actor requests with a question; `strict` None is as the settings say."""
         chart, payload = self._chart_and_context(question)
@@ -100,7 +97,7 @@ class ChartQueries(JobQueries):
     def fill(self, chart: Chart, payload: Payload, cancel: CancelToken | None) -> ChartData:
         """Answer a query context of a chart anew and keep the results as a reader of the chart would find them."""
         request = self._read(payload, strict=None)
-        return self._run(replace(request, force=True, chart_cache_timeout=chart.cache_timeout, cancel=cancel))
+        return self.run(replace(request, force=True, chart_cache_timeout=chart.cache_timeout, cancel=cancel))
 
     def batches(self, question: Question, *, strict: bool | None = None) -> BatchStream:
         """Return the rows of a question in batches."""

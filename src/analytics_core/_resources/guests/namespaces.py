@@ -256,7 +256,7 @@ class GuestQueries(JobQueries):
 
     def answer(self, question: Question, *, strict: bool | None) -> ChartData:
         """Return the answer."""
-        return self._run(self._request(question, strict=strict))
+        return self.run(self._request(question, strict=strict))
 
     def for_job(self, question: Question, *, strict: bool | None) -> tuple[ChartJobPayload, str]:
         """Return the payload of a job, and the name of the database that it asks; all is checked as in `answer`."""
@@ -268,8 +268,9 @@ class GuestQueries(JobQueries):
     def _text(self, question: ChartDataQueryContext | Payload, *, strict: bool | None) -> str:
         return context_text(question, self._read(question, strict=strict).context)
 
-    def _run(self, request: ChartRequest) -> ChartData:
-        return without_statements(super()._run(request))
+    def run(self, request: ChartRequest) -> ChartData:
+        """Return the answer without its statements."""
+        return without_statements(super().run(request))
 
     def _bound(self, request: ChartRequest) -> str:
         """Return a digest of what binds the guest, and of what they see of the chart's query."""
