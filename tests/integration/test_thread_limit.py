@@ -109,10 +109,10 @@ def test_a_host_cache_is_a_miss():
     assert cache.get("key") == b"kept"
 
 
-def test_cancelling_is_told_to_whoever_waits():
-    stopper, told = Stopper(), threading.Event()
-    stopper.arm(lambda: None, after_s=None)
-    stopper.on_stop(told.set)
+def test_stopping_is_told_to_whoever_waits_and_to_the_database():
+    stopper, happened = Stopper(), list[str]()
+    stopper.arm(lambda: happened.append("interrupted"), after_s=None)
+    stopper.on_stop(lambda: happened.append("told"))
     with no_more_threads():
         stopper.stop(StopReason.CANCELLED)
-    assert told.is_set()
+    assert happened == ["told", "interrupted"]

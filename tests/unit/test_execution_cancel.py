@@ -34,6 +34,7 @@ class Interrupts:
 def test_a_run_that_is_not_stopped_is_never_interrupted() -> None:
     stopper, interrupts = Stopper(), Interrupts()
     stopper.arm(interrupts, after_s=30)
+    stopper.watch()
     stopper.finish()
     assert (stopper.reason, interrupts.count) == (None, 0)
 
@@ -52,6 +53,7 @@ def test_an_interrupt_is_repeated_until_the_run_reports() -> None:
 def test_the_time_limit_interrupts_by_itself() -> None:
     stopper, interrupts = Stopper(), Interrupts()
     stopper.arm(interrupts, after_s=0.02, repeat_s=0.002)
+    stopper.watch()
     assert wait_for(lambda: interrupts.count >= 2)
     stopper.finish()
     assert stopper.reason is StopReason.TIMED_OUT
@@ -60,6 +62,7 @@ def test_the_time_limit_interrupts_by_itself() -> None:
 def test_cancelling_does_not_wait_for_the_time_limit() -> None:
     stopper, interrupts = Stopper(), Interrupts()
     stopper.arm(interrupts, after_s=60, repeat_s=0.002)
+    stopper.watch()
     stopper.stop(StopReason.CANCELLED)
     assert wait_for(lambda: interrupts.count >= 1)
     stopper.finish()
@@ -98,7 +101,7 @@ def test_the_first_reason_stays() -> None:
 
 
 def test_a_run_whose_time_somebody_watches_is_interrupted_only_once_they_leave_that_to_it() -> None:
-    stopper, interrupts = Stopper(watches=False), Interrupts()
+    stopper, interrupts = Stopper(), Interrupts()
     stopper.arm(interrupts, after_s=0.02, repeat_s=0.002)
     time.sleep(0.1)
     assert (interrupts.count, stopper.reason) == (0, None)
@@ -109,7 +112,7 @@ def test_a_run_whose_time_somebody_watches_is_interrupted_only_once_they_leave_t
 
 
 def test_a_run_that_starts_after_its_time_was_left_to_it_is_interrupted() -> None:
-    stopper, interrupts = Stopper(watches=False), Interrupts()
+    stopper, interrupts = Stopper(), Interrupts()
     stopper.watch()
     stopper.arm(interrupts, after_s=0.02, repeat_s=0.002)
     assert wait_for(lambda: interrupts.count > 1)
@@ -117,7 +120,7 @@ def test_a_run_that_starts_after_its_time_was_left_to_it_is_interrupted() -> Non
 
 
 def test_whoever_leaves_a_stopped_run_its_time_does_not_wait_for_its_interrupt() -> None:
-    stopper, is_interrupting, release = Stopper(watches=False), threading.Event(), threading.Event()
+    stopper, is_interrupting, release = Stopper(), threading.Event(), threading.Event()
 
     def slow_interrupt() -> None:
         is_interrupting.set()

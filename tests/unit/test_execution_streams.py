@@ -8,16 +8,22 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.execution import DUCKDB_ENDLESS, SQLITE_ENDLESS, Target, limits, make_sqlite_file, target
 
+from analytics_core._bounded_calls import BoundedCalls, PendingCall
+from analytics_core._compile.plan import Statement
 from analytics_core._engines.types import ValueKind as K
-from analytics_core._execution.cancel import CancelToken
+from analytics_core._execution.cancel import CancelToken, Stopper
+from analytics_core._execution.connections import Connections
+from analytics_core._execution.fetching import FetchedResult
 from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._execution.statements import FrameStream
+from analytics_core._execution.sessions.base import RunRequest, Session
+from analytics_core._execution.statements import FrameStream, Handover
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,
@@ -221,6 +227,38 @@ def test_ctrl_c_ends_a_wait_and_gives_the_connection_back(shop: Target) -> None:
         next(stream)
     assert shop.is_returned()
     assert list(stream) == []
+
+
+class InterruptedCalls(BoundedCalls):
+    """Starts a call, and is interrupted by Ctrl-C once it works."""
+
+    def __init__(self, has_begun: threading.Event) -> None:
+        super().__init__("interrupted")
+        self._has_begun = has_begun
+
+    def start(self, work: Callable[[], Any]) -> PendingCall[Any]:
+        super().start(work)
+        assert self._has_begun.wait(5)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_ctrl_c_while_a_statement_starts_stops_it(shop: Target, is_streamed: bool) -> None:
+    has_begun, most = threading.Event(), limits(timeout_s=60)
+
+    def endless(connection: Any, session: Session, stopper: Stopper, _left_s: float) -> FetchedResult:
+        has_begun.set()
+        statement = Statement(sql=ENDLESS[shop.record.engine], parameters=(), display_sql="", labels=(), kinds=())
+        return session.run(RunRequest(connection=connection, statement=statement, limits=most, stopper=stopper))
+
+    loan = Connections(shop.connector).loan(shop.admission, endless, timeout_s=60)
+    calls, token = InterruptedCalls(has_begun), CancelToken()
+    begin = partial(loan.result, calls, token)
+    if is_streamed:
+        begin = partial(FrameStream, loan, Handover(), calls=calls, cancel=token, budget=None, wait_s=60)
+    with pytest.raises(KeyboardInterrupt):
+        begin()
+    assert shop.is_returned()
 
 
 # --------------------------------------------------------------------------------------------------------------- bounds

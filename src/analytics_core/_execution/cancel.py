@@ -52,8 +52,8 @@ class CancelToken:
             stopper.stop(StopReason.CANCELLED)
 
     def detach(self, stopper: Stopper) -> None:
-        """Forget a run that is over."""
-        with self._lock:
+        """Forget a run that is over, if it is not forgotten yet."""
+        with self._lock, suppress(ValueError):
             self._stoppers.remove(stopper)
 
 
@@ -65,13 +65,10 @@ class Stopper:
 
     Attributes:
         reason: why the run was stopped, None when it was not; statements look at it while they run.
-
-    Args:
-        watches: whether a thread of its own watches the time from the beginning; else `watch` says when it shall.
     """
 
-    def __init__(self, *, watches: bool = True) -> None:
-        self._watches = watches
+    def __init__(self) -> None:
+        self._watches = False
         self._due: float | None = None
         self._lock = threading.Lock()
         self._wake = threading.Event()
@@ -94,7 +91,7 @@ class Stopper:
             tell()
 
     def arm(self, interrupt: Callable[[], None], *, after_s: float | None, repeat_s: float = 0.02) -> None:
-        """Say how to interrupt the run; with `after_s` that happens by itself after so many seconds."""
+        """Say how to interrupt the run; with `after_s` that is due after so many seconds, for `watch`."""
         with self._lock:
             self._interrupt, self._repeat_s = interrupt, repeat_s
             self._due = None if after_s is None else time.monotonic() + after_s
@@ -114,15 +111,20 @@ class Stopper:
         """Interrupt the run now, and again until it is over; returns at once."""
         if self._wake.is_set():  # stopping already, or over; the lock may be held by an interrupt that takes long
             return
+        is_watched = True
         with self._lock:
             if self._is_finished:
                 return
             self.note(reason)
             self._wake.set()
             if self._interrupt is not None and self._watcher is None:
-                with suppress(ThreadLimitError):  # whoever waits gives it up in time all the same
+                try:
                     self._start_watcher()
+                except ThreadLimitError:
+                    is_watched = False
         self._on_stop()
+        if not is_watched:  # no thread is to be had: once, from this one
+            self._interrupt_once()
 
     def finish(self) -> None:
         """Say that the run is over; when this returns, no interrupt is under way."""

@@ -105,7 +105,7 @@ class Connections:
             AnalyticsError: what `work` raises of its own.
         """
         loan = self.loan(admission, work, timeout_s=timeout_s, sql=sql, names=names)
-        return loan.result(self.calls.start(loan.outcome), cancel)
+        return loan.result(self.calls, cancel)
 
     def loan(
         self,
@@ -144,7 +144,7 @@ class Loan(Generic[Result]):
         timeout_s: float,
         sent: SentStatement,
     ) -> None:
-        self.stopper = Stopper(watches=False)
+        self.stopper = Stopper()
         self._engine = engine
         self._spec = admission.spec
         self._database_id = admission.database.id
@@ -159,12 +159,15 @@ class Loan(Generic[Result]):
         """The seconds that are left; none or fewer when the time is over."""
         return self._deadline - time.monotonic()
 
-    def result(self, pending: PendingCall[Result | Failure], cancel: CancelToken | None) -> Result:
-        """Return the result of the work, or raise what became of it; `cancel` stops it."""
+    def result(self, calls: BoundedCalls, cancel: CancelToken | None) -> Result:
+        """Do the work in another thread and return its result, or raise what became of it; `cancel` stops it."""
         token = CancelToken() if cancel is None else cancel
         token.attach(self.stopper)
         try:
-            outcome = self._wait(pending)
+            outcome = self._wait(calls.start(self.outcome))
+        except BaseException:  # no thread, or Ctrl-C: goes on upwards
+            self.stopper.stop(StopReason.CANCELLED)
+            raise
         finally:
             token.detach(self.stopper)
         if isinstance(outcome, Failure):
@@ -174,13 +177,8 @@ class Loan(Generic[Result]):
     def _wait(self, pending: PendingCall[Result | Failure]) -> Result | Failure:
         """Return the outcome, or give up what is late: its thread ends when its driver lets it."""
         self.stopper.on_stop(pending.wake)
-        try:
-            is_over = pending.wait(self.left_s) or self._is_soon_over(pending)
-        except BaseException:  # Ctrl-C: goes on upwards
-            self.stopper.stop(StopReason.CANCELLED)
-            pending.abandon(lambda _late: None)
-            raise
-        return pending.result() if is_over else self.given_up(pending)
+        is_over = pending.wait(self.left_s) or self._is_soon_over(pending)
+        return pending.result() if is_over else self.given_up()
 
     def _is_soon_over(self, pending: PendingCall[Result | Failure]) -> bool:
         """Wait for work that was stopped or has had its time; False when it does not end."""
@@ -226,10 +224,9 @@ class Loan(Generic[Result]):
             _LOG.warning("a connection to database %s was lost (%s)", self._database_id, failure.error.error_type)
         return failure.error
 
-    def given_up(self, pending: PendingCall[Result | Failure]) -> Failure:
-        """Stop the work and wait for it no longer; return what to tell whoever asked."""
+    def given_up(self) -> Failure:
+        """Stop the work, which nobody waits for any longer; return what to tell whoever asked."""
         self.stopper.stop(StopReason.TIMED_OUT)
-        pending.abandon(lambda _late: None)
         error = self._stop_error()
         assert error is not None  # noqa: S101 - stopped above, at the latest
         return Failure(error, lost=True)

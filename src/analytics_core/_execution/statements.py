@@ -98,6 +98,7 @@ class FrameStream:
         try:
             self._pending: PendingCall[FetchedResult | Failure] | None = calls.start(_reading(loan, handover, cancel))
         except BaseException:  # no thread, or Ctrl-C: goes on upwards
+            loan.stopper.stop(StopReason.CANCELLED)
             cancel.detach(loan.stopper)
             raise
         weakref.finalize(self, handover.leave).atexit = False
@@ -160,7 +161,7 @@ class FrameStream:
         if part is not None:
             return part
         # The reading has ended, or it is stopped and about to end.
-        outcome = pending.result() if pending.wait(LATEST_S) else self._loan.given_up(pending)
+        outcome = pending.result() if pending.wait(LATEST_S) else self._loan.given_up()
         if isinstance(outcome, Failure):
             outcome = replace(outcome, error=self._told(outcome.error, is_late=is_late))
             raise self._loan.told(outcome)
@@ -174,10 +175,8 @@ class FrameStream:
         return self._budget.timeout_error() if self._budget and isinstance(error, StatementTimeoutError) else error
 
     def _give_up(self) -> None:
-        pending, self._pending = self._pending, None
-        if pending is not None:
-            self._loan.stopper.stop(StopReason.CANCELLED)  # nothing, when it is over
-            pending.abandon(_nothing)
+        self._pending = None
+        self._loan.stopper.stop(StopReason.CANCELLED)  # nothing, when it is over
 
 
 def _reading(
@@ -191,10 +190,6 @@ def _reading(
             handover.parts.put(None)
 
     return outcome
-
-
-def _nothing(_late: FetchedResult | Failure | None) -> None:
-    """Let what still comes go."""
 
 
 class StatementRunner:
@@ -235,8 +230,9 @@ class StatementRunner:
             return session.run(RunRequest(connection=connection, statement=statement, limits=left, stopper=stopper))
 
         try:
-            loan = self._connections.loan(admitted.admission, run, timeout_s=timeout_s, sql=statement.sql)
-            fetched = loan.result(self._connections.calls.start(loan.outcome), cancel)
+            fetched = self._connections.use(
+                admitted.admission, run, timeout_s=timeout_s, sql=statement.sql, cancel=cancel
+            )
         except StatementTimeoutError:
             if budget and timeout_s < limits.timeout_s:
                 raise budget.timeout_error() from None
