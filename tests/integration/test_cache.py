@@ -333,8 +333,16 @@ def test_the_timeout_of_a_chart_counts_for_a_question_that_names_it(bench: Bench
     for other in (99, 2**70, -1, True, "1", None, [named]):
         assert ask(core, QUERY, form_data={"slice_id": other}).cache_timeout == default
     other_dataset = core.datasets.create({"database": 1, "table_name": "other", "sql": "SELECT 1 AS a"}).id
-    core.charts.update(named, {"datasource_id": other_dataset, "datasource_type": "table"})
-    assert ask(core, QUERY, form_data={"slice_id": named}).cache_timeout == default
+    core.charts.update(named, {"cache_timeout": 20, "datasource_id": other_dataset, "datasource_type": "table"})
+    assert ask(core, QUERY, form_data={"slice_id": named}, force=True).cache_timeout == default
+
+
+def test_the_timeout_of_a_chart_counts_for_no_question_that_names_a_dataset_for_each_query(bench: Bench) -> None:
+    source = {"datasource_id": 1, "datasource_type": "table"}
+    named = bench.core.charts.create({"slice_name": "c", "cache_timeout": 20, **source}).id
+    query = {**QUERY, "datasource": {"id": 1, "type": "table"}}
+    data = bench.core.charts.data({"queries": [query], "form_data": {"slice_id": named}, "force": True})
+    assert data.results[0].cache_timeout == ask(bench.core, QUERY, force=True).cache_timeout
 
 
 def test_a_kept_answer_is_given_without_a_look_into_the_store_however_its_chart_is_named(bench: Bench) -> None:
