@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from analytics_core._records.audit import LogEntry
+from analytics_core._records.audit import LogEntry, StoredRecord
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Tag
 from analytics_core._records.datasource import Database, Dataset
@@ -26,22 +26,7 @@ from analytics_core.ports import Clock
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Changeable = (
-    Annotation
-    | AnnotationLayer
-    | Chart
-    | CssTemplate
-    | Dashboard
-    | Database
-    | Dataset
-    | EmbeddedDashboard
-    | Role
-    | RowRule
-    | Tag
-    | User
-)
-
-_NAMES: Mapping[type[Changeable], tuple[str, str]] = {
+_NAMES: Mapping[type[StoredRecord], tuple[str, str]] = {
     Annotation: ("annotation", "annotations"),
     AnnotationLayer: ("annotation layer", "annotation_layers"),
     Chart: ("chart", "charts"),
@@ -58,7 +43,7 @@ _NAMES: Mapping[type[Changeable], tuple[str, str]] = {
 """What a record is called, and the namespace whose `update` changes it."""
 
 
-def reject_later_change(record: Changeable, unchanged_since: object) -> None:
+def reject_later_change(record: StoredRecord, unchanged_since: object) -> None:
     """Raise StaleVersionError when the record has changed since this moment; a naive one is UTC, None asks nothing.
 
     The store gives each version of a record a later moment than the one before, also where the clock does not move on:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import humanize
 from pydantic import BaseModel
 
-from analytics_core._records.shared_state import JobRecord
-from analytics_core._resources.changes import Changeable
+from analytics_core._records.audit import StoredRecord
 from analytics_core._runtime import Runtime
 from analytics_core._settings import Settings
 from analytics_core.models.base import Answer, StampedAnswer
@@ -97,7 +96,7 @@ def stored_fields(record: DataclassInstance, shape: type[BaseModel]) -> dict[str
     return {name: getattr(record, name) for name in record.__dataclass_fields__ if name in shown}
 
 
-def shown_as(shape: type[Shown], record: Changeable | JobRecord, **computed: Any) -> Shown:
+def shown_as(shape: type[Shown], record: StoredRecord, **computed: Any) -> Shown:
     """Return a record as an answer: its fields, the moments of its audit trail, and what is computed beside them."""
     trail = {name: getattr(record.audit, name) for name in _MOMENTS if name in shape.model_fields}
     answer = shape(**trail | stored_fields(record, shape) | computed)

@@ -60,7 +60,8 @@ class Jobs(Namespace):
             filters=() if self._actor.is_admin else own, order_by=(("id", True),), page=page, page_size=page_size
         )
         count, jobs = self._runtime.job_registry.list(query)
-        return JobPage(count=count, result=tuple(map(_item, jobs)))
+        items = (shown_as(JobItem, job, state=job.state.value, user_id=job.owner_text) for job in jobs)
+        return JobPage(count=count, result=tuple(items))
 
     def cancel(self, job_id: str) -> None:
         """Stop a job of the actor, for administrators of anybody, wherever it waits or runs.
@@ -111,10 +112,6 @@ def job_of(runtime: Runtime, record: JobRecord, *, find_actor: Callable[[], Acto
     channel = hashlib.blake2b(_owner_key(record).encode(), key=key, digest_size=16).hexdigest()
     url = RESULT_URL.format(record.job_id)
     return Job(runtime.job_registry, record, channel_id=channel, result_url=url, find_actor=find_actor)
-
-
-def _item(job: JobRecord) -> JobItem:
-    return shown_as(JobItem, job, state=job.state.value, user_id=job.owner_text)
 
 
 _CLAIMS: Final[TypeAdapter[User | GuestVisit]] = TypeAdapter(User | GuestVisit)

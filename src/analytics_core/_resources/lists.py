@@ -19,9 +19,9 @@ from pydantic import BaseModel
 
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._error_types import short_repr
+from analytics_core._records.audit import StoredRecord
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, Scope, UnitOfWork
 from analytics_core._resources.batches import every_value, is_list
-from analytics_core._resources.changes import Changeable
 from analytics_core._resources.field_formatter import FieldFormatter, Shown, readable_now, shown_as
 from analytics_core._resources.people.directory import ChoiceQuery, UserIndex, all_users, people_unstored, read_users
 from analytics_core._resources.reader import DASHBOARD_PARTS, Kind, Reader
@@ -198,11 +198,9 @@ class Listing:
 
     def _single(self, value: Any, kind: ColumnKind, place: str) -> Any:
         match kind, value:
-            case ColumnKind.BOOLEAN, bool():
+            case (ColumnKind.BOOLEAN, bool()) | (ColumnKind.TEXT, str()):
                 return value
             case ColumnKind.INTEGER | ColumnKind.LINKS, int() if not isinstance(value, bool):
-                return value
-            case ColumnKind.TEXT, str():
                 return value
             case ColumnKind.MOMENT, str() | datetime():
                 return self._moment(value, place)
@@ -275,7 +273,7 @@ class PageFacts:
     def shown(
         self,
         shape: type[Shown],
-        record: Changeable,
+        record: StoredRecord,
         person: Callable[[UserIndex, int | None], Answer | None] = UserIndex.reference,
         **computed: Any,
     ) -> Shown:

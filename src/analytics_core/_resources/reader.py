@@ -162,7 +162,8 @@ class Reader:
         seen = replace(query, ids=self.scope(kind))
         match kind:
             case "charts":
-                return self._by_names(_narrowed(seen, "dashboard_ids", self._dashboard_ids))
+                dashboards = partial(self._among, "dashboards", self.unit.dashboards, without=DASHBOARD_PARTS)
+                return self._by_names(_narrowed(seen, "dashboard_ids", dashboards))
             case "dashboards":
                 return _narrowed(seen, "chart_ids", self.charts)
         return seen
@@ -239,10 +240,6 @@ class Reader:
         these = (ListFilter(col="id", op="in", val=wanted),)
         query = ListQuery(filters=these, ids=scope, page_size=len(wanted), without=without)
         return {record.id: record for record in repository.list(query)[1]}
-
-    def _dashboard_ids(self, ids: frozenset[int]) -> Iterable[int]:
-        """Return which of these dashboards the actor may read."""
-        return self._among("dashboards", self.unit.dashboards, ids, without=DASHBOARD_PARTS)
 
     def _by_names(self, query: ListQuery) -> ListQuery:
         """Return a query of charts to which the datasets that the actor may not read have no name."""

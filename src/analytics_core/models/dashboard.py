@@ -158,11 +158,8 @@ class CssTemplatePost(StrictShape):
     css: str | None = None
 
 
-class CssTemplatePut(StrictShape):
+class CssTemplatePut(CssTemplatePost):
     """Changes of a CSS template (contract, `CssTemplateRestApi.put`)."""
-
-    template_name: Text250 | None = None
-    css: str | None = None
 
 
 class CssTemplateGet(StampedAnswer):

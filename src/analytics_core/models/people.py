@@ -50,13 +50,9 @@ class FirstAdministrator(StrictShape):
     email: Text255 | None = None
 
 
-class UserPost(StrictShape):
+class UserPost(FirstAdministrator):
     """A user to create; `attributes` are texts, or lists of texts, that row rules may use."""
 
-    username: _Login
-    first_name: Text64 = ""
-    last_name: Text64 = ""
-    email: Text255 | None = None
     active: Bool = True
     roles: Ids = ()
     attributes: _Attributes = Field(default_factory=dict)

@@ -12,6 +12,7 @@ from analytics_core._records.dashboard import Dashboard, Tag
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import by_ids, every
+from analytics_core._resources.changes import changes_of
 from analytics_core._resources.dashboards.content import layout_without
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.lists import LARGEST_PAGE, makers_and_owners
@@ -40,7 +41,7 @@ from analytics_core.models.references import (
     TagReference,
 )
 
-_KEPT_ON_NULL = frozenset({"slice_name", "is_managed_externally", "datasource_id", "datasource_type"})
+_KEPT_ON_NULL = frozenset({"datasource_id", "datasource_type"})
 _CONTEXT, _GENERATED = "query_context", "query_context_generation"
 _TAKEN_APART = frozenset({"owners", "dashboards", "tags"})
 
@@ -71,11 +72,8 @@ def _respecting_the_writer(chart: Chart, fields: dict[str, Any]) -> dict[str, An
 
 
 def _copied(payload: ChartPost | ChartPut) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in payload.given().items()
-        if name not in _TAKEN_APART and (value is not None or name not in _KEPT_ON_NULL)
-    }
+    changes = changes_of(payload, Chart, without=_TAKEN_APART)
+    return {name: value for name, value in changes.items() if value is not None or name not in _KEPT_ON_NULL}
 
 
 def place_on_dashboards(reader: Reader, *, chart_id: int, wanted: Iterable[int]) -> tuple[int, ...]:

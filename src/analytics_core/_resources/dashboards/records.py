@@ -12,6 +12,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._resources.batches import by_ids, unknown_ids, uuid_in
+from analytics_core._resources.changes import changes_of
 from analytics_core._resources.css_templates import check_css
 from analytics_core._resources.dashboards.content import checked_content
 from analytics_core._resources.datasets.answers import describe_dataset
@@ -25,7 +26,6 @@ from analytics_core.models.dashboard import DashboardGet, DashboardListItem, Das
 from analytics_core.models.dataset import DashboardDataset
 from analytics_core.models.parsing import field_names
 
-_KEPT_ON_NULL = frozenset({"published", "is_managed_externally"})
 _TAKEN_APART = frozenset({"owners", "roles", "slug", "json_metadata", "position_json"})
 _SLUG = re.compile(r"[\w.~-]{1,255}")
 
@@ -50,11 +50,7 @@ def is_slug(text: str) -> bool:
 def _fields(payload: DashboardPost | DashboardPut, *, shape: str) -> dict[str, Any]:
     given = payload.given()
     check_css(given.get("css"), shape=shape)
-    copied = {
-        name: value
-        for name, value in given.items()
-        if name not in _TAKEN_APART and (value is not None or name not in _KEPT_ON_NULL)
-    }
+    copied = changes_of(payload, Dashboard, without=_TAKEN_APART)
     return {**copied, **_slug_and_roles(given, shape=shape), **checked_content(given, shape=shape)}
 
 
