@@ -6,6 +6,7 @@ import contextvars
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar
 
 from analytics_core._forks import forkable_lock, tell_of_forks
@@ -52,10 +53,8 @@ class PendingCall(Generic[Result]):
     def wait(self, timeout_s: float) -> bool:
         """Wait until the call is over, it is woken or `timeout_s` seconds have passed; tell whether it is over."""
         if not self._is_over and timeout_s > 0:
-            try:
+            with suppress(queue.Empty):
                 self._signals.get(timeout=timeout_s)
-            except queue.Empty:
-                return self._is_over
         return self._is_over
 
     def wake(self) -> None:

@@ -211,7 +211,9 @@ def column_of_arrow(name: str, kind: ValueKind, data: Any) -> FrameColumn:
             name=name, kind=ValueKind.TEXT, values=[*map(_clock_text, data.cast(pa.int64()).to_pylist())]
         )
     if natural is ValueKind.TEXT and kind is ValueKind.INTEGER:
-        return FrameColumn(name=name, kind=kind, values=_whole_numbers(data))
+        # Whole numbers that came as text: Arrow has none beyond 38 digits.
+        numbers = [None if text is None else int(text) for text in data.to_pylist()]
+        return FrameColumn(name=name, kind=kind, values=numbers)
     for candidate in dict.fromkeys((kind, natural)):
         try:
             fitting = cast_array(data, candidate)
@@ -229,11 +231,6 @@ def _clock_text(micros: int | None) -> str | None:
     seconds, rest = divmod(micros, 1_000_000)
     text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     return f"{text}.{rest:06}" if rest else text
-
-
-def _whole_numbers(data: Any) -> list[int | None]:
-    """Return whole numbers that came as text: Arrow has none beyond 38 digits."""
-    return [None if text is None else int(text) for text in data.to_pylist()]
 
 
 def joined(chunks: Sequence[Any], kind: ValueKind) -> Any:

@@ -212,7 +212,9 @@ class Loan(Generic[Result]):
         except driver_errors as error:
             lost = isinstance(error, DBAPIError) and error.connection_invalidated
             found = diagnose(error, self._spec, sent=self._sent, is_connected=self._is_connected)
-            return Failure(self._stop_error() or self._named_limit(found), lost)
+            if isinstance(found, StatementTimeoutError):  # the server's own limit: ours says how many seconds that was
+                found = self.timeout_error(self._timeout_s)
+            return Failure(self._stop_error() or found, lost)
         finally:
             self.stopper.finish()
         stopped = self._stop_error()
@@ -245,7 +247,3 @@ class Loan(Generic[Result]):
             else f"the database did not answer within {timeout_s:g} seconds; check that its server runs"
         )
         return StatementTimeoutError(message, engine=self._spec.name, extra={"timeout_s": timeout_s})
-
-    def _named_limit(self, error: DatabaseError) -> DatabaseError:
-        """Return the error; one for the server's own time limit says how many seconds that was."""
-        return self.timeout_error(self._timeout_s) if isinstance(error, StatementTimeoutError) else error

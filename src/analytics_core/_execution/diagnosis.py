@@ -7,6 +7,7 @@ them, and only those that stand in what was sent: engines also look for objects 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -167,15 +168,9 @@ def _cleaned(value: str) -> str:
     return shown if len(shown) <= _LONGEST_NAME else f"{shown[:_LONGEST_NAME]}..."
 
 
-class _Names(dict[str, str]):
-    """Names for a template; one that the driver did not tell, or that was not sent, is withheld."""
-
-    def __missing__(self, _key: str) -> str:
-        return _WITHHELD
-
-
 def _typed(pattern: ErrorPattern, names: Mapping[str, str], *, spec: EngineSpec, code: str | None) -> DatabaseError:
-    message = pattern.template.format_map(_Names(names))
+    # A name that the driver did not tell, or that was not sent, is withheld.
+    message = pattern.template.format_map(defaultdict(lambda: _WITHHELD, names))
     extra = {**names, **({"code": code} if code else {})}
     kind = StatementTimeoutError if pattern.error_type is ErrorType.CONNECTION_DATABASE_TIMEOUT else DatabaseError
     return kind(message, error_type=pattern.error_type, engine=spec.name, extra=extra, retryable=pattern.retryable)

@@ -135,7 +135,8 @@ class RowSecurity:
             return read_filter(item, parser=self._parser, spec=spec, names=names, kinds=kinds)
 
         spec = ruled.spec
-        over = self._of_guest_over(ruled, name, loose=loose)
+        # Rules of a guest's token for all datasets bind once, on the dataset.
+        over = (self._guest_filter(ruled, *item) for item in self._rules_over(ruled, name, loose=loose))
         return filter_clauses((*self._rendered(ruled, filters), *over, *guest_rules), read)
 
     def concerning(self, ruled: RuledActor, tables: Sequence[TableRef]) -> Iterator[tuple[RowRule, str]]:
@@ -196,10 +197,6 @@ class RowSecurity:
                 f"the guest token has no row rule for dataset {own.id}; mint it with one, or with all_rows=[{own.id}]"
             )
         return tuple(self._guest_filter(ruled, *item) for item in found)
-
-    def _of_guest_over(self, ruled: RuledActor, name: TableName, *, loose: bool) -> Iterator[RowFilter]:
-        """Yield the rules of a guest's token on datasets over a table; those for all bind once, on the dataset."""
-        return (self._guest_filter(ruled, *item) for item in self._rules_over(ruled, name, loose=loose))
 
     def _of_guest_on(self, ruled: RuledActor, table: TableRef) -> tuple[RowFilter, ...]:
         """Return the rules for all datasets of a guest's token, as they bind on the datasets over a table."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
+from analytics_core._bounded_calls import start_thread
 from analytics_core._forks import forkable_lock, tell_of_forks
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobWorker
@@ -71,12 +72,10 @@ class Heartbeat:
         with self._guard:
             if self._thread is None:
                 self._renew()
-                thread = threading.Thread(target=self._run, name="analytics-core-heartbeat", daemon=True)
                 try:
-                    thread.start()
-                except RuntimeError:
-                    raise JobError(f"no job can be taken: {ThreadLimitError()}", retryable=True) from None
-                self._thread = thread
+                    self._thread = start_thread(self._run, name="analytics-core-heartbeat")
+                except ThreadLimitError as error:
+                    raise JobError(f"no job can be taken: {error}", retryable=True) from None
             self._held += 1
 
     def release(self) -> None:

@@ -21,6 +21,7 @@ from collections.abc import Set as AbstractSet
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import partial
+from itertools import accumulate, pairwise
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
@@ -88,7 +89,9 @@ def encode_answer(answer: ChartData, *, key: str, seal: EntrySeal, most_bytes: i
     for frame, text in zip(frames, texts, strict=True):
         parts += (frame, *text)
     data = b"".join((MAGIC, seal.made(key, parts), *parts))
-    _remember_texts(answer, _cut(memoryview(data), _HEAD_START + len(head), lengths)[2::2])
+    for kept, written in zip(held, _cut(memoryview(data), _HEAD_START + len(head), lengths)[2::2], strict=True):
+        if isinstance(kept, ResultRows):
+            kept.remember_json(written)
     return data
 
 
@@ -185,12 +188,6 @@ def _too_large(most_bytes: int) -> ResultTooLargeError:
     return ResultTooLargeError(f"the answer takes more than {most_bytes} bytes to keep; ask for fewer rows or queries")
 
 
-def _remember_texts(answer: ChartData, texts: Sequence[memoryview]) -> None:
-    for result, text in zip(answer.results, texts, strict=True):
-        if isinstance(result.held, ResultRows):
-            result.held.remember_json(text)
-
-
 def _facts_bytes(answer: ChartData, known: Mapping[str, Any]) -> bytes:
     import orjson
 
@@ -240,11 +237,7 @@ def _parts(data: object, key: str, seal: EntrySeal) -> list[memoryview] | None:
 
 def _cut(view: memoryview, start: int, lengths: Sequence[int]) -> list[memoryview]:
     """Return the parts of these lengths that lie one behind the other."""
-    parts = []
-    for length in lengths:
-        parts.append(view[start : start + length])
-        start += length
-    return parts
+    return [view[first:end] for first, end in pairwise(accumulate(lengths, initial=start))]
 
 
 def _answer(

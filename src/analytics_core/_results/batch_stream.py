@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from analytics_core._engines.types import ValueKind
@@ -247,10 +247,12 @@ class BatchSchema:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _array(self, column: FrameColumn, data: Any, wanted: pa.DataType, kind: ValueKind) -> Any:
+        import pyarrow as pa
+
         fitting = _brought(data, wanted)
         if fitting is None and _is_text(wanted):
             texts = [None if value is None else text_value(value) for value in column.to_list()]
-            fitting = _flat(_texts(texts))
+            fitting = pa.array(texts, wanted)
         if fitting is None:
             raise self._misfit(column, kind)
         return fitting
@@ -320,12 +322,6 @@ def _is_text(given: pa.DataType) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_string(given) or pa.types.is_large_string(given))
-
-
-def _texts(texts: Sequence[str | None]) -> Any:
-    import pyarrow as pa
-
-    return pa.array(texts, pa.large_string())
 
 
 def _flat(data: Any) -> Any:

@@ -61,19 +61,13 @@ def _fields(column: FrameColumn, start: int) -> list[str]:
     if types == {str}:
         known = {value: _text_field(text_value(value)) for value in set(values)}
         return [known[value] for value in values]
-    return [_field(value) for value in values]
+    return [text_value(value) if isinstance(value, int | float) else _text_field(text_value(value)) for value in values]
 
 
 def _slice(column: FrameColumn, start: int) -> list[Any]:
     if is_arrow(column.values):
         return list(arrow_part(column.values, start, _SLICE_ROWS).to_pylist())
     return column.to_list()[start : start + _SLICE_ROWS]
-
-
-def _field(value: Any) -> str:
-    if isinstance(value, bool | int | float):
-        return text_value(value)
-    return _text_field(text_value(value))
 
 
 def _text_field(text: str) -> str:

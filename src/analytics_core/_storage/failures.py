@@ -27,24 +27,13 @@ class ConstraintKind(Enum):
     OTHER = "other"
 
 
-_BY_CODE: Final = {
-    # SQLite's extended error names
-    "SQLITE_CONSTRAINT_UNIQUE": ConstraintKind.UNIQUE,
-    "SQLITE_CONSTRAINT_PRIMARYKEY": ConstraintKind.UNIQUE,
-    "SQLITE_CONSTRAINT_FOREIGNKEY": ConstraintKind.REFERENCE,
-    # PostgreSQL's SQLSTATEs
-    "23505": ConstraintKind.UNIQUE,
-    "23503": ConstraintKind.REFERENCE,
-    "40001": ConstraintKind.CONCURRENT,
-    "40P01": ConstraintKind.CONCURRENT,
-    # MariaDB's and MySQL's numbers
-    "1062": ConstraintKind.UNIQUE,
-    "1451": ConstraintKind.REFERENCE,
-    "1452": ConstraintKind.REFERENCE,
-    "1020": ConstraintKind.CONCURRENT,
-    "1213": ConstraintKind.UNDONE,
-    "1305": ConstraintKind.UNDONE,  # what is told of a deadlock when our savepoint is not there any more
+_CODES: Final = {
+    ConstraintKind.UNIQUE: ("SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505", "1062"),
+    ConstraintKind.REFERENCE: ("SQLITE_CONSTRAINT_FOREIGNKEY", "23503", "1451", "1452"),
+    ConstraintKind.CONCURRENT: ("40001", "40P01", "1020"),
+    ConstraintKind.UNDONE: ("1213", "1305"),  # 1305: told of a deadlock when our savepoint is not there any more
 }
+"""Extended error names of SQLite, SQLSTATEs of PostgreSQL, numbers of MariaDB and MySQL."""
 
 
 _UNKNOWN: Final = (
@@ -96,7 +85,8 @@ _BY_WORDS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 
 def failure_of(error: DBAPIError) -> ConstraintKind:
     """Return the kind of a driver's error."""
-    return _BY_CODE.get(_code(error), ConstraintKind.OTHER)
+    code = _code(error)
+    return next((kind for kind, codes in _CODES.items() if code in codes), ConstraintKind.OTHER)
 
 
 def violated_key(error: DBAPIError, table: Table) -> UniqueConstraint | None:

@@ -347,11 +347,7 @@ def _drawn_from(datasets: Scope) -> ColumnElement[bool]:
 
 
 def _published_for(audience: Audience) -> ColumnElement[bool]:
-    dashboard, roles, charts = (
-        tables.DASHBOARDS,
-        tables.DASHBOARD_ROLES,
-        tables.DASHBOARD_CHARTS,
-    )
+    dashboard, roles, charts = tables.DASHBOARDS, tables.DASHBOARD_ROLES, tables.DASHBOARD_CHARTS
     seen = sa.select(charts.c.dashboard_id).join(tables.CHARTS, tables.CHARTS.c.id == charts.c.chart_id)
     return sa.and_(
         dashboard.c.published.is_(True),

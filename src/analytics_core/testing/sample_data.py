@@ -90,12 +90,8 @@ def shop_rows(
     dice = random.Random(seed)  # noqa: S311 - sample data, not a secret
     first = until - timedelta(days=days)
     customers = list(_customers(dice, joined_before=first))
-    products = [
-        (number, name, category, price)
-        for number, (category, name, price) in enumerate(
-            ((category, name, price) for category, items in _PRODUCTS.items() for name, price in items.items()), start=1
-        )
-    ]
+    items = [(name, category, price) for category, prices in _PRODUCTS.items() for name, price in prices.items()]
+    products = [(number, *item) for number, item in enumerate(items, start=1)]
     orders: list[Row] = []
     for n in range(days):
         day, mean = first + timedelta(days=n), orders_per_day * (0.8 + 0.4 * n / max(days - 1, 1))
@@ -141,15 +137,11 @@ def _fill_sqlite(path: Path, rows: Mapping[str, Sequence[Row]]) -> None:
             connection.execute(f"DROP TABLE IF EXISTS {table}")
             connection.execute(f"CREATE TABLE {table} ({definition}, PRIMARY KEY (id))")
             marks = ", ".join("?" * len(columns))
-            connection.executemany(f"INSERT INTO {table} VALUES ({marks})", map(_as_sqlite, rows[table]))
+            connection.executemany(f"INSERT INTO {table} VALUES ({marks})", map(_with_texts, rows[table]))
 
 
-def _as_sqlite(row: Row) -> Row:
-    return tuple(value.isoformat(" ") if isinstance(value, datetime) else _as_text(value) for value in row)
-
-
-def _as_text(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, date) else value
+def _with_texts(row: Row) -> Row:
+    return tuple(str(value) if isinstance(value, date) else value for value in row)
 
 
 def _fill_by_sqlalchemy(url: str, rows: Mapping[str, Sequence[Row]]) -> None:

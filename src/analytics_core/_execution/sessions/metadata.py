@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -205,28 +205,21 @@ def _text_of_values(values: Sequence[Any]) -> str:
     kind, plain = values_by_kind(ValueKind.UNKNOWN, values)
     if kind is ValueKind.TEXT:
         texts = [value for value in plain if value is not None]
-        return "DATE" if all(map(_is_date, texts)) else "TIMESTAMP" if all(map(_is_moment, texts)) else "TEXT"
+        is_date, is_moment = (all(_is_written(text, read) for text in texts) for read in _READERS)
+        return "DATE" if is_date else "TIMESTAMP" if is_moment else "TEXT"
     return _KIND_TEXTS.get(kind, UNKNOWN)
 
 
-def _is_date(text: str) -> bool:
-    if len(text) != len("2024-01-31") or text[4] != "-":
-        return False
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+_READERS = (date.fromisoformat, datetime.fromisoformat)
 
 
-def _is_moment(text: str) -> bool:
-    if len(text) < len("2024-01-31") or text[4] != "-":
-        return False
+def _is_written(text: str, read: Callable[[str], object]) -> bool:
+    """Tell whether a text is a date, or a moment, with hyphens: ISO 8601 has shorter forms, which may be numbers."""
     try:
-        datetime.fromisoformat(text)
+        read(text)
     except ValueError:
         return False
-    return True
+    return len(text) >= len("2024-01-31") and text[4] == "-"
 
 
 class DuckdbMetadata(EngineMetadata):
