@@ -217,6 +217,20 @@ def test_a_template_that_counts_seconds_is_rendered_each_time(engine: str, tmp_p
         assert ask(core, {"metrics": ["count"]}, dataset=dataset).query != first
 
 
+def test_a_comparison_whose_template_alone_counts_seconds_is_run_each_time(engine: str, tmp_path_factory: Any) -> None:
+    clock = FixedClock(NOW)
+    with hosted_core(shop_url(tmp_path_factory.mktemp("before"), engine), clock=clock) as host:
+        core = host.as_user("admin")
+        latest = "order_date < {{ get_time_filter('x', default='Last 90 seconds').to_expr }}"
+        sql = f"SELECT * FROM orders {{% if from_dttm and from_dttm[:4] == '2023' %}}WHERE {latest}{{% endif %}}"
+        dataset = virtual(core, "fresh before", sql)
+        year = {"time_range": "2024-01-01 : 2025-01-01", "granularity": "order_date", "time_offsets": ["1 year ago"]}
+        assert not ask(core, {"metrics": ["count"], **year}, dataset=dataset).is_cached
+        assert ask(core, {"metrics": ["count"], **year}, dataset=dataset).is_cached
+        clock.advance(timedelta(seconds=1))
+        assert not ask(core, {"metrics": ["count"], **year}, dataset=dataset).is_cached
+
+
 @pytest.mark.parametrize(
     ("template", "error"),
     [

@@ -212,6 +212,19 @@ def test_a_changed_dataset_counts_at_once_where_it_is_taken_in(world: World) -> 
     assert not ask(world.admin, {"columns": ["n"]}, dataset=outer).is_cached
 
 
+def test_what_a_comparison_alone_takes_in_counts_for_its_answer(world: World) -> None:
+    inner = world.virtual("inner before", "SELECT id FROM orders")
+    taken = f"WHERE id IN (SELECT id FROM {{{{ dataset({inner}) }}}})"
+    before = f"{{% if from_dttm and from_dttm[:4] == '2023' %}}{taken}{{% endif %}}"
+    outer = world.virtual("outer before", f"SELECT id, order_date FROM orders {before}")
+    year = {"time_range": "2024-01-01 : 2025-01-01", "granularity": "order_date", "time_offsets": ["1 year ago"]}
+    question = {"columns": [], "metrics": ["count"], **year}
+    world.admin.datasets.update(outer, {"metrics": [{"metric_name": "count", "expression": "COUNT(*)"}]})
+    assert [ask(world.admin, question, dataset=outer).is_cached for _ in range(2)] == [False, True]
+    world.admin.cache.invalidate({"datasource_uids": [f"{inner}__table"]})
+    assert not ask(world.admin, question, dataset=outer).is_cached
+
+
 def test_a_dataset_stays_within_grants_databases_and_depth(world: World) -> None:
     made = world.virtual("of orders", "SELECT id FROM {{ dataset(1) }}")
     stranger = add_reader(world.host, f"outsider {world.engine}", ("dataset", made))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from analytics_core._compile.advanced_types import AdvancedDataType
@@ -66,6 +66,8 @@ class Preparer:
             charge=chart_request.budget.take_sql if chart_request.budget else None,
         )
         plan = plan_query(query, scope, request)
+        if templates.counts_seconds:
+            plan = replace(plan, counts_seconds=True)
         statement = compile_plan(plan, view.spec, view.known)
         return PreparedQuery(
             query=query,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
@@ -55,9 +55,19 @@ class ReadyQuery:
     fingerprint: str
 
     @property
+    def prepared(self) -> tuple[PreparedQuery, ...]:
+        """The query and its comparisons."""
+        return self.main, *(other for _, other in self.shifted)
+
+    @property
     def sources(self) -> tuple[TableSource | SqlSource, ...]:
         """What the statements read."""
-        return tuple(prepared.plan.source for prepared in (self.main, *(other for _, other in self.shifted)))
+        return tuple(one.plan.source for one in self.prepared)
+
+    @property
+    def moves(self) -> bool:
+        """Whether the same payload may give other statements in the same minute."""
+        return any(one.plan.counts_seconds or one.looks_up for one in self.prepared)
 
 
 class ReadyQueries:
@@ -89,9 +99,8 @@ class ReadyQueries:
         ready = self._ready.get(key)
         if ready is None or (ready.tables and self._gate.rules_on(admission, ready.tables) != ready.rules):
             ready = self.make(request, requested, admission)
-            moves = ready.main.plan.counts_seconds or ready.main.looks_up
             # A rule may have changed after the SQL got its rules and before `ready.rules` was read.
-            if not moves and self._gate.still_ruled(admission, ready.sources):
+            if not ready.moves and self._gate.still_ruled(admission, ready.sources):
                 self._ready.put(key, ready)
         return ready
 
@@ -123,11 +132,12 @@ class ReadyQueries:
             loaded=loaded,
             default=self._settings.cache_timeout_s,
         )
-        plans = [main.plan, *(prepared.plan for _, prepared in shifted)]
+        prepared = (main, *(other for _, other in shifted))
+        plans = [one.plan for one in prepared]
         tables = self._gate.tables_in(admission, (plan.source for plan in plans))
         key = None
         if _keeps(requested, timeout):
-            options = _options(request, requested, query, main)
+            options = _options(request, requested, query, prepared)
             key = cache_key(plans, loaded, identity=admission.identity, options=options)
         return ReadyQuery(
             requested=requested,
@@ -141,7 +151,7 @@ class ReadyQueries:
             notes=(*notes_of(context, requested), *notes_of_steps(steps)),
             tables=tables,
             rules=self._gate.rules_on(admission, tables),
-            fingerprint=fingerprint_of((main.statement, *(prepared.statement for _, prepared in shifted))),
+            fingerprint=fingerprint_of([one.statement for one in prepared]),
         )
 
     def _comparisons(self, main: PreparedQuery, plan_request: PlanRequest) -> tuple[TimeComparison, ...]:
@@ -167,13 +177,9 @@ class ReadyQueries:
         left = templates.without_removed_filters(query)
         main = self._preparer.prepare(left, view, plan_request, request, templates=templates)
         taken_over = templates.taken_over(query)
-        if not taken_over and not templates.counts_seconds:
+        if not taken_over:
             return view, main
-        plan = replace(
-            main.plan,
-            applied_filters=(*main.plan.applied_filters, *taken_over),
-            counts_seconds=main.plan.counts_seconds or templates.counts_seconds,
-        )
+        plan = replace(main.plan, applied_filters=(*main.plan.applied_filters, *taken_over))
         return view, replace(main, plan=plan)
 
     def _shifted(
@@ -206,16 +212,17 @@ def _keeps(requested: RequestedQuery, timeout: CacheTimeout) -> bool:
 
 
 def _options(
-    request: ChartRequest, requested: RequestedQuery, query: ChartDataQueryObject, main: PreparedQuery
+    request: ChartRequest, requested: RequestedQuery, query: ChartDataQueryObject, prepared: Sequence[PreparedQuery]
 ) -> dict[str, str]:
     """Return what else a result depends on, beyond its plans."""
+    taken_in = tuple(version for one in prepared for version in one.taken_in)
     options = {
         "result_type": requested.result_type.value,
         "offsets": repr(query.time_offsets),
         "operations": repr(query.post_processing),
         "time_extras": repr(query.applied_time_extras),
         "labels": repr(written_labels(query)),
-        **({"taken_in": repr(main.taken_in)} if main.taken_in else {}),
+        **({"taken_in": repr(taken_in)} if taken_in else {}),
     }
     if requested.result_type is ResultType.POST_PROCESSED:
         options["form_data"] = repr(request.context.form_data)
