@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -26,13 +26,13 @@ from tests.support.planning import (
 )
 
 from analytics_core._compile.explanation import explain_plan
-from analytics_core._compile.lowering.expressions import MARK
+from analytics_core._compile.lowering.expressions import MARK, KnownTexts
 from analytics_core._compile.lowering.query import lower
 from analytics_core._compile.plan import TableSource
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.planning_context import DatasetView, make_view
 from analytics_core._compile.render import compile_plan
-from analytics_core._engines.spec import ParamStyle
+from analytics_core._engines.spec import EngineSpec, ParamStyle
 from analytics_core._gate.guard import check_select
 from analytics_core._records.datasource import DatasetColumn, DatasetMetric
 from analytics_core._records.people import RowFilter
@@ -392,6 +392,27 @@ def test_known_texts_tell_columns_grains_and_aggregates_apart(engine: str) -> No
             with suppress(UnsupportedByEngineError):
                 same_by_known_texts(query, engine, view=view)
                 same_by_known_texts({**query, "series_columns": ["city"], "series_limit": 2}, engine, view=view)
+
+
+class RecordedTexts(KnownTexts):
+    """Texts that tell for which keys they were asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys: list[Hashable] = []
+
+    def nodes(self, key: Hashable, make: Callable[[], Sequence[exp.Expr]], spec: EngineSpec) -> list[exp.Expr]:
+        self.keys.append(key)
+        return super().nodes(key, make, spec)
+
+
+def test_no_texts_are_remembered_of_the_sql_of_a_payload() -> None:
+    axis = {"columnType": "BASE_AXIS", "sqlExpression": "ordered_at + 0", "label": "t", "timeGrain": "P1M"}
+    others = {"series_columns": ["t"], "series_limit": 2, "group_others_when_limit_reached": True}
+    known, view = RecordedTexts(), view_of("sqlite")
+    compile_plan(plan({"columns": [axis, "city"], "metrics": ["orders"], **others}, view=view), view.spec, known)
+    assert "city" in known.keys
+    assert "ordered_at" not in repr(known.keys)
 
 
 def test_a_saved_metric_with_a_template_is_read_anew_each_time() -> None:

@@ -45,7 +45,7 @@ class Binds:
 
 
 class KnownTexts:
-    """The SQL of columns and of expressions without bound values, as it was written before for one view of a dataset.
+    """The SQL of columns and of expressions over them, as it was written before for one view of a dataset.
 
     What a plan does not compare by, such as the collation of a column, is the same in one view. Bounded, and safe
     between threads: a text that another thread writes meanwhile is the same.
@@ -76,9 +76,6 @@ class KnownTexts:
 _MOST_TEXTS = 5_000
 
 
-_PLAIN = (ColumnExpr, FragmentExpr)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lowering:
     """The engine, the values bound so far, and the alias of the source with which columns are qualified.
@@ -96,8 +93,11 @@ class Lowering:
     known: KnownTexts | None = None
 
     def written(self, use: Hashable, expr: PlanExpr, make: Callable[[], Sequence[exp.Expr]]) -> Sequence[exp.Expr]:
-        """Return the nodes that `make` makes of an expression for a use; plain ones are made as quickly as found."""
-        if self.known is None or isinstance(expr, _PLAIN):
+        """Return the nodes that `make` makes of an expression for a use.
+
+        Columns are made as quickly as found. No text is remembered of SQL, of which payloads bring any amount.
+        """
+        if self.known is None or isinstance(expr, ColumnExpr) or isinstance(_innermost(expr), FragmentExpr):
             return make()
         return self.known.nodes((use, expr), make, self.spec)
 
@@ -105,6 +105,12 @@ class Lowering:
     def series_alias(self) -> str:
         """The name under which the best series are joined; never the source's own."""
         return "series_limit" if self.alias.casefold() != "series_limit" else "series_limit_"
+
+
+def _innermost(expr: PlanExpr) -> PlanExpr:
+    """Return the column or SQL that an expression is made of; the expression itself where there is none."""
+    source = getattr(expr, "source", None)
+    return expr if source is None else _innermost(source)
 
 
 def _column(name: str, low: Lowering) -> exp.Column:
