@@ -63,15 +63,11 @@ def _in_order(values: Any) -> str:
     return ",".join(map(_written, values))
 
 
-def _in_any_order(values: Any) -> str:
-    return ",".join(sorted(map(_written, values)))
-
-
 _WRITERS: Final[Mapping[type, Callable[[Any], str]]] = {
     **dict.fromkeys((type(None), bool, float, str, bytes, Decimal, UUID, timedelta), repr),
     **dict.fromkeys((datetime, date, time), lambda moment: moment.isoformat()),
     int: hex,
     tuple: _in_order,
     list: _in_order,
-    frozenset: _in_any_order,
+    frozenset: lambda values: ",".join(sorted(map(_written, values))),
 }

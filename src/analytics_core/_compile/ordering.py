@@ -53,7 +53,7 @@ def plan_order(
     if query.is_rowcount:
         return tuple(requested)
     if not grouped:
-        paged = requested or _is_paged(query)
+        paged = requested or "row_offset" in query.model_fields_set  # the first page has 0
         return _of_pages(requested, _tie_breakers(scope, outputs, requested), scope) if paged else ()
     has_metrics = any(output.role is OutputRole.METRIC for output in outputs)
     ties = {o.expr: o for o in outputs if o.role is OutputRole.COLUMN and o.expr not in terms}.values()
@@ -102,11 +102,6 @@ def _as_time(expr: PlanExpr, scope: PlanningContext) -> PlanExpr:
 def _known(term: OrderTerm, not_null: frozenset[str]) -> OrderTerm:
     is_known = isinstance(term.expr, ColumnExpr) and term.expr.name in not_null
     return replace(term, nullable=False) if is_known else term
-
-
-def _is_paged(query: ChartDataQueryObject) -> bool:
-    """Tell whether the payload names an offset; the first page has 0."""
-    return "row_offset" in query.model_fields_set
 
 
 def _tie_breakers(scope: PlanningContext, outputs: Sequence[Output], requested: Sequence[OrderTerm]) -> list[OrderTerm]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
@@ -62,11 +62,6 @@ _LONGEST_LABEL = 1_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
-def _columns_without_null(where: Iterable[Clause]) -> frozenset[str]:
-    """Return the columns that are not NULL in any row for which all conditions hold."""
-    return frozenset(name for clause in where for name in _proven(clause.predicate))
-
-
 def _without_nulls(outputs: Sequence[Output], names: AbstractSet[str]) -> tuple[Output, ...]:
     """Return the outputs of which those of the named columns hold no NULL."""
     return tuple(
@@ -78,6 +73,7 @@ def _without_nulls(outputs: Sequence[Output], names: AbstractSet[str]) -> tuple[
 
 
 def _proven(predicate: Predicate) -> Iterable[str]:
+    """Return the columns that are not NULL in any row for which a condition holds."""
     match predicate:
         case AllOf():
             return [name for member in predicate.members for name in _proven(member)]
@@ -134,10 +130,11 @@ def plan_query(query: ChartDataQueryObject, scope: PlanningContext, request: Pla
     bounds = plan_time_bounds(scope, query, temporal, axis=axis, override=request.range_override)
     filters = plan_filters(scope, _on_rows(others, axis, request))
     rules = plan_row_filters(scope, request.row_filters)
-    where = _rules_first(rules, bounds.clauses, (*filters.where, *_fixed_conditions(query, scope)))
+    # Rules first: where conditions are tested in order, none may fail on a row that a rule forbids, and tell of it.
+    where = (*rules, *bounds.clauses, *filters.where, *_fixed_conditions(query, scope))
     having = () if request.is_comparison else (*filters.having, *_having(query, scope))
     _check_having(having, plain, grouped=grouped)
-    not_null = _columns_without_null(where)
+    not_null = frozenset(name for clause in where for name in _proven(clause.predicate))
     plain = _without_nulls(plain, not_null)
     series_limit = request.series_limit if request.is_comparison else plan_series_limit(query, scope, plain, where)
     outputs = with_others(plain, series_limit)
@@ -163,7 +160,7 @@ def plan_query(query: ChartDataQueryObject, scope: PlanningContext, request: Pla
         rejected_filters=(*filters.rejected, *_unknown_times(scope, temporal)),
         unused=(
             *filters.unused,
-            *_unused_times(query, scope, request, plain, bounds),
+            *_unused_times(query, scope, bounds, plain, samples=request.samples),
             *unused_series_limit(query, series_limit),
         ),
         notes=(*_notes_of_axis(requested, query), *bounds.notes, *notes_of_order(query, scope, outputs, order)),
@@ -185,42 +182,19 @@ def _reported(scope: PlanningContext, bounds: TimeBounds) -> TimeRange:
     return bounds.range if bounds.clauses else scope.template_range() or TimeRange()
 
 
-def _rules_first(rules: Sequence[Clause], bounds: Sequence[Clause], others: Sequence[Clause]) -> tuple[Clause, ...]:
-    """Return all conditions: engines that test them in order try none of the others on a row that a rule forbids.
-
-    There it could fail and tell of the row.
-    """
-    return (*rules, *bounds, *others)
-
-
 def _unused_times(
-    query: ChartDataQueryObject,
-    scope: PlanningContext,
-    request: PlanRequest,
-    outputs: Sequence[Output],
-    bounds: TimeBounds,
-) -> tuple[str, ...]:
-    return (
-        *bounds.unused,
-        *_unused_range(query, scope, bounds),
-        *(() if request.samples else _unused_shift(query, bounds)),
-        *_unused_grain(query, outputs),
-    )
-
-
-def _unused_range(query: ChartDataQueryObject, scope: PlanningContext, bounds: TimeBounds) -> tuple[str, ...]:
-    if not query.time_range or bounds.range.is_unbounded or not _reported(scope, bounds).is_unbounded:
-        return ()
-    return (
-        f"time_range {query.time_range!r} filters nothing: the query has no granularity, no temporal x-axis and no "
-        f"TEMPORAL_RANGE filter, and dataset {scope.view.dataset.table_name!r} has no main_dttm_col",
-    )
-
-
-def _unused_shift(query: ChartDataQueryObject, bounds: TimeBounds) -> tuple[str, ...]:
-    if not query.time_shift or bounds.clauses or not bounds.range.is_unbounded:
-        return ()
-    return (f"time_shift {query.time_shift!r} moves nothing: the query has no time range",)
+    query: ChartDataQueryObject, scope: PlanningContext, bounds: TimeBounds, outputs: Sequence[Output], *, samples: bool
+) -> Iterator[str]:
+    """Yield what a caller should know of ranges, shifts and grains that have no effect."""
+    yield from bounds.unused
+    if query.time_range and not bounds.range.is_unbounded and _reported(scope, bounds).is_unbounded:
+        yield (
+            f"time_range {query.time_range!r} filters nothing: the query has no granularity, no temporal x-axis and no "
+            f"TEMPORAL_RANGE filter, and dataset {scope.view.dataset.table_name!r} has no main_dttm_col"
+        )
+    if query.time_shift and not (bounds.clauses or samples) and bounds.range.is_unbounded:
+        yield f"time_shift {query.time_shift!r} moves nothing: the query has no time range"
+    yield from _unused_grain(query, outputs)
 
 
 def _unused_grain(query: ChartDataQueryObject, outputs: Sequence[Output]) -> tuple[str, ...]:

@@ -54,6 +54,11 @@ class DatasetView:
         return name if name in self.columns else self.by_verbose_name.get(name)
 
 
+def table_of(dataset: Dataset) -> TableSource:
+    """Return the table of a physical dataset; an empty schema or catalog is none."""
+    return TableSource(table=dataset.table_name, schema=dataset.schema or None, catalog=dataset.catalog or None)
+
+
 def make_view(dataset: Dataset, spec: EngineSpec, source: TableSource | SqlSource) -> DatasetView:
     """Return the view of `dataset` on its engine; `source` is its table or its checked SELECT.
 

@@ -16,7 +16,6 @@ from analytics_core.errors import FilterValueError
 NULL_TOKEN = "<NULL>"  # noqa: S105 - the text by which filter boxes mean NULL
 EMPTY_TOKEN = "<empty string>"  # noqa: S105 - likewise for ''
 _HEXADECIMAL = re.compile("0x(?:[0-9a-f]{2})+")
-_LARGEST_MS = 253_402_300_799_999
 _LARGEST_NUMBER = 10**300
 _FINE_FLOATS = 2**50
 """Below this size a double lies between two whole numbers where the decimal that it stands for does."""
@@ -65,11 +64,7 @@ def as_moment(value: Any, *, column: str) -> datetime:
         return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - naive UTC
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise _misfit(value, column, "a date, as ISO 8601 text or epoch milliseconds")
-    if isinstance(value, str):
-        return _from_iso(value, column)
-    if abs(value) > _LARGEST_MS:
-        raise _misfit(value, column, "epoch milliseconds between the years 1 and 9999")
-    return _from_milliseconds(value, column)
+    return _from_iso(value, column) if isinstance(value, str) else _from_milliseconds(value, column)
 
 
 def _from_milliseconds(value: float, column: str) -> datetime:

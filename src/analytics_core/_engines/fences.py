@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from analytics_core._engines.nodes import number
+
 Fence = Callable[[exp.Select], exp.Query]
 """Takes the query of permitted rows and returns it behind a fence; the query may be changed."""
 
@@ -21,7 +23,7 @@ def limited(rows: int) -> Fence:
     """Return the fence of a limit that cuts nothing; with -1 SQLite means no limit."""
 
     def fence(permitted: exp.Select) -> exp.Query:
-        permitted.set("limit", exp.Limit(expression=_number(rows)))
+        permitted.set("limit", exp.Limit(expression=number(rows)))
         return permitted
 
     return fence
@@ -39,7 +41,7 @@ def joined_with_nothing(permitted: exp.Select) -> exp.Query:
     """
     nothing = permitted.copy()
     nothing.set("where", exp.Where(this=exp.Boolean(this=False)))
-    return exp.Union(this=permitted, expression=nothing, distinct=False, offset=exp.Offset(expression=_number(0)))
+    return exp.Union(this=permitted, expression=nothing, distinct=False, offset=exp.Offset(expression=number(0)))
 
 
 def materialised(permitted: exp.Select) -> exp.Query:
@@ -53,10 +55,5 @@ def materialised(permitted: exp.Select) -> exp.Query:
         with_=exp.With(expressions=[rows]),
         expressions=[exp.Star()],
         from_=exp.From(this=exp.Table(this=exp.Identifier(this=name, quoted=True))),
-        offset=exp.Offset(expression=_number(0)),
+        offset=exp.Offset(expression=number(0)),
     )
-
-
-def _number(value: int) -> exp.Expr:
-    literal = exp.Literal(this=str(abs(value)), is_string=False)
-    return exp.Neg(this=literal) if value < 0 else literal

@@ -26,6 +26,7 @@ from analytics_core.errors import LimitError
 from analytics_core.models.enums import TimeGrain
 
 ForecastModel = Literal["auto", "ets", "theta", "mstl", "sarimax"]
+_UNEVEN = "the rows lie too far apart for the time grain and were taken as evenly spaced"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,7 @@ def forecast_series(
         lower=lower,
         upper=upper,
         history=grid.moments.size,
-        notes=(*_grid_notes(grid), *notes, *more_notes),
+        notes=(*(() if grid.is_regular else (_UNEVEN,)), *notes, *more_notes),
     )
 
 
@@ -152,9 +153,3 @@ def _nothing_observed(moments: Moments, *, history: int) -> ForecastResult:
     return ForecastResult(
         moments=moments, yhat=unknown, lower=unknown, upper=unknown, history=history, notes=("no value was observed",)
     )
-
-
-def _grid_notes(grid: RegularSeries) -> tuple[str, ...]:
-    if grid.is_regular:
-        return ()
-    return ("the rows lie too far apart for the time grain and were taken as evenly spaced",)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final, overload
 
 from analytics_core._compile.plan import SqlSource, TableSource
+from analytics_core._compile.planning_context import table_of
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connections import Admission
@@ -202,7 +203,7 @@ class Gate:
         dataset = admission.loaded.dataset
         if sql is None:
             reject_revealing_table(dataset, admission.spec)
-            return TableSource(table=dataset.table_name, schema=dataset.schema or None, catalog=dataset.catalog or None)
+            return table_of(dataset)
         return self._row_security.in_source(admission.ruled, self._check(dataset, sql, admission.spec))
 
     def _check(self, dataset: Dataset, sql: str, spec: EngineSpec) -> SqlSource:

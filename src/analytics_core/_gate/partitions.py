@@ -13,7 +13,7 @@ from analytics_core._compile.lowering.predicates import conjunction
 from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.plan import Clause, Statement
 from analytics_core._compile.render import render
-from analytics_core._engines.nodes import quoted
+from analytics_core._engines.nodes import number, quoted
 from analytics_core._engines.partitions import Partition, PartitionReader, in_order
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
@@ -98,7 +98,7 @@ def _listing(reader: PartitionReader, spec: EngineSpec, table: str, schema: str)
 def _first_with_rows(partitions: Sequence[Partition], rules: Sequence[Clause], spec: EngineSpec) -> Statement:
     """Return the statement for the place of the first partition with rows; the engine looks into none after it."""
     low = Lowering(spec=spec, binds=Binds(), alias=RELATION_ALIAS)
-    arms = [exp.If(this=_has_rows(item.table, rules, low), true=_number(i)) for i, item in enumerate(partitions)]
+    arms = [exp.If(this=_has_rows(item.table, rules, low), true=number(i)) for i, item in enumerate(partitions)]
     chosen = exp.Select(expressions=[exp.Alias(this=exp.Case(ifs=arms), alias=quoted("a"))])
     return render(chosen, low.binds, spec, labels=("a",), kinds=(ValueKind.INTEGER,))
 
@@ -106,12 +106,8 @@ def _first_with_rows(partitions: Sequence[Partition], rules: Sequence[Clause], s
 def _has_rows(table: exp.Table, rules: Sequence[Clause], low: Lowering) -> exp.Exists:
     read = table.copy()
     read.set("alias", exp.TableAlias(this=quoted(RELATION_ALIAS)))
-    select = exp.Select(expressions=[_number(1)], from_=exp.From(this=read))
+    select = exp.Select(expressions=[number(1)], from_=exp.From(this=read))
     where = conjunction([clause.predicate for clause in rules], low)
     if where is not None:
         select.set("where", exp.Where(this=where))
     return exp.Exists(this=select)
-
-
-def _number(value: int) -> exp.Literal:
-    return exp.Literal(this=str(value), is_string=False)

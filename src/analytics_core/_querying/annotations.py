@@ -25,11 +25,11 @@ from analytics_core._querying.chart_request import (
     GRANULARITY_OVERRIDES,
     RANGE_END_OVERRIDES,
     RANGE_OVERRIDE,
-    READ_OVERRIDES,
     SHIFT_OVERRIDE,
     ChartRequest,
     requested_queries,
     totals_source,
+    unread_overrides,
 )
 from analytics_core._querying.reading import stored_context
 from analytics_core._records.chart import Annotation, Chart
@@ -124,12 +124,6 @@ def _with_range(query: ChartDataQueryObject, text: str) -> dict[str, Any]:
     )
     is_in_filters = any(item.op is FilterOperator.TEMPORAL_RANGE for item in filters) and not query.time_range
     return {"filters": filters} if is_in_filters else {"filters": filters, "time_range": text}
-
-
-def notes_of_overrides(overrides: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what a caller should know: overrides that nobody reads."""
-    unread = sorted(name for name in overrides if name not in READ_OVERRIDES)
-    return (f"overrides kept but not read: {', '.join(unread[:_LISTED])}",) if unread else ()
 
 
 def _text(overrides: Mapping[str, Any], name: str) -> str | None:
@@ -357,25 +351,20 @@ def _context(
     context = parse_query_context(stored_context(chart))
     if not context.queries:
         raise QueryError(f"chart {chart.id} asks nothing: its query_context has no queries")
-    overrides = layer.overrides or {}
     # Only the first query is shown; another one counts where it gives the first its totals.
     requested = context.queries if totals_source(requested_queries(context)) is not None else context.queries[:1]
-    queries = tuple(_query(query, overrides, host) for query in requested)
-    notes = list(notes_of_overrides(overrides))
+    plain = [query.model_copy(update={"annotation_layers": (), "result_type": None}) for query in requested]
+    unread = unread_overrides(layer)
+    notes = [f"overrides kept but not read: {', '.join(unread[:_LISTED])}"] if unread else []
     if context.queries[0].annotation_layers:
         notes.append(f"the layers of chart {chart.id} itself are not followed")
     changes = {
-        "queries": queries,
+        "queries": tuple(overridden(query, layer.overrides or {}, host) for query in plain),
         "force": host.request.force,
         "result_type": ResultType.FULL,
         "result_format": ResultFormat.JSON,
     }
     return context.model_copy(update=changes), notes
-
-
-def _query(query: ChartDataQueryObject, overrides: Mapping[str, Any], host: AnnotatedQuery) -> ChartDataQueryObject:
-    plain = query.model_copy(update={"annotation_layers": (), "result_type": None})
-    return overridden(plain, overrides, host)
 
 
 def _record(annotation: Annotation) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def unread_keys(context: ChartDataQueryContext) -> tuple[Problem, ...]:
         Problem(path=f"queries.{i}.annotation_layers.{j}.overrides.{name}", message=_unknown_override(name))
         for i, query in enumerate(context.queries)
         for j, layer in enumerate(query.annotation_layers)
-        for name in _unread_overrides(layer)
+        for name in unread_overrides(layer)
     )
     return (*own, *layers)
 
@@ -117,7 +117,8 @@ READ_OVERRIDES: Final = frozenset(
 """Names of `overrides` of an annotation layer that are read."""
 
 
-def _unread_overrides(layer: ChartAnnotationLayer) -> list[str]:
+def unread_overrides(layer: ChartAnnotationLayer) -> list[str]:
+    """Return the names of a layer's overrides that are not read, sorted."""
     return sorted(name for name in layer.overrides or {} if name not in READ_OVERRIDES)
 
 

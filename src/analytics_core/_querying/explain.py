@@ -12,6 +12,7 @@ from analytics_core._compile.plan import Origin, OriginKind, RejectedFilter
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._frames.pipeline import Step
 from analytics_core._querying.preparing import PreparedQuery
+from analytics_core._querying.result_cache import CacheKey, CacheTimeout
 from analytics_core.errors import AnalyticsError
 from analytics_core.models.query import ChartDataQueryObject
 
@@ -87,15 +88,6 @@ def _explained_step(step: Step) -> ExplainedClause:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheFacts:
-    """What `explain` says of the cache."""
-
-    key: str | None
-    parts: Mapping[str, Any]
-    timeout: str
-
-
 def _as_written(clause: ExplainedClause, query: ChartDataQueryObject) -> ExplainedClause:
     """Return a clause with the field of the payload that it comes from by the name that the payload gave it."""
     return replace(clause, origin=_FIELD.sub(lambda found: query.written(found[0]), clause.origin))
@@ -105,7 +97,8 @@ def explained(
     prepared: PreparedQuery,
     spec: EngineSpec,
     *,
-    cache: CacheFacts,
+    key: CacheKey | None,
+    timeout: CacheTimeout,
     offsets: Mapping[str, ExplainedQuery],
     notes: tuple[str, ...],
     steps: Sequence[Step] = (),
@@ -121,9 +114,9 @@ def explained(
         bound_sql=statement.sql,
         parameters=statement.parameters,
         time_range=describe_range(plan.range_text, plan.since, plan.until),
-        cache_key=cache.key,
-        cache_key_parts=cache.parts,
-        cache_timeout=cache.timeout,
+        cache_key=key.text if key else None,
+        cache_key_parts=key.parts if key else {},
+        cache_timeout=str(timeout),
         applied_filters=plan.applied_filters,
         rejected_filters=plan.rejected_filters,
         offsets=offsets,

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import compress
-from operator import attrgetter
+from operator import attrgetter, not_
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -174,7 +174,7 @@ def with_others_named(frame: Frame, plan: QueryPlan) -> ProcessedFrame:
     place = next(i for i, output in enumerate(plan.outputs) if isinstance(output.expr, InOthersExpr))
     in_others = frame.columns[place].to_list()
     texts = {i: list(map(_text, frame.columns[i].to_list())) for i in limit.columns}
-    name = _free_name([set(compress(column, map(_not, in_others))) for column in texts.values()])
+    name = _free_name([set(compress(column, map(not_, in_others))) for column in texts.values()])
     columns = [
         _named(column, texts[i], in_others, name) if i in texts else column
         for i, column in enumerate(frame.columns)
@@ -189,10 +189,6 @@ def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return text_value(value + 0.0 if isinstance(value, float) else value)  # engines differ in the sign of zero
-
-
-def _not(flag: int) -> bool:
-    return not flag
 
 
 def _free_name(taken: Sequence[set[str | None]]) -> str:

@@ -8,9 +8,16 @@ from datetime import datetime
 
 from analytics_core._compile.advanced_types import AdvancedDataType
 from analytics_core._compile.fragments import FragmentParser, FragmentSlot
-from analytics_core._compile.plan import QueryPlan, SqlSource, Statement, TableSource
+from analytics_core._compile.plan import QueryPlan, SqlSource, Statement
 from analytics_core._compile.planner import PlanRequest, plan_query
-from analytics_core._compile.planning_context import DatasetView, PlanLimits, PlanningContext, RenderTemplate, make_view
+from analytics_core._compile.planning_context import (
+    DatasetView,
+    PlanLimits,
+    PlanningContext,
+    RenderTemplate,
+    make_view,
+    table_of,
+)
 from analytics_core._compile.render import compile_plan
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._querying.chart_request import ChartRequest
@@ -112,12 +119,7 @@ class StoredFragments:
         return tuple(found for fragment in fresh if (found := _problem(scope, *fragment)) is not None)
 
     def _scope(self, dataset: Dataset, spec: EngineSpec, chart_request: ChartRequest) -> PlanningContext:
-        schema, catalog = dataset.schema or None, dataset.catalog or None
-        source = (
-            SqlSource(sql=dataset.sql)
-            if dataset.sql
-            else TableSource(table=dataset.table_name, schema=schema, catalog=catalog)
-        )
+        source = SqlSource(sql=dataset.sql) if dataset.sql else table_of(dataset)
         templates = self._templates.for_query(ChartDataQueryObject(), dataset, spec, chart_request)
         return self._preparer.scope(make_view(dataset, spec, source), now=chart_request.now, render=templates.render)
 

@@ -22,7 +22,7 @@ from analytics_core._querying.chart_request import (
     totals_source,
     with_totals,
 )
-from analytics_core._querying.explain import CacheFacts, ExplainedQuery, Explanation, explained
+from analytics_core._querying.explain import ExplainedQuery, Explanation, explained
 from analytics_core._querying.fetched_rows import naming_formats, notes_of_order, with_moments, with_others_named
 from analytics_core._querying.observing import Stopwatch, observed, observed_rejection
 from analytics_core._querying.preparing import PreparedQuery
@@ -250,17 +250,10 @@ class QueryRunner:
                 reject_unused(requested, ready.main.plan, ready.steps, loaded.dataset)
         except AnalyticsError as error:
             return ExplainedQuery(failure=error)
-        facts = CacheFacts(
-            key=ready.key.text if ready.key else None,
-            parts=ready.key.parts if ready.key else {},
-            timeout=str(ready.timeout),
-        )
-        offsets = {
-            comparison.text: explained(prepared, loaded.spec, cache=facts, offsets={}, notes=())
-            for comparison, prepared in ready.shifted
-        }
+        told = partial(explained, spec=loaded.spec, key=ready.key, timeout=ready.timeout)
+        offsets = {comparison.text: told(prepared, offsets={}, notes=()) for comparison, prepared in ready.shifted}
         notes = (*ready.notes, *notes_of_layers(requested.query))
-        return explained(ready.main, loaded.spec, cache=facts, offsets=offsets, notes=notes, steps=ready.steps)
+        return told(ready.main, offsets=offsets, notes=notes, steps=ready.steps)
 
 
 def _annotated_query(request: ChartRequest, ready: ReadyQuery) -> AnnotatedQuery | None:

@@ -9,7 +9,7 @@ from datetime import datetime
 from analytics_core._compile.explanation import printed
 from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.plan import Clause, SqlSource, TableSource
-from analytics_core._compile.planning_context import make_view
+from analytics_core._compile.planning_context import make_view, table_of
 from analytics_core._compile.row_filters import plan_row_filters
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.guard import check_select
@@ -126,12 +126,13 @@ class Simulations:
         """Return what binds `actor` on the dataset; NotFoundError when there is none."""
         loaded = self._loader.load(ChartDataDatasource(id=dataset_id, type=DatasourceType.TABLE))
         ruled = self._row_security.ruled(actor, loaded.dataset, loaded.spec)
-        verdicts: list[RuleVerdict] = []
+        verdicts: tuple[RuleVerdict, ...] = ()
         conditions: tuple[EffectiveCondition, ...] = ()
         failure: AnalyticsError | None = None
         try:
             checked = self._checked(actor, loaded, now)
-            verdicts.extend(self._verdicts(ruled, checked))
+            concerning = self._row_security.concerning(ruled, _tables(checked, ruled.spec))
+            verdicts = tuple(_verdict(rule, place, actor) for rule, place in concerning)
             conditions = tuple(self._conditions(ruled, loaded, checked, now))
         except AnalyticsError as error:
             failure = error
@@ -141,7 +142,7 @@ class Simulations:
             dataset_id=loaded.dataset.id,
             dataset=loaded.dataset.table_name,
             may_read=self._policy.can_read_dataset(actor, loaded.dataset),
-            verdicts=tuple(verdicts),
+            verdicts=verdicts,
             conditions=conditions,
             failure=failure,
         )
@@ -150,12 +151,8 @@ class Simulations:
         dataset, spec = loaded.dataset, loaded.spec
         sql = self._templates.sample_source(dataset, spec, ChartRequest(actor=actor, now=now))
         if sql is None:
-            return TableSource(table=dataset.table_name, schema=dataset.schema or None, catalog=dataset.catalog or None)
+            return table_of(dataset)
         return check_select(sql, spec=spec, place=f"dataset {dataset.table_name!r}")
-
-    def _verdicts(self, ruled: RuledActor, source: TableSource | SqlSource) -> Iterator[RuleVerdict]:
-        for rule, place in self._row_security.concerning(ruled, _tables(source, ruled.spec)):
-            yield _verdict(rule, place, ruled.actor)
 
     def _conditions(
         self, ruled: RuledActor, loaded: LoadedDataset, source: TableSource | SqlSource, now: datetime

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any
@@ -100,14 +100,8 @@ def _comparison(
 
 def _shifted_query(query: ChartDataQueryObject) -> ChartDataQueryObject:
     """Return the query as it runs over a shifted range: unordered, up to the default limit, without further steps."""
-    changes: Mapping[str, object] = {
-        "time_offsets": (),
-        "post_processing": (),
-        "orderby": (),
-        "row_limit": None,
-        "row_offset": 0,
-    }
-    return query.model_copy(update=dict(changes))
+    changes = {"time_offsets": (), "post_processing": (), "orderby": (), "row_limit": None, "row_offset": 0}
+    return query.model_copy(update=changes)
 
 
 ComparedBucket = Callable[[datetime, TimeGrain | None], datetime]

@@ -20,7 +20,7 @@ from analytics_core._compile.plan import (
     PlanExpr,
     QueryPlan,
 )
-from analytics_core._engines.nodes import quoted
+from analytics_core._engines.nodes import number, quoted
 from analytics_core._engines.spec import BindValue, EngineSpec
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import Aggregate
@@ -174,8 +174,7 @@ def lower_key(expr: PlanExpr, low: Lowering) -> exp.Expr:
         case OthersExpr():
             return lower_key(expr.source, low)
         case InOthersExpr():
-            zero, one = (exp.Literal(this=digit, is_string=False) for digit in "01")
-            return exp.Case(ifs=[exp.If(this=_is_hit(low), true=zero)], default=one)
+            return exp.Case(ifs=[exp.If(this=_is_hit(low), true=number(0))], default=number(1))
 
 
 def _plain_key(expr: ColumnExpr | FragmentExpr, low: Lowering) -> exp.Expr:
@@ -241,7 +240,7 @@ def _source(source: ColumnExpr | FragmentExpr | BucketExpr, low: Lowering) -> tu
         return bucket(source, low), ValueKind.TIMESTAMP
     node = raw(source, low)
     if isinstance(source, ColumnExpr) and source.numbers is not None and source.numbers.bits:
-        node = exp.Paren(this=exp.Add(this=node, expression=exp.Literal(this="0", is_string=False)))
+        node = exp.Paren(this=exp.Add(this=node, expression=number(0)))
     return node, _sorted_kind(source)
 
 

@@ -21,7 +21,7 @@ from analytics_core._compile.plan import (
     QueryPlan,
     TableSource,
 )
-from analytics_core._engines.nodes import quoted
+from analytics_core._engines.nodes import number, quoted
 from analytics_core._engines.types import Collation, ValueKind
 
 MOST_SPLIT_ROWS = 10_000
@@ -55,9 +55,9 @@ def _plain_keys(term: OrderTerm, low: Lowering) -> Sequence[exp.Expr]:
 
 def set_limit(select: exp.Select, *, rows: int, offset: int = 0) -> None:
     """Give a SELECT its LIMIT, and its OFFSET where rows are skipped."""
-    select.set("limit", exp.Limit(expression=_number(rows)))
+    select.set("limit", exp.Limit(expression=number(rows)))
     if offset:
-        select.set("offset", exp.Offset(expression=_number(offset)))
+        select.set("offset", exp.Offset(expression=number(offset)))
 
 
 def splits_nulls(plan: QueryPlan, low: Lowering, *, rows: int) -> bool:
@@ -106,7 +106,7 @@ def _not_skipped(plan: QueryPlan, low: Lowering, select: Select) -> exp.Expr:
     skipped = _part(replace(plan, outputs=plan.outputs[:1]), low, select, (), is_null=False, has_keys=False)
     set_limit(skipped, rows=plan.limit.offset)
     return exp.Sub(
-        this=_number(plan.limit.offset), expression=exp.Subquery(this=_count_of(_derived(skipped, "skipped")))
+        this=number(plan.limit.offset), expression=exp.Subquery(this=_count_of(_derived(skipped, "skipped")))
     )
 
 
@@ -135,7 +135,7 @@ def sorts_apart(plan: QueryPlan, low: Lowering) -> bool:
 def apart_select(plan: QueryPlan, low: Lowering, select: Select, *, rows: int) -> exp.Select:
     """Return the statement that sorts and limits the groups of a sub-query, which OFFSET 0 keeps apart."""
     groups = _with_keys(select(replace(plan, order=()), low), plan, low)
-    groups.set("offset", exp.Offset(expression=_number(0)))
+    groups.set("offset", exp.Offset(expression=number(0)))
     return _page_of(groups, plan, low, rows=rows, offset=plan.limit.offset)
 
 
@@ -206,7 +206,7 @@ def _order_of_page(plan: QueryPlan, low: Lowering) -> list[exp.Expr]:
 
 def _has_fewer(name: str, rows: int) -> exp.Expr:
     """Return the condition that the first part has fewer rows than a page needs: tested once, before any row."""
-    return exp.LT(this=exp.Subquery(this=_count_of(_table(name))), expression=_number(rows))
+    return exp.LT(this=exp.Subquery(this=_count_of(_table(name))), expression=number(rows))
 
 
 def _count_of(relation: exp.Expr) -> exp.Select:
@@ -227,7 +227,3 @@ def _table(name: str) -> exp.Table:
 
 def _column(name: str) -> exp.Column:
     return exp.Column(this=quoted(name), table=quoted(_PAGE))
-
-
-def _number(value: int) -> exp.Literal:
-    return exp.Literal(this=str(value), is_string=False)

@@ -27,6 +27,7 @@ from analytics_core._compile.plan import (
     Predicate,
     Within,
 )
+from analytics_core._engines.nodes import number
 from analytics_core._engines.spec import BindValue, TimeBound
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 
@@ -169,12 +170,8 @@ def _equal_moment(predicate: Compare, bound: TimeBound, low: Lowering) -> exp.Ex
 def _never(left: exp.Expr, *, is_equal: bool) -> exp.Expr:
     """Return what `left = x` is when no stored value can equal x: false, and for `<>` true where there is a value."""
     if is_equal:
-        return exp.EQ(this=_number(1), expression=_number(0))
+        return exp.EQ(this=number(1), expression=number(0))
     return exp.Not(this=exp.Is(this=left, expression=exp.Null()))
-
-
-def _number(value: int) -> exp.Literal:
-    return exp.Literal(this=str(value), is_string=False)
 
 
 def _membership(predicate: InValues, low: Lowering) -> exp.Expr:
@@ -195,15 +192,12 @@ def _membership(predicate: InValues, low: Lowering) -> exp.Expr:
 
 
 def _moment_members(predicate: InValues, moments: Sequence[datetime], low: Lowering) -> exp.Expr | None:
-    bounds = [_equal_bound(predicate.left, moment, low) for moment in moments]
+    left, time = predicate.left, _time(predicate.left)
+    bounds = [low.spec.time_equal(_compared(left, low), time, moment) for moment in moments]
     values = [bound.value for bound in bounds if bound.value is not None]
     if not values:
         return None
     return exp.In(this=bounds[0].left, expressions=[low.binds(value) for value in values])
-
-
-def _equal_bound(left: PlanExpr, moment: datetime, low: Lowering) -> TimeBound:
-    return low.spec.time_equal(_compared(left, low), _time(left), moment)
 
 
 def _with_null(predicate: InValues, member: exp.Expr | None, low: Lowering) -> exp.Expr:
@@ -269,7 +263,7 @@ def _with_values(fragment: FragmentExpr, low: Lowering) -> str:
 def _any_of(predicate: AnyOf, low: Lowering) -> exp.Expr:
     nodes = [lower_predicate(member, low) for member in predicate.members]
     if not nodes:
-        return exp.EQ(this=_number(1), expression=_number(0))
+        return exp.EQ(this=number(1), expression=number(0))
     joined = nodes[0]
     for node in nodes[1:]:
         joined = exp.Or(this=joined, expression=node)
@@ -278,7 +272,7 @@ def _any_of(predicate: AnyOf, low: Lowering) -> exp.Expr:
 
 def _all_of(predicate: AllOf, low: Lowering) -> exp.Expr:
     joined = conjunction(predicate.members, low)
-    return exp.Paren(this=joined) if joined else exp.EQ(this=_number(1), expression=_number(1))
+    return exp.Paren(this=joined) if joined else exp.EQ(this=number(1), expression=number(1))
 
 
 _LOWERINGS: Mapping[type, Callable[[Any, Lowering], exp.Expr]] = {

@@ -48,7 +48,7 @@ from analytics_core._compile.plan import (
     TableSource,
 )
 from analytics_core._compile.planning_context import VIRTUAL_ALIAS
-from analytics_core._engines.nodes import collate, quoted
+from analytics_core._engines.nodes import collate, number, quoted
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import Collation, ValueKind
 
@@ -158,8 +158,7 @@ def _group(select: exp.Select, plan: QueryPlan, low: Lowering) -> None:
 def _grouped(keys: list[exp.Expr], spec: EngineSpec) -> exp.Group:
     """Return the grouping by keys; without any, by something that is not a constant and the same in every row."""
     if not keys:
-        zero, one = (exp.Literal(this=digit, is_string=False) for digit in "01")
-        keys = [exp.Add(this=one, expression=zero)]
+        keys = [exp.Add(this=number(1), expression=number(0))]
     return exp.Group(expressions=[exp.Paren(this=key) for key in keys] if spec.closes_group_keys else keys)
 
 
@@ -223,7 +222,7 @@ def _series_select(plan: QueryPlan, limit: SeriesLimit, columns: Sequence[Output
     keys = [expr for expr in exprs if not is_constant(expr)]
     named = [exp.Alias(this=_key(expr, low, lower_key), alias=quoted(f"s{i}")) for i, expr in enumerate(exprs)]
     fence = fence_of_series(plan, limit, low.spec)
-    hit = exp.Alias(this=exp.Literal(this="1", is_string=False), alias=quoted("hit"))
+    hit = exp.Alias(this=number(1), alias=quoted("hit"))
     select = exp.Select(
         expressions=[*named, hit],
         from_=exp.From(this=lower_source(limit.source, fence, low)),
@@ -303,7 +302,7 @@ def _selected(columns: tuple[str, ...] | None, low: Lowering) -> list[exp.Expr]:
     if columns is None:
         return [exp.Star()]
     found: list[exp.Expr] = [exp.Column(this=quoted(name), table=quoted(low.alias)) for name in columns]
-    return found or [exp.Alias(this=exp.Literal(this="1", is_string=False), alias=quoted("one"))]
+    return found or [exp.Alias(this=number(1), alias=quoted("one"))]
 
 
 def _relation(source: TableSource | SqlSource, low: Lowering) -> exp.Expr:
