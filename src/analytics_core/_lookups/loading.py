@@ -106,6 +106,13 @@ def find_dataset_of(unit: UnitOfWork, chart: Chart) -> Dataset | None:
         return None
 
 
+def chart_and_dataset(store: MetadataStore, chart_id: int) -> tuple[Chart, Dataset | None]:
+    """Read a chart and the dataset that it is drawn from, if it has one; NotFoundError for an unknown chart."""
+    with store.unit_of_work() as unit:
+        chart = unit.charts.get(chart_id)
+        return chart, find_dataset_of(unit, chart)
+
+
 class DatasetLoader:
     """Loads datasets; one that was just loaded is not read again."""
 
@@ -141,31 +148,18 @@ class DatasetLoader:
         return LoadedDataset(dataset=dataset, database=database, spec=spec, generation=generation)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedChart:
-    """A stored chart and the dataset that it is drawn from; None when it has none or it was deleted."""
-
-    chart: Chart
-    dataset: Dataset | None
-
-
 class ChartLoader:
     """Loads charts for questions; one that was just loaded is not read again."""
 
     def __init__(self, store: MetadataStore, clock: Clock, *, freshness_s: float) -> None:
         self._store = store
-        self._loaded: StoreReadCache[int, LoadedChart] = StoreReadCache(
+        self._loaded: StoreReadCache[int, tuple[Chart, Dataset | None]] = StoreReadCache(
             store, clock, seconds=freshness_s, nouns=("chart", "dataset")
         )
 
-    def load(self, chart_id: int) -> LoadedChart:
-        """Return the chart with its dataset; NotFoundError when there is no such chart."""
-        return self._loaded.get(chart_id, partial(self._read, chart_id))
-
-    def _read(self, chart_id: int) -> LoadedChart:
-        with self._store.unit_of_work() as unit:
-            chart = unit.charts.get(chart_id)
-            return LoadedChart(chart=chart, dataset=find_dataset_of(unit, chart))
+    def load(self, chart_id: int) -> tuple[Chart, Dataset | None]:
+        """Return a chart and the dataset that it is drawn from, if it has one; NotFoundError for an unknown chart."""
+        return self._loaded.get(chart_id, partial(chart_and_dataset, self._store, chart_id))
 
 
 KIND = "cache_generation"
@@ -244,10 +238,8 @@ class AnnotationReader:
         return NativeLayer(name=layer.name, annotations=tuple(annotations), count=count)
 
     def chart(self, chart_id: int) -> tuple[Chart, Dataset | None]:
-        """Return a chart and the dataset that it is drawn from, if it has one; NotFoundError for an unknown chart."""
-        with self._store.unit_of_work() as unit:
-            chart = unit.charts.get(chart_id)
-            return chart, find_dataset_of(unit, chart)
+        """Return a chart and the dataset that it is drawn from, as `chart_and_dataset`."""
+        return chart_and_dataset(self._store, chart_id)
 
 
 def remember_deleted_layer(unit: UnitOfWork, layer: AnnotationLayer, *, actor_id: int) -> None:

@@ -81,9 +81,9 @@ class JobQueries(ABC):
     def _chart(self, chart_id: int) -> Chart:
         if not is_stored_id(chart_id):
             raise NotFoundError("chart", chart_id)
-        loaded = self._runtime.charts.load(chart_id)
-        self._runtime.policy.require_read_chart(self.actor, loaded.chart, loaded.dataset)
-        return loaded.chart
+        chart, dataset = self._runtime.charts.load(chart_id)
+        self._runtime.policy.require_read_chart(self.actor, chart, dataset)
+        return chart
 
 
 class ChartQueries(JobQueries):
