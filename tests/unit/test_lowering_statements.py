@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -392,6 +393,23 @@ def test_known_texts_tell_columns_grains_and_aggregates_apart(engine: str) -> No
             with suppress(UnsupportedByEngineError):
                 same_by_known_texts(query, engine, view=view)
                 same_by_known_texts({**query, "series_columns": ["city"], "series_limit": 2}, engine, view=view)
+
+
+def test_one_view_serves_many_threads_and_everybody_s_own_rules() -> None:
+    view = view_of("postgresql")
+    axis = {"columnType": "BASE_AXIS", "sqlExpression": "ordered_at", "label": "t", "timeGrain": "P1M"}
+    query = {"columns": [axis, "city"], "metrics": ["orders"], "series_columns": ["city"], "series_limit": 2}
+    rules = [[RowFilter(name=country, clause=f"country = '{country}'")] for country in ("EU", "US", "JP", "BR")]
+
+    def compiled(number: int) -> str:
+        made = plan({**query, "row_limit": number}, view=view, row_filters=rules[number % len(rules)])
+        return compile_plan(made, view.spec, view.known).display_sql
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(compiled, range(1, 101)))
+    for number, sql in enumerate(found, start=1):
+        fresh = plan({**query, "row_limit": number}, view=view_of("postgresql"), row_filters=rules[number % len(rules)])
+        assert sql == compile_plan(fresh, view.spec).display_sql
 
 
 class RecordedTexts(KnownTexts):
