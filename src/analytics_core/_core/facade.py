@@ -52,7 +52,8 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
-from analytics_core.errors import AccessError, ActorRequiredError, PayloadSchemaError, Problem
+from analytics_core.errors import AccessError, ActorRequiredError
+from analytics_core.models.parsing import payload_error
 from analytics_core.ports import (
     Cache,
     Clock,
@@ -421,5 +422,4 @@ def _moment_of(given: Any) -> datetime:
             return given.replace(tzinfo=UTC) if given.utcoffset() is None else given.astimezone(UTC)
     except OverflowError:
         pass
-    problem = Problem(path="moment", message="must be a datetime between the years 1 and 9999 in UTC")
-    raise PayloadSchemaError(shape="as_of", problems=[problem])
+    raise payload_error("as_of", "moment", "must be a datetime between the years 1 and 9999 in UTC")

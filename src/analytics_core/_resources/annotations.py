@@ -16,7 +16,7 @@ from analytics_core._resources.namespace import Namespace, NamespaceWithDistinct
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader
 from analytics_core._security.policy import Permission
-from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
+from analytics_core.errors import NotFoundError
 from analytics_core.models.annotation import (
     AnnotationGet,
     AnnotationLayerGet,
@@ -29,7 +29,7 @@ from analytics_core.models.annotation import (
     LayerOfAnnotation,
 )
 from analytics_core.models.lists import DistinctResponse, RelatedResponse
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, parse, payload_error
 
 LAYER_LISTS = ResourceLists(
     listing=Listing(shape="annotation layer", item=AnnotationLayerListItem, texts=("name", "descr")),
@@ -286,13 +286,11 @@ def _utc(moment: datetime, name: str, shape: str) -> datetime:
     try:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except OverflowError:
-        problem = Problem(path=name, message="must be between the years 1 and 9999 in UTC")
-        raise PayloadSchemaError(shape=shape, problems=[problem]) from None
+        raise payload_error(shape, name, "must be between the years 1 and 9999 in UTC") from None
 
 
 def _checked(annotation: Annotation, shape: str) -> Annotation:
     if annotation.end_dttm < annotation.start_dttm:
         start = annotation.start_dttm.isoformat()
-        problem = Problem(path="end_dttm", message=f"must not be before start_dttm, which is {start}")
-        raise PayloadSchemaError(shape=shape, problems=[problem])
+        raise payload_error(shape, "end_dttm", f"must not be before start_dttm, which is {start}")
     return annotation

@@ -35,8 +35,6 @@ from analytics_core._security.actor import Actor
 from analytics_core.errors import (
     AnalyticsError,
     NotFoundError,
-    PayloadSchemaError,
-    Problem,
     StatementStoppedError,
     StoredDataError,
 )
@@ -50,7 +48,7 @@ from analytics_core.models.cache import (
     DatasourceName,
 )
 from analytics_core.models.enums import QueryStatus
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, parse, payload_error
 from analytics_core.models.strict_json import json_text
 
 _LOG = logging.getLogger(__name__)
@@ -190,8 +188,7 @@ class CacheControl(Namespace):
         """Return the datasets that a request names, read together however many they are."""
         uids, names = request.datasource_uids or (), request.datasources or ()
         if len(uids) + len(names) > _MOST_DATASETS:
-            problem = Problem(path="", message=f"may name {_MOST_DATASETS} datasets at most")
-            raise PayloadSchemaError(shape=_INVALIDATION, problems=[problem])
+            raise payload_error(_INVALIDATION, "", f"may name {_MOST_DATASETS} datasets at most")
         sources = [parse_source(uid, shape=_INVALIDATION, place=f"datasource_uids.{i}") for i, uid in enumerate(uids)]
         full = [_dataset_name(name, place=f"datasources.{i}") for i, name in enumerate(names)]
         reader = self._reader(unit)
@@ -226,8 +223,7 @@ def _dataset_name(name: DatasourceName, *, place: str) -> QualifiedDatasetName:
     """Return the name of a dataset; PayloadSchemaError when that of its table is missing."""
     database, table = name.database_name or None, name.datasource_name
     if not table:
-        problem = Problem(path=f"{place}.datasource_name", message="is required to find a datasource by name")
-        raise PayloadSchemaError(shape=_INVALIDATION, problems=[problem])
+        raise payload_error(_INVALIDATION, f"{place}.datasource_name", "is required to find a datasource by name")
     named = QualifiedDatasetName(database=database, schema=name.schema_name or None, table=table)
     if name.datasource_type.value not in DATASET_TYPES:
         raise NotFoundError(f"{name.datasource_type.value} datasource", str(named))
@@ -238,8 +234,7 @@ def _checked_ids(chart_ids: Any) -> tuple[int, ...]:
     """Return the ids of charts; PayloadSchemaError when they are none."""
     ids = tuple(chart_ids) if isinstance(chart_ids, Iterable) and not isinstance(chart_ids, str | bytes) else None
     if ids is None or any(type(chart_id) is not int for chart_id in ids):
-        problem = Problem(path="chart_ids", message="must be ids of charts")
-        raise PayloadSchemaError(shape=_WARM_UP, problems=[problem])
+        raise payload_error(_WARM_UP, "chart_ids", "must be ids of charts")
     return ids
 
 

@@ -19,8 +19,9 @@ from analytics_core._records.people import Role, RowRule, User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import PayloadSchemaError, Problem, StaleVersionError
+from analytics_core.errors import StaleVersionError
 from analytics_core.models.base import StrictShape
+from analytics_core.models.parsing import payload_error
 from analytics_core.ports import Clock
 
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ def _moment(value: object, namespace: str) -> datetime:
     """Return a moment, or the ISO 8601 text of one, as lists give it; a day alone is no moment."""
     read = _from_text(value) if isinstance(value, str) else value
     if not isinstance(read, datetime):
-        problem = Problem(path="unchanged_since", message="must be a moment, such as `changed_on` of an answer")
-        raise PayloadSchemaError(shape=f"{namespace}.update", problems=[problem])
+        raise payload_error(
+            f"{namespace}.update", "unchanged_since", "must be a moment, such as `changed_on` of an answer"
+        )
     return read.replace(tzinfo=UTC) if read.utcoffset() is None else read
 
 

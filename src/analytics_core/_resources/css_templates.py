@@ -12,9 +12,8 @@ from analytics_core._resources.lists import Listing, ResourceLists, all_of_it
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import read_users
 from analytics_core._security.policy import Permission
-from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.dashboard import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, parse, payload_error
 
 LISTS = ResourceLists(
     listing=Listing(shape="CSS template", item=CssTemplateListItem, texts=("template_name", "css")),
@@ -98,5 +97,4 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
 def check_css(css: str | None, *, shape: str) -> None:
     """Raise PayloadSchemaError for CSS that would end the `<style>` element that a page puts it into."""
     if "</style" in (css or "").casefold():
-        problem = Problem(path="css", message="must be CSS only; it may not hold the text </style")
-        raise PayloadSchemaError(shape=shape, problems=[problem])
+        raise payload_error(shape, "css", "must be CSS only; it may not hold the text </style")

@@ -24,7 +24,7 @@ from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.stored_json import json_object, stored_object
 from analytics_core.errors import NotFoundError, OwnershipError, PayloadSchemaError, Problem, UnknownNameError
 from analytics_core.models.explore import AdvancedDataTypeResult, ExploreContext, FormDataPost, FormDataPut
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, parse, payload_error
 from analytics_core.models.query import ChartDataDatasource
 
 KIND = "form_data"
@@ -191,7 +191,7 @@ class Explore(Namespace):
             source = named or _source_of(chart) or start.source
             if source is None:
                 message = "name a chart_id, a datasource, a form_data_key or a permalink_key"
-                raise PayloadSchemaError(shape=_SHAPE, problems=[Problem(path="", message=message)])
+                raise payload_error(_SHAPE, "", message)
             dataset = dataset_of_source(self._reader(unit), source)
             database = unit.databases.get(dataset.database_id)
         readable = readable_now(self._runtime)
@@ -256,8 +256,7 @@ class Explore(Namespace):
 def _texts(values: Any) -> Iterator[str]:
     """Return the values of an advanced data type as texts; PayloadSchemaError when they are none."""
     if not isinstance(values, list | tuple) or len(values) > MOST_VALUES:
-        problem = Problem(path="values", message=f"must be a list of {MOST_VALUES} values at most")
-        raise PayloadSchemaError(shape=_VALUES, problems=[problem])
+        raise payload_error(_VALUES, "values", f"must be a list of {MOST_VALUES} values at most")
     problems = [
         Problem(path=f"values.{position}", message="must be text or a whole number")
         for position, value in enumerate(values)

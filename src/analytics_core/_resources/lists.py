@@ -28,7 +28,7 @@ from analytics_core._resources.reader import DASHBOARD_PARTS, Kind, Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Permission, Policy
-from analytics_core.errors import PayloadSchemaError, Problem, UnknownNameError, nearest
+from analytics_core.errors import PayloadSchemaError, UnknownNameError, nearest
 from analytics_core.models.base import Answer
 from analytics_core.models.lists import (
     DistinctItem,
@@ -38,7 +38,7 @@ from analytics_core.models.lists import (
     RelatedItem,
     RelatedResponse,
 )
-from analytics_core.models.parsing import field_names, parse
+from analytics_core.models.parsing import field_names, parse, payload_error
 
 Item = TypeVar("Item", bound=Answer)
 
@@ -229,7 +229,7 @@ class Listing:
         raise self._problem(place, f"there is no column {short_repr(name)}; {hint}")
 
     def _problem(self, path: str, message: str) -> PayloadSchemaError:
-        return PayloadSchemaError(shape=self._shape, problems=[Problem(path=path, message=message)])
+        return payload_error(self._shape, path, message)
 
     @property
     def _shape(self) -> str:
@@ -240,12 +240,11 @@ def check_page(page: Any, page_size: Any, *, shape: str) -> None:
     """Check which page is asked for; PayloadSchemaError when it is out of bounds."""
     for path, number in (("page", page), ("page_size", page_size)):
         if not isinstance(number, int) or isinstance(number, bool):
-            raise PayloadSchemaError(shape=shape, problems=[Problem(path=path, message="must be an integer")])
+            raise payload_error(shape, path, "must be an integer")
     if page < 0:
-        raise PayloadSchemaError(shape=shape, problems=[Problem(path="page", message="must be 0 or more")])
+        raise payload_error(shape, "page", "must be 0 or more")
     if not 1 <= page_size <= LARGEST_PAGE:
-        problem = Problem(path="page_size", message=f"must be between 1 and {LARGEST_PAGE}")
-        raise PayloadSchemaError(shape=shape, problems=[problem])
+        raise payload_error(shape, "page_size", f"must be between 1 and {LARGEST_PAGE}")
 
 
 def only(item: Item, fields: frozenset[str] | None) -> Item:
@@ -436,7 +435,7 @@ def _checked(text: Any, page: int, page_size: int, *, shape: str) -> ChoiceQuery
     check_page(page, page_size, shape=shape)
     if not isinstance(text, str) or len(text) > LONGEST_SEARCH:
         message = f"must be text of {LONGEST_SEARCH} characters at most"
-        raise PayloadSchemaError(shape=shape, problems=[Problem(path="filter", message=message)])
+        raise payload_error(shape, "filter", message)
     return ChoiceQuery(text=text, page=page, page_size=page_size)
 
 

@@ -30,9 +30,9 @@ from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import without_passwords, without_secrets
 from analytics_core._security.policy import Permission, Relationship
-from analytics_core.errors import ChartAccessError, DashboardAccessError, PayloadSchemaError, Problem
+from analytics_core.errors import ChartAccessError, DashboardAccessError
 from analytics_core.models.log import LogGet, LogListItem, LogPost, RecentActivity, RecentActivityList, UserOfLog
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, parse, payload_error
 
 Shown = TypeVar("Shown", bound=LogGet)
 
@@ -201,7 +201,7 @@ def _check_depth(page: int, page_size: int) -> None:
     """Refuse a page so far back that finding it would take too long: all that comes before it is read with it."""
     if (page + 1) * page_size > _FARTHEST_BACK:
         message = f"times page_size must stay within {_FARTHEST_BACK} entries; name actions to see fewer of them"
-        raise PayloadSchemaError(shape=_RECENT, problems=[Problem(path="page", message=message)])
+        raise payload_error(_RECENT, "page", message)
 
 
 def _check_actions(actions: Any) -> None:
@@ -209,8 +209,7 @@ def _check_actions(actions: Any) -> None:
         return
     is_list = isinstance(actions, list | tuple | set | frozenset) and len(actions) <= MOST_VALUES
     if not is_list or not all(isinstance(action, str) for action in actions):
-        problem = Problem(path="actions", message=f"must be a list of {MOST_VALUES} names of acts at most")
-        raise PayloadSchemaError(shape=_RECENT, problems=[problem])
+        raise payload_error(_RECENT, "actions", f"must be a list of {MOST_VALUES} names of acts at most")
 
 
 def _reject_own_acts(action: str) -> None:
@@ -221,7 +220,7 @@ def _reject_own_acts(action: str) -> None:
             f"{short_repr(action)} is recorded when it happens; name another act, for example "
             f"{short_repr(resource + '.view')}"
         )
-        raise PayloadSchemaError(shape="LogRestApi.post", problems=[Problem(path="action", message=message)])
+        raise payload_error("LogRestApi.post", "action", message)
 
 
 def _shown(shape: type[Shown], entry: LogEntry, people: UserIndex) -> Shown:
@@ -340,5 +339,5 @@ def oldest_after_pruning(older_than_days: Any, *, now: datetime, shape: str) -> 
     """Return the moment before which things are old; PayloadSchemaError unless it is from 1 to 36,500 days ago."""
     if type(older_than_days) is not int or older_than_days not in _DAYS:
         message = f"must be a whole number from {_DAYS.start} to {_DAYS.stop - 1}"
-        raise PayloadSchemaError(shape=shape, problems=[Problem(path="older_than_days", message=message)])
+        raise payload_error(shape, "older_than_days", message)
     return now - timedelta(days=older_than_days)

@@ -22,14 +22,12 @@ from analytics_core.errors import (
     AlreadyExistsError,
     NotFoundError,
     PayloadFormatError,
-    PayloadSchemaError,
-    Problem,
     StaleVersionError,
 )
 from analytics_core.models.base import StrictShape
 from analytics_core.models.dashboard import DashboardPermalinkState
 from analytics_core.models.explore import DashboardPermalink, ExplorePermalink, ExplorePermalinkState, Permalink
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, parse, payload_error
 
 _CHART, _DASHBOARD = "chart_permalink", "dashboard_permalink"
 _STORED: Mapping[str, Mapping[str, tuple[type, ...]]] = {
@@ -155,8 +153,7 @@ def _chart_id(state: ExplorePermalinkState, shape: str) -> int | None:
     if chart_id in (None, 0):  # clients write 0 for a chart that is not saved yet
         return None
     if type(chart_id) is not int:
-        problem = Problem(path="formData.slice_id", message="must be the id of a chart, or null")
-        raise PayloadSchemaError(shape=shape, problems=[problem])
+        raise payload_error(shape, "formData.slice_id", "must be the id of a chart, or null")
     return chart_id
 
 

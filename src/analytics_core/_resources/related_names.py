@@ -89,16 +89,15 @@ def related_objects(reader: Reader, dataset_ids: Iterable[int]) -> RelatedObject
     drawn = tuple(every_id(reader.unit.charts, charts_drawn_from(wanted))) if wanted else ()
     showing = (ListFilter(col="chart_ids", op="in", val=drawn),)
     boards = every_id(reader.unit.dashboards, showing) if drawn else ()
-    charts = tuple(map(_chart, reader.charts(drawn).values()))
+    charts = tuple(
+        RelatedChart(id=chart.id, slice_name=chart.slice_name, viz_type=chart.viz_type)
+        for chart in reader.charts(drawn).values()
+    )
     dashboards = tuple(map(_dashboard, reader.dashboards(boards).values()))
     return RelatedObjects(
         charts=RelatedCharts(count=len(charts), result=charts),
         dashboards=RelatedDashboards(count=len(dashboards), result=dashboards),
     )
-
-
-def _chart(chart: Chart) -> RelatedChart:
-    return RelatedChart(id=chart.id, slice_name=chart.slice_name, viz_type=chart.viz_type)
 
 
 def _dashboard(board: Dashboard) -> RelatedDashboard:

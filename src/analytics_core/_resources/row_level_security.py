@@ -18,9 +18,8 @@ from analytics_core._resources.lists import DATASETS, ROLES, Listing, ResourceLi
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.dataset import DatasetGet, DatasetListItem
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, parse, payload_error
 from analytics_core.models.people import RowRuleGet, RowRuleListItem, RowRulePost, RowRulePut, TableReference, UserGet
 from analytics_core.models.references import RoleReference
 
@@ -139,15 +138,13 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
         someone = self._find_actor(actor.id if isinstance(actor, UserGet) else actor)
         dataset_id: object = dataset.id if isinstance(dataset, DatasetGet | DatasetListItem) else dataset
         if not is_id(dataset_id):
-            problem = Problem(path="dataset", message="must be the id of a dataset, or a dataset")
-            raise PayloadSchemaError(shape="simulation of row rules", problems=[problem])
+            raise payload_error("simulation of row rules", "dataset", "must be the id of a dataset, or a dataset")
         return self._runtime.simulations.run(someone, dataset_id, now=self._runtime.clock.now())
 
     def _check_clause(self, unit: UnitOfWork, rule: RowRule) -> None:
         """Read the clause for each dataset on its own engine."""
         if not rule.clause.strip():
-            problem = Problem(path="clause", message="is empty; write a condition, for example region = 'EU'")
-            raise PayloadSchemaError(shape="row rule", problems=[problem])
+            raise payload_error("row rule", "clause", "is empty; write a condition, for example region = 'EU'")
         databases: dict[int, Database] = {}
         for dataset_id in rule.dataset_ids:
             dataset = unit.datasets.get(dataset_id)

@@ -107,12 +107,9 @@ def stored_object(record: KeyValue, fields: Mapping[str, tuple[type, ...]]) -> M
 def stored_shape(record: KeyValue, model: type[Shape], content: Mapping[str, Any]) -> Shape:
     """Return a part of a record as the shape that it was stored as; StoredDataError when it is none."""
     try:
-        found = parse(model, content, shape=record.kind)
+        return parse(model, content, shape=record.kind)
     except PayloadError:
-        found = None
-    if found is None:
-        raise _unreadable(record)
-    return found
+        raise _unreadable(record) from None
 
 
 def _read(text: str) -> Any:

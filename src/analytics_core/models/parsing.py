@@ -222,6 +222,11 @@ _CHOICES = frozenset({"query_column", "query_metric", "order_key"})
 _LONGEST_ECHO = 60
 
 
+def payload_error(shape: str, path: str, message: str) -> PayloadSchemaError:
+    """Return the error of a payload, called by its name in the contract, in which one place is wrong."""
+    return PayloadSchemaError(shape=shape, problems=[Problem(path=path, message=message)])
+
+
 def schema_error(error: ValidationError, *, shape: str, model: type[BaseModel]) -> PayloadSchemaError:
     """Return the error of a payload that breaks `shape`; values of the payload are repeated for enums only."""
     details = error.errors(include_url=False, include_context=True, include_input=True)

@@ -14,7 +14,7 @@ from analytics_core._resources.dashboards.filters import charts_in_scope, layout
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, QueryError, nearest
-from analytics_core.models.parsing import check_text, written
+from analytics_core.models.parsing import check_text, payload_error, written
 from analytics_core.models.query import ChartDataFilter
 from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
@@ -133,12 +133,11 @@ def _read_list(given: GivenFilters, shape: str) -> list[Any]:
     try:
         content = read_json_once(given) if isinstance(given, str) and given else given or []
     except RepeatedKeyError as error:
-        raise PayloadSchemaError(shape=shape, problems=[Problem(path="extra_filters", message=str(error))]) from None
+        raise payload_error(shape, "extra_filters", str(error)) from None
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, list | tuple):
-        problem = Problem(path="extra_filters", message="must be a JSON list of filters {col, op, val}")
-        raise PayloadSchemaError(shape=shape, problems=[problem])
+        raise payload_error(shape, "extra_filters", "must be a JSON list of filters {col, op, val}")
     return list(plain_filters(content) or ())
 
 

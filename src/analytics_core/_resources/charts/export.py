@@ -12,6 +12,7 @@ from analytics_core._resources.batches import is_id, is_stored_id
 from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.chart import ChartPut
+from analytics_core.models.parsing import payload_error
 from analytics_core.models.strict_json import repeated_key
 
 Ids = Mapping[int, int]
@@ -113,8 +114,7 @@ def _datasource(value: Any, ids: ExportIds) -> Any:
 
 def _new_id(old: int, known: Ids, path: str, noun: str) -> int:
     if old not in known:
-        problem = Problem(path=path, message=f"has no id for {noun} {old}, which the chart uses")
-        raise PayloadSchemaError(shape=_SHAPE, problems=[problem])
+        raise payload_error(_SHAPE, path, f"has no id for {noun} {old}, which the chart uses")
     return known[old]
 
 
@@ -202,6 +202,5 @@ def checked_ids(given: Any, *, path: str, shape: str) -> Ids:
         return {}
     ids = dict(given) if isinstance(given, Mapping) else None
     if ids is None or not all(map(is_stored_id, (*ids, *ids.values()))):
-        problem = Problem(path=path, message="must map ids here to ids there, such as {1: 7}; both are integers")
-        raise PayloadSchemaError(shape=shape, problems=[problem])
+        raise payload_error(shape, path, "must map ids here to ids there, such as {1: 7}; both are integers")
     return ids

@@ -20,7 +20,7 @@ from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.related_names import RelatedNames
 from analytics_core._resources.stored_json import json_object
-from analytics_core.errors import DashboardAccessError, NotFoundError, PayloadSchemaError, Problem
+from analytics_core.errors import DashboardAccessError, NotFoundError
 from analytics_core.models.chart import (
     ChartDatasource,
     ChartDatasourceItem,
@@ -34,6 +34,7 @@ from analytics_core.models.chart import (
 )
 from analytics_core.models.enums import DatasourceType, TagType
 from analytics_core.models.explore import ExploreSlice
+from analytics_core.models.parsing import payload_error
 from analytics_core.models.references import (
     DashboardReference,
     DashboardReferenceWithMetadata,
@@ -124,18 +125,20 @@ def named_tags(unit: UnitOfWork, references: Sequence[TagReference], *, shape: s
         PayloadSchemaError: an item names no tag, or its id and its name are of two tags.
     """
     if len(references) > LARGEST_PAGE:
-        raise _problem(shape, "tags", f"may name {LARGEST_PAGE} tags at most")
+        raise payload_error(shape, "tags", f"may name {LARGEST_PAGE} tags at most")
     by_id = by_ids(unit.tags, (reference.id for reference in references if reference.id is not None))
     by_name = custom_tags(unit, [r.name for r in references if r.id is None and r.name is not None])
     ids = []
     for position, reference in enumerate(references):
         tag = by_name.get(reference.name or "") if reference.id is None else by_id.get(reference.id)
         if reference.id is None and reference.name is None:
-            raise _problem(shape, f"tags.{position}", "needs an id or a name")
+            raise payload_error(shape, f"tags.{position}", "needs an id or a name")
         if tag is None or reference.type not in (None, tag.type):
             raise NotFoundError("tag", reference.id if reference.id is not None else reference.name)
         if reference.name not in (None, tag.name):
-            raise _problem(shape, f"tags.{position}.name", f"is not the name of tag {tag.id}; give the id or the name")
+            raise payload_error(
+                shape, f"tags.{position}.name", f"is not the name of tag {tag.id}; give the id or the name"
+            )
         ids.append(tag.id)
     return tuple(dict.fromkeys(ids))
 
@@ -150,10 +153,6 @@ def custom_tags(unit: UnitOfWork, names: Sequence[str]) -> dict[str, Tag]:
     )
     _, found = unit.tags.list(ListQuery(filters=conditions, page_size=len(names)))
     return {tag.name: tag for tag in found}
-
-
-def _problem(shape: str, path: str, message: str) -> PayloadSchemaError:
-    return PayloadSchemaError(shape=shape, problems=[Problem(path=path, message=message)])
 
 
 def chart_get(chart: Chart, *, linked: RelatedNames, people: UserIndex, readable: FieldFormatter) -> ChartGet:

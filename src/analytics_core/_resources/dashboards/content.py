@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn, TypeGuard
 from analytics_core._resources.batches import is_id
 from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
-from analytics_core.models.parsing import check_text
+from analytics_core.models.parsing import check_text, payload_error
 from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 VERSION_KEY: Final = "DASHBOARD_VERSION_KEY"
@@ -37,7 +37,9 @@ def checked_content(given: Mapping[str, Any], *, shape: str) -> dict[str, Any]:
     if "json_metadata" in given:
         fields["json_metadata"] = given["json_metadata"] or None
         metadata = _read(given["json_metadata"], field="json_metadata", shape=shape)
-    _reject([*metadata_problems(metadata or {}), *layout_problems(layout or {}, field="position_json")], shape=shape)
+    problems = [*metadata_problems(metadata or {}), *layout_problems(layout or {}, field="position_json")]
+    if problems:
+        raise PayloadSchemaError(shape=shape, problems=problems)
     if metadata is not None and _POSITIONS in metadata:
         layout = _only_layout(layout, metadata.pop(_POSITIONS), shape=shape)
         fields["json_metadata"] = json.dumps(metadata, ensure_ascii=False)
@@ -129,13 +131,11 @@ def _read(text: str | None, *, field: str, shape: str) -> dict[str, Any] | None:
     try:
         content = read_json_once(text, parse_constant=_reject_constant)
     except RepeatedKeyError as error:
-        raise PayloadSchemaError(shape=shape, problems=[Problem(path=field, message=str(error))]) from None
+        raise payload_error(shape, field, str(error)) from None
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise PayloadSchemaError(
-            shape=shape, problems=[Problem(path=field, message="must be the text of a JSON object")]
-        )
+        raise payload_error(shape, field, "must be the text of a JSON object")
     check_text(content, shape=f"{shape}: {field}")
     return content
 
@@ -144,14 +144,8 @@ def _only_layout(layout: dict[str, Any] | None, positions: Any, *, shape: str) -
     if positions is None:
         return layout
     if layout is not None and layout != positions:
-        problem = Problem(path="json_metadata.positions", message="differs from position_json; give one of them")
-        raise PayloadSchemaError(shape=shape, problems=[problem])
+        raise payload_error(shape, "json_metadata.positions", "differs from position_json; give one of them")
     return dict(positions)
-
-
-def _reject(problems: Sequence[Problem], *, shape: str) -> None:
-    if problems:
-        raise PayloadSchemaError(shape=shape, problems=problems)
 
 
 def _reject_constant(name: str) -> NoReturn:

@@ -14,6 +14,7 @@ from analytics_core._resources.lists import LONGEST_SEARCH
 from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import LimitError, NotFoundError, PayloadSchemaError, Problem, QueryError, nearest
 from analytics_core.models.dashboard import DashboardNativeFiltersUpdate
+from analytics_core.models.parsing import payload_error
 
 _TIME: Final = "filter_time"
 _GRAIN: Final = "filter_timegrain"
@@ -142,8 +143,7 @@ def _as_text(metadata: Mapping[str, Any], *, shape: str) -> str:
     try:
         return json.dumps(metadata, ensure_ascii=False)
     except TypeError:  # a caller inside Python may give dates, sets and other objects
-        problem = Problem(path="modified", message="must hold JSON values only")
-        raise PayloadSchemaError(shape=shape, problems=[problem]) from None
+        raise payload_error(shape, "modified", "must hold JSON values only") from None
 
 
 def _checked_modified(update: DashboardNativeFiltersUpdate, *, shape: str) -> FiltersByKey:

@@ -21,10 +21,10 @@ from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.related_names import RelatedNames
 from analytics_core._security.policy import Permission
-from analytics_core.errors import AccessError, PayloadSchemaError, Problem
+from analytics_core.errors import AccessError, PayloadSchemaError
 from analytics_core.models.dashboard import DashboardGet, DashboardListItem, DashboardPost, DashboardPut
 from analytics_core.models.dataset import DashboardDataset
-from analytics_core.models.parsing import field_names
+from analytics_core.models.parsing import field_names, payload_error
 
 _TAKEN_APART = frozenset({"owners", "roles", "slug", "json_metadata", "position_json"})
 _SLUG = re.compile(r"[\w.~-]{1,255}")
@@ -73,7 +73,7 @@ def _checked_slug(slug: str | None, *, shape: str) -> str | None:
         problem = "would be taken for an id; add a letter"
     else:
         return slug
-    raise PayloadSchemaError(shape=shape, problems=[Problem(path="slug", message=problem)])
+    raise payload_error(shape, "slug", problem)
 
 
 def check_roles(reader: Reader, role_ids: Iterable[int], *, before: Iterable[int], shape: str) -> None:
@@ -116,8 +116,7 @@ def placed_charts(reader: Reader, chart_ids: Iterable[int], *, before: Iterable[
     missing = [chart_id for chart_id in wanted if chart_id not in charts and chart_id not in known_before]
     if missing:
         listed = ", ".join(map(str, missing[:20]))
-        problem = Problem(path="position_json", message=f"places charts that do not exist: {listed}")
-        raise PayloadSchemaError(shape=shape, problems=[problem])
+        raise payload_error(shape, "position_json", f"places charts that do not exist: {listed}")
     new = [charts[chart_id] for chart_id in wanted if chart_id in charts and chart_id not in known_before]
     reader.require_charts(new)
     return tuple(chart_id for chart_id in wanted if chart_id in charts)

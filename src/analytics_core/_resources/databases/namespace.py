@@ -26,7 +26,7 @@ from analytics_core._resources.lists import DATABASES, Listing, ResourceLists, a
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.related_names import related_objects
 from analytics_core._resources.stored_json import json_object
-from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.errors import PayloadSchemaError
 from analytics_core.models.database import (
     DatabaseConnection,
     DatabaseFunctionNames,
@@ -40,7 +40,7 @@ from analytics_core.models.database import (
     FileUploadSchemas,
 )
 from analytics_core.models.lists import RelatedObjects
-from analytics_core.models.parsing import Payload, check_text, parse
+from analytics_core.models.parsing import Payload, check_text, parse, payload_error
 
 LISTS = ResourceLists(
     listing=Listing(
@@ -261,7 +261,7 @@ def _check_schema(schema: Any) -> None:
     """Refuse what no schema is called before a driver sees it."""
     shape = "databases.tables"
     if schema is not None and not isinstance(schema, str):
-        raise PayloadSchemaError(shape=shape, problems=[Problem(path="schema", message="must be a text or null")])
+        raise payload_error(shape, "schema", "must be a text or null")
     check_text(schema, shape=shape)
 
 

@@ -34,6 +34,7 @@ from analytics_core.models.database import (
 )
 from analytics_core.models.dataset import DatabaseSummary
 from analytics_core.models.enums import ConfigurationMethod
+from analytics_core.models.parsing import payload_error
 
 _NOT_COPIED = frozenset({"configuration_method", "driver", "engine", "orm_uri", "ssh_tunnel"})
 """Fields of payloads that no record copies: the checked URI says them, or nothing stores them."""
@@ -80,7 +81,7 @@ def new_uri(post_uri: Any, *, shape: str, stored: Secret | None = None) -> Secre
         return Secret(text)
     if stored is not None:
         return stored
-    raise PayloadSchemaError(shape=shape, problems=[Problem(path="orm_uri", message="is required to connect")])
+    raise payload_error(shape, "orm_uri", "is required to connect")
 
 
 def _driver(checked: CheckedUri) -> str | None:

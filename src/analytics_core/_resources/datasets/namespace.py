@@ -43,7 +43,7 @@ from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.related_names import charts_drawn_from, related_objects
 from analytics_core._results.batch_stream import BatchStream
-from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, Problem, StaleVersionError
+from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, StaleVersionError
 from analytics_core.models.dataset import (
     ColumnPut,
     DatasetDuplicate,
@@ -55,7 +55,7 @@ from analytics_core.models.dataset import (
     MetricPut,
 )
 from analytics_core.models.lists import RelatedObjects
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, parse, payload_error
 
 LISTS = ResourceLists(
     listing=Listing(
@@ -285,8 +285,9 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             UnknownColumnError: one of them is not there.
         """
         if columns is not None and not is_list(columns):
-            problem = Problem(path="columns", message="must be a list of names of columns, for example ['amount']")
-            raise PayloadSchemaError(shape="datasets.batches", problems=[problem])
+            raise payload_error(
+                "datasets.batches", "columns", "must be a list of names of columns, for example ['amount']"
+            )
         return ChartQueries(self._runtime, self._actor).rows_of(dataset_id, columns)
 
     def export_payload(self, dataset_id: int) -> dict[str, Any]:

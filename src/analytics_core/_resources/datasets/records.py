@@ -14,6 +14,7 @@ from analytics_core._resources.changes import changes_of
 from analytics_core._resources.field_formatter import stored_fields
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, nearest
 from analytics_core.models.dataset import ColumnPut, DatasetPost, DatasetPut, MetricPut
+from analytics_core.models.parsing import payload_error
 
 NewUuid = Callable[[], str]
 Parts = Literal["columns", "metrics"]
@@ -118,8 +119,7 @@ def _check_main_dttm_col(dataset: Dataset) -> None:
     message = f"the dataset has no column {name!r}{hint}"
     if name in by_name:
         message = f"column {name!r} holds no moments; set its is_dttm, and python_date_format if it is text or a number"
-    problem = Problem(path="main_dttm_col", message=message)
-    raise PayloadSchemaError(shape="DatasetRestApi.put", problems=[problem])
+    raise payload_error("DatasetRestApi.put", "main_dttm_col", message)
 
 
 def without_lost_main_dttm_col(dataset: Dataset) -> Dataset:
@@ -154,9 +154,7 @@ def copied_dataset(base: Dataset, *, table_name: str, owner_id: int, new_uuid: N
     """
     if not base.sql:
         message = f"dataset {base.id} is a table of the database; only virtual datasets (with sql) are copied"
-        raise PayloadSchemaError(
-            shape="DatasetDuplicateSchema", problems=[Problem(path="base_model_id", message=message)]
-        )
+        raise payload_error("DatasetDuplicateSchema", "base_model_id", message)
     return replace(
         base,
         id=0,

@@ -18,8 +18,9 @@ from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.reader import Reader
 from analytics_core._security.policy import Permission
-from analytics_core.errors import DatasetAccessError, NotFoundError, PayloadSchemaError, Problem
+from analytics_core.errors import DatasetAccessError, NotFoundError
 from analytics_core.models.enums import DatasourceType
+from analytics_core.models.parsing import payload_error
 from analytics_core.models.query import ChartDataDatasource
 
 _UID = re.compile(r"([0-9]{1,10})__([a-z_]{1,20})")
@@ -69,7 +70,7 @@ def parse_source(given: Any, *, shape: str, place: str) -> Source:
         case {"id": int(key), "type": str(kind)} if kind in _KINDS and not isinstance(key, bool):
             return Source(id=key, type=kind)
     message = 'must name a datasource, for example "1__table" or {"id": 1, "type": "table"}'
-    raise PayloadSchemaError(shape=shape, problems=[Problem(path=place, message=message)])
+    raise payload_error(shape, place, message)
 
 
 def dataset_of_source(reader: Reader, source: Source) -> Dataset:

@@ -41,7 +41,7 @@ from analytics_core.models.embedded import (
     GuestTokenCreate,
     GuestUser,
 )
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, parse, payload_error
 
 _CONFIG = "EmbeddedDashboardConfig"
 _MOST_DOMAINS = 1_000
@@ -214,8 +214,7 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
             NotFoundError, OwnershipError, AccessError: the dashboard is unknown, or this is not for the actor.
         """
         if (dashboard_id is None) is (subject is None):
-            problem = Problem(path="dashboard_id", message="give either a dashboard_id or a subject")
-            raise PayloadSchemaError(shape=_REVOKE, problems=[problem])
+            raise payload_error(_REVOKE, "dashboard_id", "give either a dashboard_id or a subject")
         if subject is not None:
             _check_subject(subject)
         act = begin_act(self._runtime, self._actor, "embedded.revoke_guest_tokens")
@@ -265,7 +264,7 @@ def _check_subject(subject: object) -> None:
     """Refuse what no guest is called: nothing would be revoked, and nobody told."""
     if not isinstance(subject, str) or not subject:
         message = "must be the username of a guest; those who were minted without one are called guest_user"
-        raise PayloadSchemaError(shape=_REVOKE, problems=[Problem(path="subject", message=message)])
+        raise payload_error(_REVOKE, "subject", message)
     parse(GuestUser, {"username": subject}, shape=_REVOKE)
 
 
@@ -273,8 +272,7 @@ def _read_domains(payload: EmbeddedDashboardConfig | Payload) -> tuple[str, ...]
     """Return the domains of a payload as origins, each once."""
     config = parse(EmbeddedDashboardConfig, payload, shape=_CONFIG)
     if len(config.allowed_domains) > _MOST_DOMAINS:  # each request of a guest compares them
-        problem = Problem(path="allowed_domains", message=f"may name {_MOST_DOMAINS} domains at most")
-        raise PayloadSchemaError(shape=_CONFIG, problems=[problem])
+        raise payload_error(_CONFIG, "allowed_domains", f"may name {_MOST_DOMAINS} domains at most")
     origins = [read_origin(domain) for domain in config.allowed_domains]
     problems = [
         Problem(

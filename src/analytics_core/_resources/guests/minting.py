@@ -17,9 +17,9 @@ from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.guest_tokens import attributes_of, named, rule_of
 from analytics_core._security.row_rules import ruled_dataset
-from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
+from analytics_core.errors import NotFoundError
 from analytics_core.models.embedded import GuestResource, GuestRowRule, GuestTokenCreate
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, parse, payload_error
 
 AllRows = bool | Iterable[int]
 _SHAPE = "GuestTokenCreate"
@@ -45,7 +45,9 @@ def mint_guest_token(
     seen_whole = _seen_whole(all_rows)
     for position, rule in enumerate(request.rls):
         if not rule.clause.strip():
-            raise _problem(f"rls.{position}.clause", "is empty; write a condition, for example region = 'EU'")
+            raise payload_error(
+                _SHAPE, f"rls.{position}.clause", "is empty; write a condition, for example region = 'EU'"
+            )
     with runtime.store.unit_of_work() as unit:
         opened = _open(unit, request.resources)
         _check_rules(runtime, unit, request, opened)
@@ -93,7 +95,7 @@ def _number_of(key: object) -> int | None:
 
 def _open(unit: UnitOfWork, resources: Sequence[GuestResource]) -> _NamedDashboards:
     if not resources:
-        raise _problem("resources", "names nothing; name at least one embedded dashboard")
+        raise payload_error(_SHAPE, "resources", "names nothing; name at least one embedded dashboard")
     embedded = {item.id: item for resource in resources for item in (find_embedded(unit, resource.id),)}
     dashboards = by_ids(unit.dashboards, (item.dashboard_id for item in embedded.values()))
     charts = by_ids(unit.charts, (chart_id for d in dashboards.values() for chart_id in d.chart_ids))
@@ -115,7 +117,9 @@ def _targets(unit: UnitOfWork, rule: GuestRowRule, opened: _NamedDashboards, *, 
     table = ruled_dataset(dataset).name
     others = [ruled_dataset(d).name for d in opened.datasets.values() if d.database_id == dataset.database_id]
     if table is None or not any(other is None or table.may_be(other) for other in others):
-        raise _problem(place, f"dataset {rule.dataset} is on none of the dashboards, so the rule would bind nothing")
+        raise payload_error(
+            _SHAPE, place, f"dataset {rule.dataset} is on none of the dashboards, so the rule would bind nothing"
+        )
     return (dataset,)
 
 
@@ -125,7 +129,7 @@ def _seen_whole(all_rows: Any) -> bool | tuple[int, ...]:
         return all_rows
     ids = read_once(all_rows, most=_MOST_IDS)
     if not isinstance(ids, tuple) or not all(map(is_id, ids)):
-        raise _problem("all_rows", "must be true, false, or the ids of datasets")
+        raise payload_error(_SHAPE, "all_rows", "must be true, false, or the ids of datasets")
     return tuple(dict.fromkeys(ids))
 
 
@@ -138,8 +142,6 @@ def _reject_unruled(request: GuestTokenCreate, opened: _NamedDashboards, all_row
     unruled = sorted(key for key in left if key not in (all_rows or ()) and key not in ruled)
     if unruled or not (request.rls or all_rows):
         listed = ", ".join(map(str, unruled)) or "all"
-        raise _problem("rls", f"no rule binds on datasets {listed}; add one, or mint with all_rows=[ids] or True")
-
-
-def _problem(path: str, message: str) -> PayloadSchemaError:
-    return PayloadSchemaError(shape=_SHAPE, problems=[Problem(path=path, message=message)])
+        raise payload_error(
+            _SHAPE, "rls", f"no rule binds on datasets {listed}; add one, or mint with all_rows=[ids] or True"
+        )

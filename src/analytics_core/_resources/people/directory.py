@@ -11,8 +11,9 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._resources.batches import by_ids, unknown_ids
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.errors import PayloadSchemaError
 from analytics_core.models.lists import RelatedItem, RelatedResponse
+from analytics_core.models.parsing import payload_error
 from analytics_core.models.references import UserDetails, UserFirstName, UserNames, UserReference
 from analytics_core.ports import BulkUserDirectory, UserDirectory
 
@@ -87,8 +88,7 @@ def checked_owners(
     """
     named = tuple(dict.fromkeys(owners or ()))
     if len(named) > _MOST_OWNERS:  # each is looked up by itself
-        problem = Problem(path="owners", message=f"may name {_MOST_OWNERS} users at most")
-        raise PayloadSchemaError(shape=shape, problems=[problem])
+        raise payload_error(shape, "owners", f"may name {_MOST_OWNERS} users at most")
     problems = unknown_ids(named, read_users(directory, named).users, path="owners", noun="user")
     if problems:
         raise PayloadSchemaError(shape=shape, problems=problems)

@@ -14,10 +14,10 @@ from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.lists import DATABASES, DATASETS, Listing, ResourceLists, all_of_it
 from analytics_core._resources.namespace import ListedNamespace
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError, Problem
+from analytics_core.errors import AccessError, NotFoundError
 from analytics_core.models.database import DatabaseGet, DatabaseListItem
 from analytics_core.models.dataset import DatasetGet, DatasetListItem
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, parse, payload_error
 from analytics_core.models.people import GrantGet, RoleGet, RolePost, RolePut
 
 RoleKey = int | str | RoleGet
@@ -170,7 +170,7 @@ def _grant_of(on: On) -> Grant:
         case ("schema", int(target_id), str(schema)) if schema:
             return Grant(target=GrantTarget.SCHEMA, target_id=target_id, schema=schema)
     forms = "a database, a dataset, ('database', id), ('schema', database id, name) or ('dataset', id)"
-    raise PayloadSchemaError(shape="grant", problems=[Problem(path="on", message=f"must be {forms}")])
+    raise payload_error("grant", "on", f"must be {forms}")
 
 
 def _described(grant: Grant) -> dict[str, Any]:
