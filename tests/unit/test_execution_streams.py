@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 from tests.support.execution import DUCKDB_ENDLESS, SQLITE_ENDLESS, Target, limits, make_sqlite_file, target
 
 from analytics_core._bounded_calls import BoundedCalls, PendingCall
@@ -24,6 +25,7 @@ from analytics_core._execution.fetching import FetchedResult
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.sessions.base import RunRequest, Session
 from analytics_core._execution.statements import FrameStream, Handover
+from analytics_core._records.datasource import Access
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,
@@ -258,6 +260,20 @@ def test_ctrl_c_while_a_statement_starts_stops_it(shop: Target, is_streamed: boo
         begin = partial(FrameStream, loan, Handover(), calls=calls, cancel=token, budget=None, wait_s=60)
     with pytest.raises(KeyboardInterrupt):
         begin()
+    assert shop.is_returned()
+
+
+def test_a_connection_that_hangs_when_it_goes_back_is_given_up_with_a_typed_error(shop: Target) -> None:
+    engine = shop.connector.engine(shop.record, identity=None, access=Access.READ)
+    release = threading.Event()
+
+    @event.listens_for(engine.pool, "reset")
+    def _hang(*_context: object) -> None:
+        release.wait(10)
+
+    with pytest.raises(StatementTimeoutError):
+        shop.run("SELECT 1", limits=limits(timeout_s=0.2))
+    release.set()
     assert shop.is_returned()
 
 

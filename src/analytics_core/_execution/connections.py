@@ -228,10 +228,8 @@ class Loan(Generic[Result]):
 
     def given_up(self) -> Failure:
         """Stop the work, which nobody waits for any longer; return what to tell whoever asked."""
-        self.stopper.stop(StopReason.TIMED_OUT)
-        error = self._stop_error()
-        assert error is not None  # noqa: S101 - stopped above, at the latest
-        return Failure(error, lost=True)
+        self.stopper.stop(StopReason.TIMED_OUT)  # nothing, where only the connection does not go back
+        return Failure(self._stop_error() or self.timeout_error(self._timeout_s), lost=True)
 
     def _stop_error(self) -> DatabaseError | None:
         if self.stopper.reason is StopReason.CANCELLED:
