@@ -14,7 +14,6 @@ from analytics_core._frames.pipeline import Step
 from analytics_core._querying.preparing import PreparedQuery
 from analytics_core._querying.result_cache import CacheKey, CacheTimeout
 from analytics_core.errors import AnalyticsError
-from analytics_core.models.query import ChartDataQueryObject
 
 _FIELD: Final = re.compile(rf"(?<=^{OriginKind.PAYLOAD}: )\w+")
 
@@ -88,11 +87,6 @@ def _explained_step(step: Step) -> ExplainedClause:
     )
 
 
-def _as_written(clause: ExplainedClause, query: ChartDataQueryObject) -> ExplainedClause:
-    """Return a clause with the field of the payload that it comes from by the name that the payload gave it."""
-    return replace(clause, origin=_FIELD.sub(lambda found: query.written(found[0]), clause.origin))
-
-
 def explained(
     prepared: PreparedQuery,
     spec: EngineSpec,
@@ -103,11 +97,15 @@ def explained(
     notes: tuple[str, ...],
     steps: Sequence[Step] = (),
 ) -> ExplainedQuery:
-    """Return the explanation of a prepared query and its steps of post-processing."""
+    """Return the explanation of a prepared query and its steps; fields have the names that the payload gave them."""
+
+    def as_written(field: re.Match[str]) -> str:
+        return prepared.query.written(field[0])
+
     plan, statement = prepared.plan, prepared.statement
     return ExplainedQuery(
         clauses=(
-            *(_as_written(clause, prepared.query) for clause in explain_plan(plan, spec)),
+            *(replace(clause, origin=_FIELD.sub(as_written, clause.origin)) for clause in explain_plan(plan, spec)),
             *map(_explained_step, steps),
         ),
         sql=statement.display_sql,

@@ -256,8 +256,13 @@ def query_text(prepared: PreparedQuery) -> QueryResult:
 
 def listed(result_type: ResultType, dataset: Dataset, spec: EngineSpec) -> QueryResult:
     """Return the columns of a dataset, or the time grains of its engine."""
-    items = _column_items(dataset, spec) if result_type is ResultType.COLUMNS else _grain_items(spec)
-    return listed_result(result_type, items)
+    if result_type is ResultType.COLUMNS:
+        return listed_result(result_type, _column_items(dataset, spec))
+    grains = [
+        {"name": grain_name(grain), "function": grain_function(spec, grain), "duration": grain.value}
+        for grain in TimeGrain
+    ]
+    return listed_result(result_type, grains)
 
 
 def _column_items(dataset: Dataset, spec: EngineSpec) -> list[dict[str, Any]]:
@@ -267,10 +272,3 @@ def _column_items(dataset: Dataset, spec: EngineSpec) -> list[dict[str, Any]]:
         dtype = None if generic is None else int(generic)
         items.append({"column_name": column.column_name, "verbose_name": column.verbose_name, "dtype": dtype})
     return items
-
-
-def _grain_items(spec: EngineSpec) -> list[dict[str, Any]]:
-    return [
-        {"name": grain_name(grain), "function": grain_function(spec, grain), "duration": grain.value}
-        for grain in TimeGrain
-    ]

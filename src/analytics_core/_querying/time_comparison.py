@@ -159,13 +159,9 @@ def _plain(value: Any) -> Any:
 def _mover(output: Output, compared: ComparedBucket) -> Callable[[Any], Any]:
     if not output.is_temporal:
         return _same
-    grain = _grain(output)
-    return lambda value: compared(value, grain) if isinstance(value, datetime) else value
-
-
-def _grain(output: Output) -> TimeGrain | None:
     expr = output.expr.source if isinstance(output.expr, OthersExpr) else output.expr
-    return expr.grain if isinstance(expr, BucketExpr) else None
+    grain = expr.grain if isinstance(expr, BucketExpr) else None
+    return lambda value: compared(value, grain) if isinstance(value, datetime) else value
 
 
 def _picked(column: FrameColumn, places: Sequence[int | None], offset: str) -> FrameColumn:
