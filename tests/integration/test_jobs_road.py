@@ -269,7 +269,7 @@ def test_the_time_of_a_request_stops_its_statement_and_leaves_the_others_unasked
     engine: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     url = shop_url(tmp_path_factory.mktemp("request"), engine)
-    with hosted_core(url, settings={"request_timeout_s": 0.5}) as host:
+    with hosted_core(url, settings={"request_timeout_s": 1.5}) as host:
         core = host.as_user("admin")
         slow = {"datasource": {"id": slow_dataset(core, engine), "type": "table"}, "metrics": ["count"]}
         requested = {**context(FAST), "queries": [FAST, slow, {**FAST, "row_limit": 7}, FAST]}
@@ -279,7 +279,7 @@ def test_the_time_of_a_request_stops_its_statement_and_leaves_the_others_unasked
             assert statuses == [QueryStatus.SUCCESS, *[QueryStatus.TIMED_OUT] * 3]
             failure = answer.results[1].failure
             assert isinstance(failure, errors.RequestTimeoutError)
-            assert "longer than 0.5 seconds in all (Settings.request_timeout_s)" in failure.message
+            assert "longer than 1.5 seconds in all (Settings.request_timeout_s)" in failure.message
         assert job.status is QueryStatus.TIMED_OUT
         assert core.charts.data(context(FAST)).results[0].status is QueryStatus.SUCCESS
 
