@@ -230,9 +230,8 @@ class StatementRunner:
             return session.run(RunRequest(connection=connection, statement=statement, limits=left, stopper=stopper))
 
         try:
-            fetched = self._connections.use(
-                admitted.admission, run, timeout_s=timeout_s, sql=statement.sql, cancel=cancel
-            )
+            loan = self._connections.loan(admitted.admission, run, timeout_s=timeout_s, sql=statement.sql)
+            fetched = loan.result(self._connections.calls, cancel)
         except StatementTimeoutError:
             if budget and timeout_s < limits.timeout_s:
                 raise budget.timeout_error() from None
