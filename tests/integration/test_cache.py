@@ -470,7 +470,7 @@ def test_no_answer_needs_the_cache(tmp_path: Path, caplog: pytest.LogCaptureFixt
         for _ in range(5):
             assert ask(core, QUERY).rowcount == 6
             assert core.databases.tables(1)
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 10
     if isinstance(cache, HangingCache):
         cache.over.set()
     assert "hunter2" not in caplog.text

@@ -229,6 +229,11 @@ def running_now(server: Server) -> int:
         else "SELECT count(*) FROM information_schema.processlist WHERE info LIKE '%%seq_1_to_1000000%%' "
         "AND id <> connection_id()"
     )
+    return scalar(server, sql)
+
+
+def scalar(server: Server, sql: str) -> int:
+    """Return the one number of a question of the administrator, asked in a transaction of its own."""
     with server.admin.connect() as connection:
         return int(connection.exec_driver_sql(sql).scalar_one())
 
@@ -330,9 +335,15 @@ def test_a_connection_that_the_server_closed_is_replaced(server: Server) -> None
     me = {"postgresql": "SELECT pg_backend_pid()", "mysql": "SELECT connection_id()"}[server.name]
     kill = {"postgresql": "SELECT pg_terminate_backend({})", "mysql": "KILL {}"}[server.name]
     number = server.shop.rows(me)[0][0]
+    left = {
+        "postgresql": "SELECT count(*) FROM pg_stat_activity WHERE pid = {}",
+        "mysql": "SELECT count(*) FROM information_schema.processlist WHERE id = {}",
+    }[server.name]
     with server.admin.connect() as connection:
         connection.exec_driver_sql(kill.format(number))
-    time.sleep(0.1)
+    deadline = time.monotonic() + 10
+    while scalar(server, left.format(number)) and time.monotonic() < deadline:
+        time.sleep(0.02)
     assert server.shop.rows("SELECT 1") == [(1,)]
 
 

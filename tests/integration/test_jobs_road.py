@@ -255,7 +255,7 @@ def test_a_stopped_answer_is_not_kept(core: Any, slow: dict[str, Any]) -> None:
 
 def test_the_time_limit_stops_a_statement(engine: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     url = shop_url(tmp_path_factory.mktemp("timeout"), engine)
-    with hosted_core(url, settings={"statement_timeout_s": 0.3}) as host:
+    with hosted_core(url, settings={"statement_timeout_s": 1.0}) as host:
         core = host.as_user("admin")
         dataset = slow_dataset(core, engine)
         data = core.charts.data(context({"metrics": ["count"]}, dataset=dataset))

@@ -17,7 +17,7 @@ from tests.support.stores import open_store
 from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.store_backed import StoreLock
 
-TIMES, PROCESSES, TTL_S = 5, 4, 2.0
+TIMES, PROCESSES, TTL_S = 5, 4, 3.0
 STORES = [
     "file",
     pytest.param("postgres", marks=pytest.mark.server),
@@ -75,7 +75,7 @@ def test_four_processes_contend_and_one_that_is_killed_loses_its_lock(
     dying.process.kill()
     for holder in contending:
         holder.go()
-    time.sleep(TTL_S / 2)
+    time.sleep(TTL_S / 3)
     assert not journal.exists()  # it is dead, and its time is not over
     assert [holder.process.wait(timeout=60) for holder in contending] == [0] * PROCESSES
     assert time.monotonic() - taken >= TTL_S

@@ -96,6 +96,7 @@ def test_a_server_that_takes_connections_and_says_nothing_is_given_up(behind: Be
 
 
 def test_a_server_that_hangs_while_a_statement_runs_is_given_up(behind: Behind) -> None:
+    assert behind.shop.rows("SELECT 1") == [(1,)]  # it is connected before it hangs
     threading.Timer(0.3, behind.proxy.stall).start()
     assert isinstance(failure_of(run(behind, behind.endless)), StatementTimeoutError)
 
@@ -131,6 +132,7 @@ def test_a_stream_that_is_closed_is_not_waited_for_long(behind: Behind) -> None:
 
 
 def test_cancelling_is_answered_although_the_server_hangs(behind: Behind) -> None:
+    assert behind.shop.rows("SELECT 1") == [(1,)]
     token = CancelToken()
     threading.Timer(0.2, behind.proxy.stall).start()
     threading.Timer(0.4, token.cancel).start()

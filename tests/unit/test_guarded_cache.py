@@ -12,7 +12,7 @@ import pytest
 from analytics_core._adapters.caches import GuardedCache
 
 SECRET = "redis://:hunter2@cache:6379"
-WAIT_S = 0.05
+WAIT_S = 0.5
 
 
 class Broken:
@@ -169,12 +169,18 @@ def test_the_log_tells_it_once_and_in_our_words(
 
 
 def test_many_calls_that_hang_for_ever_hold_few_threads(broken: Broken, watch: Watch, held: threading.Event) -> None:
-    cache = GuardedCache(broken, wait_s=0.001, monotonic=watch)
-    broken.act = lambda: held.wait(20) and None
+    cache, begun = GuardedCache(broken, wait_s=0.001, monotonic=watch), threading.Semaphore(0)
+
+    def hang() -> None:
+        begun.release()
+        held.wait(20)
+
+    broken.act = hang
     for _ in range(60):
         watch.now += 100
         cache.get("key")
-    assert broken.requested == 20
+    assert all(begun.acquire(timeout=10) for _ in range(20))
+    assert not begun.acquire(timeout=0.1)
 
 
 def test_pauses_are_short_again_after_the_cache_served(cache: GuardedCache, broken: Broken, watch: Watch) -> None:
@@ -203,7 +209,7 @@ def test_calls_that_hung_and_came_back_keep_nobody_from_asking(
     broken.act = lambda: b"kept"
     held.set()
     ends = time.monotonic() + 10
-    while cache.get("key") is None and time.monotonic() < ends:
+    while (found := cache.get("key")) is None and time.monotonic() < ends:
         watch.now += 100
         time.sleep(0.01)
-    assert cache.get("key") == b"kept"
+    assert found == b"kept"

@@ -25,6 +25,7 @@ class World:
         self.kept: dict[str, str] = {}
         self.runs = 0
         self.begun = threading.Semaphore(0)
+        self.looked = threading.Semaphore(0)
         self.go = threading.Event()
         self.failures: list[BaseException] = []
 
@@ -38,13 +39,18 @@ class World:
         return "answer"
 
     def ask(self, cancel: CancelToken | None = None, find: Callable[[], str | None] | None = None) -> str:
-        return self.shared.answer("key", find=find or (lambda: self.kept.get("key")), run=self.run, cancel=cancel)
+        return self.shared.answer("key", find=find or self.find, run=self.run, cancel=cancel)
+
+    def find(self) -> str | None:
+        self.looked.release()
+        return self.kept.get("key")
 
     def many(self, pool: ThreadPoolExecutor) -> list[Future[str]]:
         first = pool.submit(self.ask)
         assert self.begun.acquire(timeout=10)
         others = [pool.submit(self.ask) for _ in range(CALLERS - 1)]
-        time.sleep(0.1)
+        assert all(self.looked.acquire(timeout=10) for _ in range(CALLERS))
+        time.sleep(0.1)  # from their look for a kept answer to their wait for the run
         self.go.set()
         return [first, *others]
 
