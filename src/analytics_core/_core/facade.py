@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar, Unpack
 
-from analytics_core._adapters.clock import PinnedClock, SystemClock
+from analytics_core._adapters.clock import PinnedClock, SystemClock, SystemSleeper
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.observers import GuardedObserver, LogObserver
 from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
@@ -19,6 +19,7 @@ from analytics_core._core.wiring import (
     IN_MEMORY,
     added_by_packages,
     build_runtime,
+    https_endpoint,
     job_threads,
     memory_or_guarded,
     opened_store,
@@ -42,6 +43,7 @@ from analytics_core._resources.guests.namespaces import GuestQueries
 from analytics_core._resources.jobs import Jobs
 from analytics_core._resources.logs import Logs
 from analytics_core._resources.namespace import Namespace, live
+from analytics_core._resources.oauth import OAuth
 from analytics_core._resources.people.roles import Roles
 from analytics_core._resources.people.users import Users
 from analytics_core._resources.permalinks import Permalinks
@@ -64,6 +66,8 @@ from analytics_core.ports import (
     Observer,
     RowFilterSource,
     SecretBox,
+    Sleeper,
+    TokenEndpoint,
     UserDirectory,
 )
 
@@ -89,6 +93,8 @@ class AnalyticsCore:
         row_filters: say which rows a person may see; all of them bind.
         secret_box: seals secrets; the default uses the settings' key.
         connector: reaches users' databases; the default are pools of SQLAlchemy engines.
+        token_endpoint: asks the token endpoints of OAuth 2.0 providers; the default is a client of HTTPS.
+        sleeper: lets time pass while another process renews a token.
         engines: the engines that databases may have; the default are those of the library and of installed packages.
         allowed_files: database files that may be opened although no data root holds them.
 
@@ -115,6 +121,8 @@ class AnalyticsCore:
         row_filters: Sequence[RowFilterSource] = (),
         secret_box: SecretBox | None = None,
         connector: Connector | None = None,
+        token_endpoint: TokenEndpoint | None = None,
+        sleeper: Sleeper | None = None,
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
@@ -138,6 +146,8 @@ class AnalyticsCore:
                 policy=Policy() if policy is None else policy,
                 people=StoredUserDirectory(store) if users is None else users,
                 row_filters=tuple(row_filters),
+                sleeper=SystemSleeper() if sleeper is None else sleeper,
+                token_endpoint=https_endpoint(settings) if token_endpoint is None else token_endpoint,
                 allowed_files=tuple(Path(file).resolve() for file in allowed_files),
             )
             self._bind(build_runtime(components, added), acting_as)
@@ -265,7 +275,7 @@ class AnalyticsCore:
         return health(self._runtime)
 
     def prune(self, *, logs_older_than_days: int | None = None) -> PruneCounts:
-        """Remove what is over: jobs with their results, workers, locks, form data, old revocations of guest tokens.
+        """Remove what is over: jobs with their results, workers, locks, form data, old revocations, OAuth 2.0 tokens.
 
         At most 10,000 records of a kind go in one call, in small transactions; one process at a time prunes. It needs
         no actor; who acts must be an administrator.
@@ -389,6 +399,11 @@ class AnalyticsCore:
     def permalinks(self) -> Permalinks:
         """Addresses of the state of a chart or a dashboard."""
         return self._open(Permalinks)
+
+    @property
+    def oauth(self) -> OAuth:
+        """The actor's authorizations to reach databases on their behalf."""
+        return self._open(OAuth)
 
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:

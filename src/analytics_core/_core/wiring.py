@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 
 from analytics_core._adapters.caches import GuardedCache, MemoryCache
 from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._adapters.token_endpoint import HttpsTokenEndpoint, addresses_of
 from analytics_core._compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._compile.advanced_types import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
@@ -27,6 +29,12 @@ from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import AnnotationReader, ChartLoader, DatasetLoader, StoreReadCache
 from analytics_core._lookups.rule_sets import StoredRuleSets
+from analytics_core._oauth.clients import client_of_database
+from analytics_core._oauth.exchange import TokenRequests
+from analytics_core._oauth.flow import AuthorizationFlow
+from analytics_core._oauth.state import StateSigner
+from analytics_core._oauth.stored_tokens import StoredTokens
+from analytics_core._oauth.tokens import OAuthTokens
 from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.preparing import Preparer, StoredFragments
@@ -42,7 +50,7 @@ from analytics_core._security.keys import EntrySeal
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import SettingsError
-from analytics_core.ports import Cache, Clock, JobRunner, MetadataStore, SecretBox
+from analytics_core.ports import Cache, Clock, JobRunner, MetadataStore, SecretBox, TokenEndpoint
 
 
 def added_by_packages() -> Mapping[str, Iterable[EntryPoint]]:
@@ -75,6 +83,7 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     operations = installed_operations(added[OPERATIONS])
     ready = ReadyQueries(gate=gate, preparer=planning, templates=templates, settings=settings, operations=operations)
     queries = _queries(parts, loader=loader, gate=gate, ready=ready)
+    oauth_flow, oauth_tokens = _oauth(parts)
     return Runtime(
         **{field.name: getattr(parts, field.name) for field in fields(parts)},
         wall_clock=clock,
@@ -91,8 +100,33 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
         batches=BatchQueries(runner=queries, ready=ready, gate=gate, settings=settings, observer=parts.observer),
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
         job_registry=JobRegistry(store=store, runner=parts.jobs, settings=settings),
+        oauth_flow=oauth_flow,
+        oauth_tokens=oauth_tokens,
         advanced_types=advanced_types,
     )
+
+
+def _oauth(parts: Components) -> tuple[AuthorizationFlow, OAuthTokens]:
+    settings = parts.settings
+    client_of = partial(client_of_database, clients=settings.clients)
+    stored, requests = StoredTokens(parts.store, parts.clock), TokenRequests(parts.token_endpoint)
+    flow = AuthorizationFlow(
+        settings=settings,
+        signer=StateSigner(settings, parts.clock),
+        stored=stored,
+        requests=requests,
+        client_of=client_of,
+    )
+    tokens = OAuthTokens(
+        stored=stored,
+        lock=parts.lock,
+        clock=parts.clock,
+        sleeper=parts.sleeper,
+        requests=requests,
+        client_of=client_of,
+        timeout_s=settings.oauth2_timeout_s,
+    )
+    return flow, tokens
 
 
 def _queries(parts: Components, *, loader: DatasetLoader, gate: Gate, ready: ReadyQueries) -> QueryRunner:
@@ -180,3 +214,8 @@ def memory_or_guarded(cache: Cache | None, settings: Settings, clock: Clock) -> 
 def job_threads(settings: Settings) -> JobRunner:
     """Return what runs background work in threads of this process."""
     return ThreadJobRunner(workers=settings.job_workers, workers_per_queue=settings.job_workers_per_database)
+
+
+def https_endpoint(settings: Settings) -> TokenEndpoint:
+    """Return what asks token endpoints by HTTPS."""
+    return HttpsTokenEndpoint(settings, resolve=addresses_of)
