@@ -88,8 +88,8 @@ class _Exchange:
         try:
             connection.sock = self._connected()
             connection.request("POST", target, body=body, headers=headers)
-            answer = connection.getresponse()
-            return _object_of(answer.status, answer.read(MOST_BYTES + 1))
+            with connection.getresponse() as answer:
+                return _object_of(answer.status, answer.read(MOST_BYTES + 1))
         except (OSError, http.client.HTTPException, ValueError) as error:
             problem = _problem(error)
         finally:
