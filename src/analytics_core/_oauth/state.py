@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import jwt
 from jwt.types import Options
@@ -61,6 +61,9 @@ class _Keys:
     signing: bytes = field(repr=False)
     verifying: bytes = field(repr=False)
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("keys of states are never pickled")
+
 
 class StateSigner:
     """Signs and reads states with keys of their own, derived from the settings' keys; older keys only read."""
@@ -93,6 +96,9 @@ class StateSigner:
             raise _rejected("it does not say what a state says") from None
         self._check_time(expires_on)
         return SignedState(claims=claims, number=number, expires_on=expires_on, verifier=_verifier(keys, number))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("what signs states holds keys and is never pickled")
 
     def _verified(self, token: str) -> tuple[_Keys, Mapping[str, Any]]:
         """Return the claims of a token that one of our keys signed, with these keys."""
