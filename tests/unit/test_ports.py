@@ -99,6 +99,28 @@ def a_connector(folder: Path) -> Any:
     return SqlAlchemyConnector(settings=choices, specs=installed_engines(()).get)
 
 
+CLIENT = {
+    "id": "us",
+    "secret": "between-us",
+    "scope": "read",
+    "authorization_request_uri": "https://provider.example/authorize",
+    "token_request_uri": "https://provider.example/token",
+    "redirect_uri": "https://app.example/callback",
+}
+
+
+class Tokens:
+    """A provider whose tokens are over at once."""
+
+    def request(self, uri: str, fields: Any, *, content_type: Any, timeout_s: float) -> dict[str, Any]:
+        return {"access_token": "a", "refresh_token": "r", "expires_in": 0}
+
+
+class NoPauses:
+    def sleep(self, seconds: float) -> None:
+        """Return at once."""
+
+
 HOSTS: dict[str, Callable[[Path], Any]] = {
     "cache": lambda _: MemoryCache(max_bytes=100_000, clock=SystemClock()),
     "clock": lambda _: SystemClock(),
@@ -109,7 +131,9 @@ HOSTS: dict[str, Callable[[Path], Any]] = {
     "observer": lambda _: LogObserver(),
     "policy": lambda _: Policy(),
     "secret_box": lambda _: AesGcmSecretBox(Secret(KEY)),
+    "sleeper": lambda _: NoPauses(),
     "store": a_store,
+    "token_endpoint": lambda _: Tokens(),
     "users": lambda _: Two(),
 }
 
@@ -120,12 +144,17 @@ def use(small: SmallCore) -> None:
     assert small.core.charts.data(COUNT).raise_for_error().results[0].rowcount == 1
     assert small.core.prune().is_complete
     assert small.core.charts.submit(COUNT).result(timeout_s=30).results[0].rowcount == 1
+    oauth, lock = small.core.oauth, small.core._runtime.lock
+    oauth.callback(state=oauth.start(1).state, code="c")
+    assert lock.acquire("refresh_oauth2_token/1/1", ttl_s=0.01) is not None  # somebody renews it, and dies
+    assert oauth.access_token(1) == "a"
 
 
 @pytest.mark.parametrize("name", sorted(HOSTS))
 def test_a_hosts_object_is_used_although_it_counts_as_false(tmp_path: Path, name: str) -> None:
     host = Falsy(HOSTS[name](tmp_path))
-    with small_core(tmp_path, ports={name: host}) as small:
+    ports = {"token_endpoint": Tokens(), "sleeper": NoPauses(), name: host}
+    with small_core(tmp_path, ports=ports, oauth2_clients={"shop": CLIENT}) as small:
         use(small)
     assert host.requested
 

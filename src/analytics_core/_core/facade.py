@@ -131,33 +131,31 @@ class AnalyticsCore:
         engines = installed_engines(added[ENGINES]) if engines is None else engines
         if connector is None:
             connector = SqlAlchemyConnector(settings=settings, specs=engines.get, allowed_files=allowed_files)
-        host_store, store = store, opened_store(store, metadata_url, settings, clock, secret_box)
-        try:
+        with opened_store(store, metadata_url, settings, clock, secret_box) as kept:
             components = Components(
                 settings=settings,
                 clock=clock,
-                store=store,
+                store=kept,
                 cache=memory_or_guarded(cache, settings, clock),
-                lock=StoreLock(store) if lock is None else lock,
+                lock=StoreLock(kept) if lock is None else lock,
                 observer=LogObserver() if observer is None else GuardedObserver(observer),
                 jobs=job_threads(settings) if jobs is None else jobs,
                 connector=connector,
                 registry=engines,
                 policy=Policy() if policy is None else policy,
-                people=StoredUserDirectory(store) if users is None else users,
+                people=StoredUserDirectory(kept) if users is None else users,
                 row_filters=tuple(row_filters),
                 sleeper=SystemSleeper() if sleeper is None else sleeper,
                 token_endpoint=https_endpoint(settings) if token_endpoint is None else token_endpoint,
                 allowed_files=tuple(Path(file).resolve() for file in allowed_files),
             )
-            self._bind(build_runtime(components, added), acting_as)
-            self._runtime.job_registry.start(self._job_handlers())
-            if isinstance(acting_as, User):
-                self._bind(self._runtime, self._actors.lasting_key(acting_as))
-        except BaseException:  # whatever it is goes on upwards; a store of our own must not stay open
-            if host_store is None:
-                store.close()
-            raise
+            self._begin(build_runtime(components, added), acting_as)
+
+    def _begin(self, runtime: Runtime, acting_as: UserKey | None) -> None:
+        self._bind(runtime, acting_as)
+        runtime.job_registry.start(self._job_handlers())
+        if isinstance(acting_as, User):
+            self._bind(runtime, self._actors.lasting_key(acting_as))
 
     def _bind(self, runtime: Runtime, acting_as: UserKey | HostUser | None) -> None:
         self._runtime = runtime

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
@@ -188,10 +189,13 @@ IN_MEMORY = "sqlite://"
 """The URL of a metadata store in the memory of the process."""
 
 
+@contextmanager
 def opened_store(
     store: MetadataStore | None, url: str, settings: Settings, clock: Clock, secret_box: SecretBox | None
-) -> MetadataStore:
-    """Return the store of a host, or else the one at a URL, where the settings' keys seal what no host's box does.
+) -> Iterator[MetadataStore]:
+    """Give the store of a host, or else the one at a URL, where the settings' keys seal what no host's box does.
+
+    A store of our own is closed when the block fails.
 
     Raises:
         SettingsError: a store and a URL: records are kept in one place.
@@ -199,9 +203,15 @@ def opened_store(
     if store is not None:
         if url != IN_MEMORY:
             raise SettingsError("records are kept in one place: give AnalyticsCore either metadata_url or store")
-        return store
+        yield store
+        return
     box = AesGcmSecretBox(settings.key, previous_keys=settings.older_keys) if secret_box is None else secret_box
-    return SqlMetadataStore(url, secret_box=box, clock=clock, timeout_s=settings.store_timeout_s)
+    own = SqlMetadataStore(url, secret_box=box, clock=clock, timeout_s=settings.store_timeout_s)
+    try:
+        yield own
+    except BaseException:  # whatever it is goes on upwards; connections must not stay open
+        own.close()
+        raise
 
 
 def memory_or_guarded(cache: Cache | None, settings: Settings, clock: Clock) -> Cache:
