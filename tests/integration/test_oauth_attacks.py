@@ -9,6 +9,7 @@ import pickle
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,15 @@ from analytics_core._security.keys import Purpose, derived_key
 from analytics_core.testing.clock import FixedClock
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+CLIENT = {
+    "id": "us",
+    "secret": "between-us",
+    "scope": "read",
+    "authorization_request_uri": "https://provider.example/authorize",
+    "redirect_uri": "https://app.example/callback",
+}
 
 
 @pytest.fixture
@@ -311,6 +321,32 @@ def test_guests_have_no_tokens_and_start_nothing(small: SmallCore) -> None:
     with runtime.store.unit_of_work() as unit:
         database = unit.databases.get(1)
     assert runtime.oauth_tokens.access_token(database, 0) is None
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["https://127.0.0.1:1/token", "https://169.254.169.254/token", "https://[::1]/token", "https://localhost/token"],
+)
+def test_a_client_of_a_payload_leads_nowhere_that_the_network_policy_forbids(core: AnalyticsCore, uri: str) -> None:
+    """The settings' own client leads to this machine, on one port."""
+    own = {**CLIENT, "token_request_uri": uri}
+    with core._runtime.store.unit_of_work() as unit:
+        secret = Secret(json.dumps({"oauth2_client_info": own}))
+        unit.databases.update(replace(unit.databases.get(1), secret_extra=secret), actor_id=1)
+    with pytest.raises(errors.TokenEndpointError, match="network policy"):
+        core.oauth.callback(state=core.oauth.start(1).state, code="code-of-the-user")
+
+
+def test_a_masked_secret_is_sent_nowhere_else(core: AnalyticsCore, guard: Provider, clock: FixedClock) -> None:
+    """Whoever changes where tokens are renewed gets no refresh token of those who authorized before."""
+    core.oauth.callback(**guard.authorize(core.oauth.start(1).url))
+    clock.advance(timedelta(hours=2))
+    with provider() as other:
+        with core._runtime.store.unit_of_work() as unit:
+            secret = Secret(json.dumps({"oauth2_client_info": guard.client(token_request_uri=f"{other.url}/token")}))
+            unit.databases.update(replace(unit.databases.get(1), secret_extra=secret), actor_id=1)
+        assert core.oauth.access_token(1) is None
+        assert other.requests.total() == 0
 
 
 # ----------------------------------------------------------------------------------------------------------- secrets

@@ -14,7 +14,8 @@ from tests.support.oauth_provider import CLIENT_ID, CLIENT_SECRET, Provider, mak
 from tests.support.small_core import KEY
 
 from analytics_core import Settings, errors
-from analytics_core._adapters.token_endpoint import HttpsTokenEndpoint, addresses_of
+from analytics_core._adapters.token_endpoint import HttpsTokenEndpoint
+from analytics_core._network import system_lookup
 from analytics_core.models.database import OAuth2ContentType
 from analytics_core.ports import TokenEndpoint
 
@@ -38,13 +39,13 @@ def _well_behaved(plain: Provider) -> Iterator[None]:
     plain.misbehaviour = None
 
 
-def endpoint(resolve: Any = addresses_of, **settings: Any) -> HttpsTokenEndpoint:
+def endpoint(resolve: Any = system_lookup, **settings: Any) -> HttpsTokenEndpoint:
     return HttpsTokenEndpoint(
         Settings(secret_key=KEY, **{"oauth2_http_hosts": ("127.0.0.1",), **settings}), resolve=resolve
     )
 
 
-def ask(uri: str, *, timeout_s: float = 5.0, resolve: Any = addresses_of, **settings: Any) -> Any:
+def ask(uri: str, *, timeout_s: float = 5.0, resolve: Any = system_lookup, **settings: Any) -> Any:
     made = endpoint(resolve, **settings)
     assert isinstance(made, TokenEndpoint)
     return made.request(uri, FIELDS, content_type=OAuth2ContentType.DATA, timeout_s=timeout_s)

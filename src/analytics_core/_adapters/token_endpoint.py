@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NoReturn
-from urllib.parse import SplitResult, urlencode
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 from analytics_core._bounded_calls import BoundedCalls
 from analytics_core._oauth.clients import provider_address
@@ -25,10 +25,13 @@ Resolve = Callable[[str, int], Sequence[str]]
 """Gives the addresses of a host that may be connected to; raises AnalyticsError when there are none."""
 
 
-def addresses_of(host: str, port: int) -> tuple[str, ...]:
-    """Return the addresses of a host, each once."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
+def place_of(uri: str) -> tuple[str, int] | None:
+    """Return host and port of an address, None where it has none."""
+    try:
+        parts = urlsplit(uri)
+        return (parts.hostname or "", parts.port or _DEFAULT_PORTS[parts.scheme])
+    except (ValueError, KeyError):
+        return None
 
 
 class HttpsTokenEndpoint:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Self, TypeVar, Unpack
 
 from analytics_core._adapters.clock import PinnedClock, SystemClock, SystemSleeper
-from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.observers import GuardedObserver, LogObserver
 from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._core.actors import Actors, HostUser, UserKey
@@ -18,11 +17,13 @@ from analytics_core._core.operating import Health, PersonNames, PruneCounts, cre
 from analytics_core._core.wiring import (
     IN_MEMORY,
     added_by_packages,
+    address_finder,
     build_runtime,
     https_endpoint,
     job_threads,
     memory_or_guarded,
     opened_store,
+    pools,
 )
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
@@ -63,6 +64,7 @@ from analytics_core.ports import (
     JobRunner,
     Lock,
     MetadataStore,
+    NetworkPolicy,
     Observer,
     RowFilterSource,
     SecretBox,
@@ -95,6 +97,8 @@ class AnalyticsCore:
         connector: reaches users' databases; the default are pools of SQLAlchemy engines.
         token_endpoint: asks the token endpoints of OAuth 2.0 providers; the default is a client of HTTPS.
         sleeper: lets time pass while another process renews a token.
+        network: says where connections may lead that people configure; the default allows public addresses and
+            `Settings.allowed_networks`. A connector of the host's own is not asked.
         engines: the engines that databases may have; the default are those of the library and of installed packages.
         allowed_files: database files that may be opened although no data root holds them.
 
@@ -123,14 +127,14 @@ class AnalyticsCore:
         connector: Connector | None = None,
         token_endpoint: TokenEndpoint | None = None,
         sleeper: Sleeper | None = None,
+        network: NetworkPolicy | None = None,
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
         added = added_by_packages()
         clock = SystemClock() if clock is None else clock
         engines = installed_engines(added[ENGINES]) if engines is None else engines
-        if connector is None:
-            connector = SqlAlchemyConnector(settings=settings, specs=engines.get, allowed_files=allowed_files)
+        addresses = address_finder(settings, network)
         with opened_store(store, metadata_url, settings, clock, secret_box) as kept:
             components = Components(
                 settings=settings,
@@ -140,13 +144,13 @@ class AnalyticsCore:
                 lock=StoreLock(kept) if lock is None else lock,
                 observer=LogObserver() if observer is None else GuardedObserver(observer),
                 jobs=job_threads(settings) if jobs is None else jobs,
-                connector=connector,
+                connector=pools(settings, engines, allowed_files, addresses) if connector is None else connector,
                 registry=engines,
                 policy=Policy() if policy is None else policy,
                 people=StoredUserDirectory(kept) if users is None else users,
                 row_filters=tuple(row_filters),
                 sleeper=SystemSleeper() if sleeper is None else sleeper,
-                token_endpoint=https_endpoint(settings) if token_endpoint is None else token_endpoint,
+                token_endpoint=https_endpoint(settings, addresses) if token_endpoint is None else token_endpoint,
                 allowed_files=tuple(Path(file).resolve() for file in allowed_files),
             )
             self._begin(build_runtime(components, added), acting_as)

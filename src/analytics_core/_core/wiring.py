@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 from analytics_core._adapters.caches import GuardedCache, MemoryCache
+from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.job_runners import ThreadJobRunner
+from analytics_core._adapters.network import PublicNetworkPolicy
 from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._adapters.token_endpoint import HttpsTokenEndpoint, addresses_of
+from analytics_core._adapters.token_endpoint import HttpsTokenEndpoint, place_of
 from analytics_core._compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._compile.advanced_types import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
+from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
@@ -30,6 +34,7 @@ from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import AnnotationReader, ChartLoader, DatasetLoader, StoreReadCache
 from analytics_core._lookups.rule_sets import StoredRuleSets
+from analytics_core._network import AddressFinder, system_lookup
 from analytics_core._oauth.clients import client_of_database
 from analytics_core._oauth.exchange import TokenRequests
 from analytics_core._oauth.flow import AuthorizationFlow
@@ -46,12 +51,22 @@ from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.template_lookups import LookupFactory
 from analytics_core._querying.templating import QueryTemplates
+from analytics_core._records.network import DestinationPurpose
 from analytics_core._runtime import Components, Runtime
 from analytics_core._security.keys import EntrySeal
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
-from analytics_core.errors import SettingsError
-from analytics_core.ports import Cache, Clock, JobRunner, MetadataStore, SecretBox, TokenEndpoint
+from analytics_core.errors import DatabaseError, SettingsError, TokenEndpointError
+from analytics_core.ports import (
+    Cache,
+    Clock,
+    Connector,
+    JobRunner,
+    MetadataStore,
+    NetworkPolicy,
+    SecretBox,
+    TokenEndpoint,
+)
 
 
 def added_by_packages() -> Mapping[str, Iterable[EntryPoint]]:
@@ -221,11 +236,34 @@ def memory_or_guarded(cache: Cache | None, settings: Settings, clock: Clock) -> 
     return cache if isinstance(cache, MemoryCache) else GuardedCache(cache)
 
 
+def address_finder(settings: Settings, network: NetworkPolicy | None) -> AddressFinder:
+    """Return what finds the addresses that may be reached, by the policy of a host or else the library's own."""
+    return AddressFinder(PublicNetworkPolicy(settings.allowed_networks) if network is None else network)
+
+
+def pools(
+    settings: Settings, engines: EngineRegistry, allowed_files: Iterable[Path | str], addresses: AddressFinder
+) -> Connector:
+    """Return what reaches users' databases by pools of SQLAlchemy engines."""
+    return SqlAlchemyConnector(settings=settings, specs=engines.get, allowed_files=allowed_files, addresses=addresses)
+
+
 def job_threads(settings: Settings) -> JobRunner:
     """Return what runs background work in threads of this process."""
     return ThreadJobRunner(workers=settings.job_workers, workers_per_queue=settings.job_workers_per_database)
 
 
-def https_endpoint(settings: Settings) -> TokenEndpoint:
-    """Return what asks token endpoints by HTTPS."""
-    return HttpsTokenEndpoint(settings, resolve=addresses_of)
+def https_endpoint(settings: Settings, addresses: AddressFinder) -> TokenEndpoint:
+    """Return what asks token endpoints by HTTPS, where the network policy and the settings' own clients lead."""
+    named = {place_of(client.token_request_uri) for client in settings.clients.values()}
+
+    def resolve(host: str, port: int) -> Sequence[str]:
+        if (host, port) in named:  # a host's own code says so, no payload
+            return system_lookup(host, port)
+        try:
+            return addresses.find(host, port, purpose=DestinationPurpose.TOKEN_ENDPOINT)
+        except DatabaseError as refusal:
+            problem = TokenEndpointError(refusal.message, retryable=refusal.retryable)
+        raise problem
+
+    return HttpsTokenEndpoint(settings, resolve=resolve)

@@ -7,13 +7,14 @@ open and nothing comes. Whoever waits for such a driver must not rely on the ser
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy import event
 
 from analytics_core._bounded_calls import BoundedCalls
+from analytics_core._execution.sessions.opening import BeforeConnect, opener
 
 CONNECT_TIMEOUT_S: Final = 10
 """What connecting may take, when the host says nothing else."""
@@ -25,7 +26,13 @@ LOGGING_NAME: Final = "analytics_core.database"
 """What SQLAlchemy calls the pools of users' databases in logs."""
 
 
-def bound_waits(engine: sa.Engine, *, answer_s: float, connect_s: float | None = None) -> None:
+def bound_waits(
+    engine: sa.Engine,
+    *,
+    answer_s: float,
+    connect_s: float | None = None,
+    before_connect: Sequence[BeforeConnect] = (),
+) -> None:
     """Give every wait on this engine's connections an end: for PostgreSQL (psycopg) and MySQL or MariaDB (PyMySQL).
 
     Args:
@@ -33,22 +40,29 @@ def bound_waits(engine: sa.Engine, *, answer_s: float, connect_s: float | None =
         answer_s: seconds that the server may leave a connection without an answer; see `allow_answer`.
         connect_s: seconds that connecting may take in all, the resolving of names included; None: as long as the
             driver's own limits let it.
+        before_connect: what changes the arguments of each new connection.
     """
-    connect = _opener(engine)
+    connect = opener(engine, before_connect)
     if connect_s is not None:
         connect = _in_time(connect, connect_s, failure=engine.dialect.loaded_dbapi.OperationalError)
-
-    def open_connection(_dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
-        return connect(*positional, **named)
 
     def expect_answers(raw: Any, *_context: Any) -> None:
         allow_answer(raw, answer_s)
 
-    event.listen(engine, "do_connect", open_connection)
+    open_by(engine, connect)
     event.listen(engine, "connect", expect_answers, insert=True)
     # The pool looks at a connection before it gives it away; it tells of `checkout` when that is done.
     event.listen(engine, "checkout", expect_answers)
     event.listen(engine, "checkin", _expect_idle)
+
+
+def open_by(engine: sa.Engine, connect: Callable[..., Any]) -> None:
+    """Have the pool of an engine open its connections by `connect`, which takes what its driver would."""
+
+    def open_connection(_dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
+        return connect(*positional, **named)
+
+    event.listen(engine, "do_connect", open_connection)
 
 
 def allow_answer(raw: Any, seconds: float) -> None:
@@ -74,14 +88,6 @@ def without_driver_logs(logging_name: str) -> dict[str, str]:
 def _expect_idle(raw: Any, _record: Any) -> None:
     if raw is not None:
         allow_answer(raw, _IDLE_ANSWER_S)
-
-
-def _opener(engine: sa.Engine) -> Callable[..., Any]:
-    if engine.dialect.driver == "psycopg":
-        from analytics_core._execution.sessions.bounded_psycopg import BoundedConnection
-
-        return BoundedConnection.connect
-    return engine.dialect.connect
 
 
 def _in_time(connect: Callable[..., Any], connect_s: float, *, failure: type[Exception]) -> Callable[..., Any]:

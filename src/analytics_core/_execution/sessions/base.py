@@ -17,8 +17,9 @@ import sqlalchemy as sa
 from analytics_core._compile.plan import Statement
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
-from analytics_core._execution.driver_limits import allow_answer
+from analytics_core._execution.driver_limits import allow_answer, open_by
 from analytics_core._execution.fetching import FetchedResult, FetchLimits, Give, fetch_rows
+from analytics_core._execution.sessions.opening import BeforeConnect, opener
 from analytics_core._records.datasource import Access
 from analytics_core.errors import (
     ConnectionUriError,
@@ -66,7 +67,8 @@ class OpenRequest:
     """What an engine of SQLAlchemy is made from; the policy has checked all of it.
 
     `file` is the resolved path of a file-based engine; None with `memory_name` for a database in memory. `answer_s`
-    is how long a server may leave a connection without an answer.
+    is how long a server may leave a connection without an answer. `before_connect` are the steps that choose where and
+    as whom each new connection to a server connects; connections to files have none.
     """
 
     url: sa.URL
@@ -76,6 +78,7 @@ class OpenRequest:
     connect_args: Mapping[str, Any] = field(default_factory=dict)
     pool_options: Mapping[str, Any] = field(default_factory=dict)
     answer_s: float = 60.0
+    before_connect: tuple[BeforeConnect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +104,11 @@ class Session:
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
         """Return a pooled engine; with `Access.READ` its connections can only read, by a wall of the engine's own."""
-        return sa.create_engine(
+        engine = sa.create_engine(
             request.url, connect_args=dict(request.connect_args), hide_parameters=True, **request.pool_options
         )
+        open_by(engine, opener(engine, request.before_connect))
+        return engine
 
     def run(self, request: RunRequest) -> FetchedResult:
         """Run the statement and read its rows; driver exceptions pass through.

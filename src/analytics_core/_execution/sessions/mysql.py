@@ -37,8 +37,9 @@ from analytics_core._execution.sessions.base import (
     run_statement,
 )
 from analytics_core._execution.sessions.metadata import UNKNOWN, EngineMetadata, names_in_rows
+from analytics_core._execution.sessions.opening import opener
 from analytics_core._records.datasource import Access
-from analytics_core.errors import ResultTooLargeError, StatementRefusedError
+from analytics_core.errors import AnalyticsError, ResultTooLargeError, StatementRefusedError
 
 _SQL_MODE = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
 _PINNED = f"time_zone = '+00:00', sql_mode = '{_SQL_MODE}'"
@@ -79,10 +80,11 @@ class MysqlSession(Session):
         pin = partial(_pin_session, access=request.access)
         event.listen(engine, "connect", pin)
         event.listen(engine.pool, "reset", partial(_discard_session, pin))
-        bound_waits(engine, answer_s=request.answer_s)
+        bound_waits(engine, answer_s=request.answer_s, before_connect=request.before_connect)
         positional, named = engine.dialect.create_connect_args(request.url)
         short = dict.fromkeys(patience, _KILL_TIMEOUT_S)
-        open_connection = _opener(engine, positional, {**named, **arguments, **short})
+        connect = opener(engine, request.before_connect)
+        open_connection = partial(connect, *positional, **{**named, **arguments, **short})
         return engine.execution_options(**{STREAM_OPTION: open_connection, _ACCESS_OPTION: request.access})
 
     def run(self, request: RunRequest) -> FetchedResult:
@@ -163,10 +165,6 @@ def _session_settings(connection: sa.Connection, timeout_s: float) -> str:
     return f"SET transaction_read_only = {only}, max_execution_time = {timeout_s * 1000:.0f}, {_PINNED}"
 
 
-def _opener(engine: sa.Engine, positional: Any, named: dict[str, Any]) -> Callable[[], Any]:
-    return lambda: engine.dialect.connect(*positional, **named)
-
-
 def _killer(connection: sa.Connection) -> Callable[[], None]:
     """Return what stops the statement from a second connection."""
     raw: Any = connection.connection.driver_connection
@@ -245,7 +243,7 @@ def _stop_on_server(connection: sa.Connection) -> None:
     """Kill the statement; without a second connection to do so, give up this one and leave it to the time limit."""
     try:
         _killer(connection)()
-    except connection.dialect.loaded_dbapi.Error:
+    except (connection.dialect.loaded_dbapi.Error, AnalyticsError):
         connection.invalidate()
 
 

@@ -84,7 +84,7 @@ class PostgresqlSession(Session):
         )
         event.listen(engine, "connect", _set_up)
         event.listen(engine.pool, "reset", _discard_session)
-        bound_waits(engine, answer_s=request.answer_s)
+        bound_waits(engine, answer_s=request.answer_s, before_connect=request.before_connect)
         return engine
 
     def run(self, request: RunRequest) -> FetchedResult:
