@@ -1,7 +1,8 @@
 """A FastAPI service that shows one dashboard to many tenants, each inside its own rows.
 
-Run it with `fastapi dev examples/fastapi_host/app.py` (it takes `pip install "analytics-core" "fastapi[standard]"`);
-docs/how-to/embed-dashboards.md walks through it.
+Its staff authorize it at the provider of a database, so that it reaches the database on their behalf. Run it with
+`fastapi dev examples/fastapi_host/app.py` (it takes `pip install "analytics-core" "fastapi[standard]"`);
+docs/how-to/embed-dashboards.md and docs/how-to/oauth.md walk through it.
 """
 
 import json
@@ -11,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import Body, FastAPI, Header, HTTPException, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi import Body, Cookie, FastAPI, Header, HTTPException, Request
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 import analytics_core
 from analytics_core import AnalyticsCore
@@ -22,14 +23,25 @@ from analytics_core.testing.sample_data import make_shop
 TENANTS = {"key-of-acme": ("acme", "France"), "key-of-bolt": ("bolt", "Germany")}
 """The host's own keys, and for each the tenant with the country whose orders are theirs."""
 
+STAFF = {"session-of-ada": "admin"}
+"""The host's own sessions, and for each the user who is signed in."""
+
 Bearer = Annotated[str, Header(alias="Authorization")]
 Origin = Annotated[str | None, Header()]
+Session = Annotated[str, Cookie()]
 Question = Annotated[dict[str, Any] | None, Body()]
 
 
-def create_app(core: AnalyticsCore, *, dashboard_id: int, tenants: Mapping[str, tuple[str, str]]) -> FastAPI:
+def create_app(
+    core: AnalyticsCore,
+    *,
+    dashboard_id: int,
+    tenants: Mapping[str, tuple[str, str]],
+    staff: Mapping[str, str] | None = None,
+) -> FastAPI:
     """Return the service; `core` acts as an administrator. Plain functions run in FastAPI's worker threads."""
     app = FastAPI()
+    add_authorization(app, core, staff or {})
 
     @app.exception_handler(AnalyticsError)
     def reject(_request: Request, error: AnalyticsError) -> JSONResponse:
@@ -67,9 +79,29 @@ def create_app(core: AnalyticsCore, *, dashboard_id: int, tenants: Mapping[str, 
     return app
 
 
-def make_demo(folder: Path) -> FastAPI:
+def add_authorization(app: FastAPI, core: AnalyticsCore, staff: Mapping[str, str]) -> None:
+    """Add the two routes by which somebody who is signed in authorizes the service at the provider of a database."""
+
+    def signed_in(session: str) -> AnalyticsCore:
+        if session not in staff:
+            raise HTTPException(status_code=401, detail="sign in first")
+        return core.as_user(staff[session])
+
+    @app.get("/oauth/{database_id}/start")
+    def start(database_id: int, session: Session = "", redirect_to: str | None = None) -> RedirectResponse:
+        return RedirectResponse(signed_in(session).oauth.start(database_id, redirect_to).url)
+
+    @app.get("/oauth/callback")
+    def callback(
+        state: str, code: str | None = None, error: str | None = None, session: Session = ""
+    ) -> RedirectResponse:
+        done = signed_in(session).oauth.callback(state=state, code=code, error=error)
+        return RedirectResponse(done.redirect_to or "/dashboard")
+
+
+def make_demo(folder: Path, **settings: Any) -> FastAPI:
     """Return the service over the sample shop, with one chart on one dashboard."""
-    core = analytics_core.connect(make_shop(folder / "shop.db"))
+    core = analytics_core.connect(make_shop(folder / "shop.db"), **settings)
     core.datasets.create({"database": 1, "table_name": "orders"})
     question = {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["country"], "metrics": ["count"]}]}
     chart = {"slice_name": "Orders", "datasource_id": 1, "datasource_type": "table"}
@@ -77,7 +109,7 @@ def make_demo(folder: Path) -> FastAPI:
     layout = {"CHART-1": {"type": "CHART", "children": [], "meta": {"chartId": made.id}}}
     dashboard = core.dashboards.create({"dashboard_title": "Sales", "position_json": json.dumps(layout)})
     core.embedded.create(dashboard.id, {"allowed_domains": ["https://shop.example"]})
-    return create_app(core, dashboard_id=dashboard.id, tenants=TENANTS)
+    return create_app(core, dashboard_id=dashboard.id, tenants=TENANTS, staff=STAFF)
 
 
 @cache

@@ -14,6 +14,8 @@ from analytics_core._gate.row_security import RowSecurity
 from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import ChartLoader, StoreReadCache
+from analytics_core._oauth.flow import AuthorizationFlow
+from analytics_core._oauth.tokens import OAuthTokens
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.preparing import StoredFragments
 from analytics_core._querying.reading import ContextReader
@@ -34,6 +36,8 @@ from analytics_core.ports import (
     MetadataStore,
     Observer,
     RowFilterSource,
+    Sleeper,
+    TokenEndpoint,
     UserDirectory,
 )
 
@@ -58,6 +62,8 @@ class Components:
     policy: Policy
     people: UserDirectory
     row_filters: tuple[RowFilterSource, ...]
+    sleeper: Sleeper
+    token_endpoint: TokenEndpoint
     allowed_files: tuple[Path, ...]
 
 
@@ -84,6 +90,8 @@ class Runtime(Components):
     batches: BatchQueries
     charts: ChartLoader
     job_registry: JobRegistry
+    oauth_flow: AuthorizationFlow
+    oauth_tokens: OAuthTokens
     advanced_types: Mapping[str, AdvancedDataType]
 
     def known_user(self, user_id: int) -> User | None:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from analytics_core._records.secret import Secret
-from analytics_core.errors import SettingsError
+from analytics_core.errors import PayloadError, SettingsError
+from analytics_core.models.database import OAuth2Client
 from analytics_core.models.dataset import DatasetDescription
 from analytics_core.models.enums import RelativeTime
+from analytics_core.models.parsing import parse
 
 _SHORTEST_KEY = 16
 _FUNCTION = re.compile(r"\w+")
@@ -51,6 +53,8 @@ _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "tuple[Path, ...]": (_LISTS, "a tuple of folders, such as (Path('data'),)"),
     "frozenset[str]": (_LISTS, "a set of texts"),
     "Mapping[str, AbstractSet[str]]": ((Mapping,), "a map of engines to sets of names"),
+    "Mapping[str, OAuth2Client | Mapping[str, Any]]": ((Mapping,), "a map of databases or engines to clients"),
+    "Path | None": ((str, Path, type(None)), "the path of a file, or None"),
 }
 """Type of a setting, as it is written below: the types that a value may have, and how they are called."""
 
@@ -79,6 +83,21 @@ def _check_functions(functions: Mapping[str, Any]) -> None:
                 f"Settings.allowed_functions of {engine!r} must be a set of names of functions or types, such as "
                 "{'earth_distance'}"
             )
+
+
+_STATE_ALGORITHMS: Final = ("HS256", "HS384", "HS512")
+"""Both ends of a state are ours, so that both know the key."""
+
+
+def _checked_clients(clients: Mapping[str, Any]) -> Mapping[str, OAuth2Client]:
+    """Return the clients as records, whose secrets are masked in every printed form."""
+    checked = {}
+    for name, client in clients.items():
+        try:
+            checked[name] = parse(OAuth2Client, client, shape=f"Settings.oauth2_clients of {name!r}")
+        except PayloadError as error:
+            raise SettingsError(error.message) from None
+    return checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +166,16 @@ class Settings:
         guest_token_audience: what guest tokens are for; a token of another audience is refused.
         guest_roles: the names of the roles that guests have; they count for row rules, their grants open nothing.
         available_domains: the domains that the host answers on (`embedded.available_domains`).
-        url_for: builds the addresses of the host's pages (`ports.UrlFor`); None: those fields are null.
+        url_for: builds the addresses of the host's pages (`ports.UrlFor`); None: those fields are null. The provider of
+            a database leads people back to `url_for("oauth2_callback", {})`, unless its client names a `redirect_uri`.
+        oauth2_clients: registrations at the providers of databases (the contract's client configuration), by the name
+            of a database or of an engine; a client that the database itself names goes before them.
+        oauth2_jwt_algorithm: signs the state of an authorization; one of HS256, HS384, HS512.
+        oauth2_timeout_s: seconds that one request to a token endpoint may take in all.
+        oauth2_redirect_origins: origins of pages that people may be led back to after an authorization
+            (`core.oauth.start(..., redirect_to=)`), for example `https://app.example`.
+        oauth2_http_hosts: hosts of providers that may be reached by plain http, for example `127.0.0.1`.
+        oauth2_ca_file: certificates of authorities that providers' servers are checked by; None: those of the system.
     """
 
     secret_key: Secret | str | None = None
@@ -199,6 +227,12 @@ class Settings:
     guest_roles: tuple[str, ...] = ()
     available_domains: tuple[str, ...] = ()
     url_for: Callable[[str, Mapping[str, Any]], str | None] | None = None
+    oauth2_clients: Mapping[str, OAuth2Client | Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    oauth2_jwt_algorithm: str = "HS256"
+    oauth2_timeout_s: float = 30.0
+    oauth2_redirect_origins: tuple[str, ...] = ()
+    oauth2_http_hosts: tuple[str, ...] = ()
+    oauth2_ca_file: Path | None = None
 
     def __post_init__(self) -> None:
         _check_types(self)
@@ -218,12 +252,15 @@ class Settings:
             raise SettingsError("Settings.stream_row_limit must be at least 1, or None")
         longer_than_nothing = (
             *("statement_timeout_s", "request_timeout_s", "store_timeout_s"),
-            *("job_lease_s", "job_wait_s", "job_expiry_s"),
+            *("job_lease_s", "job_wait_s", "job_expiry_s", "oauth2_timeout_s"),
         )
         for name in longer_than_nothing:
             if not getattr(self, name) > 0:
                 raise SettingsError(f"Settings.{name} must be more than 0")
         _check_functions(self.allowed_functions)
+        object.__setattr__(self, "oauth2_clients", _checked_clients(self.oauth2_clients))
+        if self.oauth2_jwt_algorithm not in _STATE_ALGORITHMS:
+            raise SettingsError(f"Settings.oauth2_jwt_algorithm must be one of {', '.join(_STATE_ALGORITHMS)}")
         if not 0 < self.guest_token_life_s <= self.guest_token_max_life_s:
             raise SettingsError("Settings.guest_token_life_s must be more than 0, and at most guest_token_max_life_s")
         if not self.guest_token_audience:
@@ -234,6 +271,11 @@ class Settings:
         """Return the secret key, checked."""
         assert isinstance(self.secret_key, Secret)  # noqa: S101 - made so by __post_init__; tells the type checker
         return self.secret_key
+
+    @property
+    def clients(self) -> Mapping[str, OAuth2Client]:
+        """Return `oauth2_clients`, checked."""
+        return {name: client for name, client in self.oauth2_clients.items() if isinstance(client, OAuth2Client)}
 
     @property
     def older_keys(self) -> tuple[Secret, ...]:

@@ -35,6 +35,9 @@
     │   ├── ConnectionUriError                  a URI or option that is malformed or not allowed (422)
     │   ├── StatementTimeoutError               stopped by the time limit (RequestTimeoutError: of the whole request)
     │   └── StatementStoppedError               cancelled by a person
+    ├── OAuth2RedirectError                     the user has to sign in at the provider of a database first (403)
+    ├── OAuth2Error                             an authorization that cannot be started, completed or renewed (400)
+    │   └── TokenEndpointError                  the provider's token endpoint gave no answer that can be used
     ├── StoredDataError                         values of the metadata store that nobody can read (500)
     ├── StoreUnavailableError                   the metadata store does not answer or refuses a statement (500)
     ├── ThreadLimitError                        the process can start no more threads (500)
@@ -429,6 +432,35 @@ class RequestTimeoutError(StatementTimeoutError, error_type=ErrorType.BACKEND_TI
 
 class StatementStoppedError(DatabaseError, code="STATEMENT_STOPPED_ERROR"):
     """The statement was stopped because somebody cancelled it."""
+
+
+# ---------------------------------------------------------------------------------------------------------- OAuth 2.0
+class OAuth2RedirectError(AnalyticsError, error_type=ErrorType.OAUTH2_REDIRECT):
+    """The user must sign in at the provider of a database; `extra` has `url`, `tab_id` and `redirect_uri`.
+
+    `url` is the provider's page to go to, `redirect_uri` the host's callback that the provider leads back to.
+    """
+
+    status = 403
+
+    def __init__(self, url: str, *, tab_id: str, redirect_uri: str) -> None:
+        super().__init__(
+            "sign in at the provider of this database first: open the address in `url` of this error, then ask again",
+            level=ErrorLevel.WARNING,
+            extra={"url": url, "tab_id": tab_id, "redirect_uri": redirect_uri},
+        )
+
+
+class OAuth2Error(AnalyticsError, error_type=ErrorType.OAUTH2_REDIRECT_ERROR):
+    """An authorization at the provider of a database that cannot be started, completed or renewed."""
+
+    status = 400
+
+
+class TokenEndpointError(OAuth2Error, code="TOKEN_ENDPOINT_ERROR"):
+    """The token endpoint of a provider cannot be reached, or its answer cannot be used; nothing of it is repeated."""
+
+    retryable = True
 
 
 # --------------------------------------------------------------------------------------------------------------- jobs

@@ -20,6 +20,7 @@ from analytics_core._records.shared_state import Lease
 if TYPE_CHECKING:
     from analytics_core._records.datasource import Database, Dataset, Identity
     from analytics_core._records.repositories import UnitOfWork
+    from analytics_core.models.database import OAuth2ContentType
 
 __all__ = [
     "BulkUserDirectory",
@@ -38,6 +39,8 @@ __all__ = [
     "RowFilter",
     "RowFilterSource",
     "SecretBox",
+    "Sleeper",
+    "TokenEndpoint",
     "UrlFor",
     "User",
     "UserDirectory",
@@ -190,6 +193,32 @@ class NetworkPolicy(Protocol):
 
         Only True allows it; an exception allows nothing. The connection leads to the address that was asked about,
         where the driver lets us choose it.
+        """
+
+
+@runtime_checkable
+class Sleeper(Protocol):
+    """Lets time pass for somebody who waits."""
+
+    def sleep(self, seconds: float) -> None:
+        """Return after so many seconds."""
+
+
+@runtime_checkable
+class TokenEndpoint(Protocol):
+    """Asks the OAuth 2.0 token endpoints of providers."""
+
+    def request(
+        self, uri: str, fields: Mapping[str, str], *, content_type: OAuth2ContentType, timeout_s: float
+    ) -> Mapping[str, Any]:
+        """POST the fields as a JSON object or as a form, and return the JSON object of the answer.
+
+        An answer of status 400 to 403 that is an object with a text `error` (RFC 6749, 5.2) is returned, too; every
+        other one but 2xx is an error. It never takes longer than `timeout_s` in all and follows no redirect. `fields`
+        hold secrets, and so does what comes back: neither is logged nor repeated in an error.
+
+        Raises:
+            TokenEndpointError: it may not be reached, does not answer in time, or not with such an object.
         """
 
 

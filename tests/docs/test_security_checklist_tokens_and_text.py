@@ -22,7 +22,7 @@ def files_in(cell: str) -> list[str]:
 
 def test_the_page_has_a_table_for_each_list() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    for title in ("Guest tokens", "Secrets in text", "Spreadsheet formulas", "Stored bytes"):
+    for title in ("Guest tokens", "OAuth 2.0 for databases", "Secrets in text", "Spreadsheet formulas", "Stored bytes"):
         assert f"\n## {title}\n" in text
     assert len(ROWS) > 40
     assert "explanation/security-checklist-tokens-and-text.md" in (PROJECT / "mkdocs.yml").read_text(encoding="utf-8")

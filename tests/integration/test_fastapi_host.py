@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from tests.support.oauth_provider import provider, settings_for
 
 APP = Path(__file__).parents[2] / "examples" / "fastapi_host" / "app.py"
 PAGE = "https://shop.example"
@@ -105,6 +106,30 @@ def test_requests_at_once_stay_apart(client: TestClient) -> None:
 
     with ThreadPoolExecutor(max_workers=4) as pool:
         assert all(pool.map(fits, range(24)))
+
+
+def test_staff_authorize_the_service_at_a_provider(example: ModuleType, tmp_path: Path) -> None:
+    with provider() as guard:
+        clients = {"main": guard.client(redirect_uri="http://testserver/oauth/callback")}
+        made = example.make_demo(tmp_path, **settings_for(guard, oauth2_clients=clients))
+        staff = {"session": "session-of-ada"}
+        page = {"redirect_to": "https://app.example/sales"}
+        with TestClient(made, cookies=staff, follow_redirects=False) as client:
+            begun = client.get("/oauth/1/start", params=page)
+            assert begun.status_code == 307
+            back = client.get("/oauth/callback", params=guard.authorize(begun.headers["location"]))
+            assert (back.status_code, back.headers["location"]) == (307, "https://app.example/sales")
+            begun = client.get("/oauth/1/start")
+            refused = client.get("/oauth/callback", params={"state": "a.b.c", "code": "x"})
+            assert refused.status_code == 400
+            assert refused.json()["errors"][0]["error_type"] == "OAUTH2_REDIRECT_ERROR"
+            elsewhere = client.get("/oauth/1/start", params={"redirect_to": "https://evil.example/"})
+            assert elsewhere.status_code == 400
+        with TestClient(made, follow_redirects=False) as nobody:
+            assert nobody.get("/oauth/1/start").status_code == 401
+            given = guard.authorize(begun.headers["location"])
+            assert nobody.get("/oauth/callback", params=given).status_code == 401
+        assert guard.requests["authorization_code"] == 1
 
 
 def test_a_server_finds_the_app(example: ModuleType) -> None:

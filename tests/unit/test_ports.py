@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 import typing
 from collections import Counter
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 from analytics_core._security.policy import Policy
 from analytics_core._storage.store import SqlMetadataStore
-from analytics_core.errors import SettingsError
+from analytics_core.errors import DatabaseError, SettingsError
 
 ELSEWHERE = {"UrlFor": "Settings.url_for"}
 """Ports that are no argument of the facade, and where they are given."""
@@ -99,6 +100,35 @@ def a_connector(folder: Path) -> Any:
     return SqlAlchemyConnector(settings=choices, specs=installed_engines(()).get)
 
 
+CLIENT = {
+    "id": "us",
+    "secret": "between-us",
+    "scope": "read",
+    "authorization_request_uri": "https://provider.example/authorize",
+    "token_request_uri": "https://provider.example/token",
+    "redirect_uri": "https://app.example/callback",
+}
+
+
+class Tokens:
+    """A provider whose tokens are over at once."""
+
+    def request(self, uri: str, fields: Any, *, content_type: Any, timeout_s: float) -> dict[str, Any]:
+        return {"access_token": "a", "refresh_token": "r", "expires_in": 0}
+
+
+class NoNetwork:
+    def may_reach(self, destination: Any) -> bool:
+        """Tell that nothing may be reached."""
+        return False
+
+
+class ShortPauses:
+    def sleep(self, seconds: float) -> None:
+        """Return ten times as soon as it should."""
+        time.sleep(seconds / 10)
+
+
 HOSTS: dict[str, Callable[[Path], Any]] = {
     "cache": lambda _: MemoryCache(max_bytes=100_000, clock=SystemClock()),
     "clock": lambda _: SystemClock(),
@@ -106,10 +136,13 @@ HOSTS: dict[str, Callable[[Path], Any]] = {
     "engines": lambda _: installed_engines(()),
     "jobs": lambda _: InlineJobRunner(),
     "lock": lambda folder: StoreLock(a_store(folder)),
+    "network": lambda _: NoNetwork(),
     "observer": lambda _: LogObserver(),
     "policy": lambda _: Policy(),
     "secret_box": lambda _: AesGcmSecretBox(Secret(KEY)),
+    "sleeper": lambda _: ShortPauses(),
     "store": a_store,
+    "token_endpoint": lambda _: Tokens(),
     "users": lambda _: Two(),
 }
 
@@ -120,12 +153,19 @@ def use(small: SmallCore) -> None:
     assert small.core.charts.data(COUNT).raise_for_error().results[0].rowcount == 1
     assert small.core.prune().is_complete
     assert small.core.charts.submit(COUNT).result(timeout_s=30).results[0].rowcount == 1
+    oauth, lock = small.core.oauth, small.core._runtime.lock
+    oauth.callback(state=oauth.start(1).state, code="c")
+    assert lock.acquire("refresh_oauth2_token/1/1", ttl_s=0.2) is not None  # somebody renews it, and dies
+    assert oauth.access_token(1) == "a"
+    with pytest.raises(DatabaseError):
+        small.core.databases.test_connection({"orm_uri": "postgresql+psycopg://u:p@127.0.0.1:1/x"})
 
 
 @pytest.mark.parametrize("name", sorted(HOSTS))
 def test_a_hosts_object_is_used_although_it_counts_as_false(tmp_path: Path, name: str) -> None:
     host = Falsy(HOSTS[name](tmp_path))
-    with small_core(tmp_path, ports={name: host}) as small:
+    ports = {"token_endpoint": Tokens(), "sleeper": ShortPauses(), name: host}
+    with small_core(tmp_path, ports=ports, oauth2_clients={"shop": CLIENT}) as small:
         use(small)
     assert host.requested
 

@@ -1,4 +1,4 @@
-"""The system's clock: the only place that reads the time of day."""
+"""The system's clock: the only place that reads the time of day; and what waits."""
 
 from __future__ import annotations
 
@@ -31,3 +31,11 @@ class PinnedClock:
     def monotonic(self) -> float:
         """Return seconds that pass: what is kept while a moment is pinned ends as ever."""
         return time.monotonic()
+
+
+class SystemSleeper:
+    """Lets time pass (port `Sleeper`)."""
+
+    def sleep(self, seconds: float) -> None:
+        """Return after so many seconds."""
+        time.sleep(seconds)

@@ -15,6 +15,7 @@ from analytics_core._execution.connection_uri import check_uri
 from analytics_core._records.secret import Secret
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, SettingsError, nearest
+from analytics_core.models.database import OAuth2Client
 from analytics_core.models.dataset import DatasetDescription
 from analytics_core.models.enums import RelativeTime
 
@@ -71,6 +72,12 @@ class SettingsFields(TypedDict, total=False):
     guest_roles: tuple[str, ...]
     available_domains: tuple[str, ...]
     url_for: Callable[[str, Mapping[str, Any]], str | None] | None
+    oauth2_clients: Mapping[str, OAuth2Client | Mapping[str, Any]]
+    oauth2_jwt_algorithm: str
+    oauth2_timeout_s: float
+    oauth2_redirect_origins: tuple[str, ...]
+    oauth2_http_hosts: tuple[str, ...]
+    oauth2_ca_file: Path | None
 
 
 def connect(url: str, *, lazy: bool = False, **settings: Unpack[SettingsFields]) -> AnalyticsCore:

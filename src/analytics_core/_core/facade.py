@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar, Unpack
 
-from analytics_core._adapters.clock import PinnedClock, SystemClock
+from analytics_core._adapters.clock import PinnedClock, SystemClock, SystemSleeper
 from analytics_core._adapters.observers import GuardedObserver, LogObserver
 from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._core.actors import Actors, HostUser, UserKey
@@ -19,6 +19,7 @@ from analytics_core._core.wiring import (
     added_by_packages,
     address_finder,
     build_runtime,
+    https_endpoint,
     job_threads,
     memory_or_guarded,
     opened_store,
@@ -43,6 +44,7 @@ from analytics_core._resources.guests.namespaces import GuestQueries
 from analytics_core._resources.jobs import Jobs
 from analytics_core._resources.logs import Logs
 from analytics_core._resources.namespace import Namespace, live
+from analytics_core._resources.oauth import OAuth
 from analytics_core._resources.people.roles import Roles
 from analytics_core._resources.people.users import Users
 from analytics_core._resources.permalinks import Permalinks
@@ -66,6 +68,8 @@ from analytics_core.ports import (
     Observer,
     RowFilterSource,
     SecretBox,
+    Sleeper,
+    TokenEndpoint,
     UserDirectory,
 )
 
@@ -91,6 +95,8 @@ class AnalyticsCore:
         row_filters: say which rows a person may see; all of them bind.
         secret_box: seals secrets; the default uses the settings' key.
         connector: reaches users' databases; the default are pools of SQLAlchemy engines.
+        token_endpoint: asks the token endpoints of OAuth 2.0 providers; the default is a client of HTTPS.
+        sleeper: lets time pass while another process renews a token.
         network: says where connections may lead that people configure; the default allows public addresses and
             `Settings.allowed_networks`. A connector of the host's own is not asked.
         engines: the engines that databases may have; the default are those of the library and of installed packages.
@@ -119,6 +125,8 @@ class AnalyticsCore:
         row_filters: Sequence[RowFilterSource] = (),
         secret_box: SecretBox | None = None,
         connector: Connector | None = None,
+        token_endpoint: TokenEndpoint | None = None,
+        sleeper: Sleeper | None = None,
         network: NetworkPolicy | None = None,
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
@@ -127,31 +135,31 @@ class AnalyticsCore:
         clock = SystemClock() if clock is None else clock
         engines = installed_engines(added[ENGINES]) if engines is None else engines
         addresses = address_finder(settings, network)
-        host_store, store = store, opened_store(store, metadata_url, settings, clock, secret_box)
-        try:
+        with opened_store(store, metadata_url, settings, clock, secret_box) as kept:
             components = Components(
                 settings=settings,
                 clock=clock,
-                store=store,
+                store=kept,
                 cache=memory_or_guarded(cache, settings, clock),
-                lock=StoreLock(store) if lock is None else lock,
+                lock=StoreLock(kept) if lock is None else lock,
                 observer=LogObserver() if observer is None else GuardedObserver(observer),
                 jobs=job_threads(settings) if jobs is None else jobs,
                 connector=pools(settings, engines, allowed_files, addresses) if connector is None else connector,
                 registry=engines,
                 policy=Policy() if policy is None else policy,
-                people=StoredUserDirectory(store) if users is None else users,
+                people=StoredUserDirectory(kept) if users is None else users,
                 row_filters=tuple(row_filters),
+                sleeper=SystemSleeper() if sleeper is None else sleeper,
+                token_endpoint=https_endpoint(settings, addresses) if token_endpoint is None else token_endpoint,
                 allowed_files=tuple(Path(file).resolve() for file in allowed_files),
             )
-            self._bind(build_runtime(components, added), acting_as)
-            self._runtime.job_registry.start(self._job_handlers())
-            if isinstance(acting_as, User):
-                self._bind(self._runtime, self._actors.lasting_key(acting_as))
-        except BaseException:  # whatever it is goes on upwards; a store of our own must not stay open
-            if host_store is None:
-                store.close()
-            raise
+            self._begin(build_runtime(components, added), acting_as)
+
+    def _begin(self, runtime: Runtime, acting_as: UserKey | None) -> None:
+        self._bind(runtime, acting_as)
+        runtime.job_registry.start(self._job_handlers())
+        if isinstance(acting_as, User):
+            self._bind(runtime, self._actors.lasting_key(acting_as))
 
     def _bind(self, runtime: Runtime, acting_as: UserKey | HostUser | None) -> None:
         self._runtime = runtime
@@ -269,7 +277,7 @@ class AnalyticsCore:
         return health(self._runtime)
 
     def prune(self, *, logs_older_than_days: int | None = None) -> PruneCounts:
-        """Remove what is over: jobs with their results, workers, locks, form data, old revocations of guest tokens.
+        """Remove what is over: jobs with their results, workers, locks, form data, old revocations, OAuth 2.0 tokens.
 
         At most 10,000 records of a kind go in one call, in small transactions; one process at a time prunes. It needs
         no actor; who acts must be an administrator.
@@ -393,6 +401,11 @@ class AnalyticsCore:
     def permalinks(self) -> Permalinks:
         """Addresses of the state of a chart or a dashboard."""
         return self._open(Permalinks)
+
+    @property
+    def oauth(self) -> OAuth:
+        """The actor's authorizations to reach databases on their behalf."""
+        return self._open(OAuth)
 
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:

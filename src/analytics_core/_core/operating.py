@@ -83,6 +83,7 @@ class PruneCounts:
     key_values: int = 0
     guest_cut_offs: int = 0
     locks: int = 0
+    oauth2_tokens: int = 0
     logs: int = 0
     is_complete: bool = True
 
@@ -165,6 +166,7 @@ def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> PruneCounts:
                 runtime, lambda unit: unit.key_values, of_cut_offs, _before("changed_on", cut_offs_before)
             ),
             "locks": _remove(runtime, lambda unit: unit.locks, _before("ends_on", stores_now)),
+            "oauth2_tokens": _remove(runtime, lambda unit: unit.oauth2_tokens, _before("useless_after", now)),
             "logs": 0 if oldest is None else _remove(runtime, lambda unit: unit.logs, _before("dttm", oldest)),
         }
     finally:

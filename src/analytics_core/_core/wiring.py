@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._adapters.network import PublicNetworkPolicy
 from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._adapters.token_endpoint import HttpsTokenEndpoint, place_of
 from analytics_core._compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._compile.advanced_types import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
@@ -31,7 +34,13 @@ from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import AnnotationReader, ChartLoader, DatasetLoader, StoreReadCache
 from analytics_core._lookups.rule_sets import StoredRuleSets
-from analytics_core._network import AddressFinder
+from analytics_core._network import AddressFinder, system_lookup
+from analytics_core._oauth.clients import client_of_database
+from analytics_core._oauth.exchange import TokenRequests
+from analytics_core._oauth.flow import AuthorizationFlow
+from analytics_core._oauth.state import StateSigner
+from analytics_core._oauth.stored_tokens import StoredTokens
+from analytics_core._oauth.tokens import OAuthTokens
 from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.preparing import Preparer, StoredFragments
@@ -42,12 +51,22 @@ from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.template_lookups import LookupFactory
 from analytics_core._querying.templating import QueryTemplates
+from analytics_core._records.network import DestinationPurpose
 from analytics_core._runtime import Components, Runtime
 from analytics_core._security.keys import EntrySeal
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
-from analytics_core.errors import SettingsError
-from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore, NetworkPolicy, SecretBox
+from analytics_core.errors import DatabaseError, SettingsError, TokenEndpointError
+from analytics_core.ports import (
+    Cache,
+    Clock,
+    Connector,
+    JobRunner,
+    MetadataStore,
+    NetworkPolicy,
+    SecretBox,
+    TokenEndpoint,
+)
 
 
 def added_by_packages() -> Mapping[str, Iterable[EntryPoint]]:
@@ -80,6 +99,7 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     operations = installed_operations(added[OPERATIONS])
     ready = ReadyQueries(gate=gate, preparer=planning, templates=templates, settings=settings, operations=operations)
     queries = _queries(parts, loader=loader, gate=gate, ready=ready)
+    oauth_flow, oauth_tokens = _oauth(parts)
     return Runtime(
         **{field.name: getattr(parts, field.name) for field in fields(parts)},
         wall_clock=clock,
@@ -96,8 +116,33 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
         batches=BatchQueries(runner=queries, ready=ready, gate=gate, settings=settings, observer=parts.observer),
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
         job_registry=JobRegistry(store=store, runner=parts.jobs, settings=settings),
+        oauth_flow=oauth_flow,
+        oauth_tokens=oauth_tokens,
         advanced_types=advanced_types,
     )
+
+
+def _oauth(parts: Components) -> tuple[AuthorizationFlow, OAuthTokens]:
+    settings = parts.settings
+    client_of = partial(client_of_database, clients=settings.clients)
+    stored, requests = StoredTokens(parts.store, parts.clock), TokenRequests(parts.token_endpoint)
+    flow = AuthorizationFlow(
+        settings=settings,
+        signer=StateSigner(settings, parts.clock),
+        stored=stored,
+        requests=requests,
+        client_of=client_of,
+    )
+    tokens = OAuthTokens(
+        stored=stored,
+        lock=parts.lock,
+        clock=parts.clock,
+        sleeper=parts.sleeper,
+        requests=requests,
+        client_of=client_of,
+        timeout_s=settings.oauth2_timeout_s,
+    )
+    return flow, tokens
 
 
 def _queries(parts: Components, *, loader: DatasetLoader, gate: Gate, ready: ReadyQueries) -> QueryRunner:
@@ -159,10 +204,13 @@ IN_MEMORY = "sqlite://"
 """The URL of a metadata store in the memory of the process."""
 
 
+@contextmanager
 def opened_store(
     store: MetadataStore | None, url: str, settings: Settings, clock: Clock, secret_box: SecretBox | None
-) -> MetadataStore:
-    """Return the store of a host, or else the one at a URL, where the settings' keys seal what no host's box does.
+) -> Iterator[MetadataStore]:
+    """Give the store of a host, or else the one at a URL, where the settings' keys seal what no host's box does.
+
+    A store of our own is closed when the block fails.
 
     Raises:
         SettingsError: a store and a URL: records are kept in one place.
@@ -170,9 +218,15 @@ def opened_store(
     if store is not None:
         if url != IN_MEMORY:
             raise SettingsError("records are kept in one place: give AnalyticsCore either metadata_url or store")
-        return store
+        yield store
+        return
     box = AesGcmSecretBox(settings.key, previous_keys=settings.older_keys) if secret_box is None else secret_box
-    return SqlMetadataStore(url, secret_box=box, clock=clock, timeout_s=settings.store_timeout_s)
+    own = SqlMetadataStore(url, secret_box=box, clock=clock, timeout_s=settings.store_timeout_s)
+    try:
+        yield own
+    except BaseException:  # whatever it is goes on upwards; connections must not stay open
+        own.close()
+        raise
 
 
 def memory_or_guarded(cache: Cache | None, settings: Settings, clock: Clock) -> Cache:
@@ -197,3 +251,19 @@ def pools(
 def job_threads(settings: Settings) -> JobRunner:
     """Return what runs background work in threads of this process."""
     return ThreadJobRunner(workers=settings.job_workers, workers_per_queue=settings.job_workers_per_database)
+
+
+def https_endpoint(settings: Settings, addresses: AddressFinder) -> TokenEndpoint:
+    """Return what asks token endpoints by HTTPS, where the network policy and the settings' own clients lead."""
+    named = {place_of(client.token_request_uri) for client in settings.clients.values()}
+
+    def resolve(host: str, port: int) -> Sequence[str]:
+        if (host, port) in named:  # a host's own code says so, no payload
+            return system_lookup(host, port)
+        try:
+            return addresses.find(host, port, purpose=DestinationPurpose.TOKEN_ENDPOINT)
+        except DatabaseError as refusal:
+            problem = TokenEndpointError(refusal.message, retryable=refusal.retryable)
+        raise problem
+
+    return HttpsTokenEndpoint(settings, resolve=resolve)

@@ -14,7 +14,8 @@ from analytics_core._records.secret import Secret
 class Database(StoredRecord):
     """A database that users query; `uri` holds the whole connection URI, password included, and is sealed at rest.
 
-    `extra` is the contract's JSON text (no secret in it). `cache_timeout` is in seconds; None: the global one.
+    `extra` is the contract's JSON text; what is secret of it is the JSON text `secret_extra`, sealed at rest.
+    `cache_timeout` is in seconds; None: the global one.
     """
 
     uuid: str
@@ -33,6 +34,7 @@ class Database(StoredRecord):
     force_ctas_schema: str | None = None
     cache_timeout: int | None = None
     extra: str | None = None
+    secret_extra: Secret | None = None
     ssh_tunnel: Secret | None = None
     external_url: str | None = None
     is_managed_externally: bool = False

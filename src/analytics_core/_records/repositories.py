@@ -12,7 +12,14 @@ from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import Role, RowRule, User
-from analytics_core._records.shared_state import JobRecord, JobResultPart, JobWorker, KeyValue, LockRecord
+from analytics_core._records.shared_state import (
+    JobRecord,
+    JobResultPart,
+    JobWorker,
+    KeyValue,
+    LockRecord,
+    OAuth2TokenRecord,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,3 +306,7 @@ class UnitOfWork(Protocol):
     @property
     def locks(self) -> ExpendableRepository[LockRecord]:
         """The locks that are held, and those whose time is over."""
+
+    @property
+    def oauth2_tokens(self) -> ExpendableRepository[OAuth2TokenRecord]:
+        """The OAuth 2.0 tokens of users for databases; they go with either. Lists also know `useless_after`."""

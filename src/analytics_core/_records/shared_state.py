@@ -1,4 +1,4 @@
-"""What processes share through the store: jobs and their results, locks, small texts under keys."""
+"""What processes share through the store: jobs and their results, locks, OAuth 2.0 tokens, small texts under keys."""
 
 from __future__ import annotations
 
@@ -124,6 +124,34 @@ class LockRecord(StoredRecord):
     name: str
     owner: str
     ends_on: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OAuth2TokenRecord(StoredRecord):
+    """The OAuth 2.0 tokens of one user for one database; the store seals them for these two.
+
+    They were given to `client`, a digest of our registration at the provider: another one may not use them. An access
+    token without `access_token_expiration` (aware, in UTC) never expires. Whoever refreshes them holds them until
+    `refresh_until`, by the store's own time (`UnitOfWork.now`); None: nobody does.
+    """
+
+    user_id: int
+    database_id: int
+    client: str
+    access_token: Secret | None = None
+    access_token_expiration: datetime | None = None
+    refresh_token: Secret | None = None
+    refresh_until: datetime | None = None
+
+    def is_fresh(self, now: datetime) -> bool:
+        """Tell whether the access token may be used at this moment; at its expiration it may not."""
+        end = self.access_token_expiration
+        return self.access_token is not None and (end is None or now < end)
+
+    @property
+    def useless_after(self) -> datetime | None:
+        """When the tokens are of no use any more; None: a refresh token gives others, or they never expire."""
+        return None if self.refresh_token is not None else self.access_token_expiration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,12 +31,14 @@ class Purpose(Enum):
     PERMALINK = "analytics_core/permalink/v1"
     JOB_CHANNEL = "analytics_core/job-channel/v1"
     CACHE_ENTRY = "analytics_core/cache-entry/v3"
+    OAUTH_STATE = "analytics_core/oauth-state/v1"
+    OAUTH_VERIFIER = "analytics_core/oauth-verifier/v1"
 
 
-def derived_key(secret: Secret, purpose: Purpose) -> bytes:
-    """Return the 32 bytes of a purpose; neither the secret nor the key of another purpose follows from them."""
+def derived_key(secret: Secret, purpose: Purpose, *, length: int = 32) -> bytes:
+    """Return the bytes of a purpose; neither the secret nor the key of another purpose follows from them."""
     info = purpose.value.encode("ascii")
-    return HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secret.reveal().encode("utf-8"))
+    return HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(secret.reveal().encode("utf-8"))
 
 
 def permalink_keys(secrets: Sequence[Secret], content: str) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ CREATE TABLE ac_databases (
     force_ctas_schema VARCHAR(250),
     cache_timeout INTEGER,
     extra TEXT,
+    secret_extra TEXT,
     ssh_tunnel TEXT,
     external_url TEXT,
     is_managed_externally BOOLEAN NOT NULL,
@@ -373,6 +374,24 @@ CREATE TABLE ac_job_results (
     CONSTRAINT uq_ac_job_results_position UNIQUE (job_record_id, position),
     CONSTRAINT fk_ac_job_results_job FOREIGN KEY(job_record_id) REFERENCES ac_jobs (id) ON DELETE CASCADE
 );
+CREATE TABLE ac_oauth2_tokens (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    user_id INTEGER NOT NULL,
+    database_id INTEGER NOT NULL,
+    client VARCHAR(64) NOT NULL,
+    access_token TEXT,
+    access_token_expiration DATETIME,
+    refresh_token TEXT,
+    refresh_until DATETIME,
+    useless_after DATETIME,
+    created_on DATETIME NOT NULL,
+    changed_on DATETIME NOT NULL,
+    created_by INTEGER,
+    changed_by INTEGER,
+    version INTEGER NOT NULL,
+    CONSTRAINT uq_ac_oauth2_tokens_user UNIQUE (database_id, user_id),
+    CONSTRAINT fk_ac_oauth2_tokens_database FOREIGN KEY(database_id) REFERENCES ac_databases (id) ON DELETE CASCADE
+);
 CREATE TABLE ac_dataset_columns (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     dataset_id INTEGER NOT NULL,
@@ -455,6 +474,8 @@ CREATE INDEX ix_ac_jobs_worker ON ac_jobs (worker);
 CREATE INDEX ix_ac_key_values_expiry ON ac_key_values (kind, expires_on);
 CREATE INDEX ix_ac_logs_dttm ON ac_logs (dttm);
 CREATE INDEX ix_ac_logs_user ON ac_logs (user_id, dttm);
+CREATE INDEX ix_ac_oauth2_tokens_useless ON ac_oauth2_tokens (useless_after);
+CREATE INDEX ix_ac_oauth2_tokens_user ON ac_oauth2_tokens (user_id);
 CREATE INDEX ix_ac_role_grants_target ON ac_role_grants (target, target_id);
 CREATE INDEX ix_ac_row_rule_datasets_dataset ON ac_row_rule_datasets (dataset_id);
 CREATE INDEX ix_ac_row_rule_roles_role ON ac_row_rule_roles (role_id);

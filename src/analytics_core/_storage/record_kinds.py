@@ -15,7 +15,15 @@ from analytics_core._records.chart import DATASET_TYPES, Annotation, AnnotationL
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
 from analytics_core._records.datasource import Database, Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import Grant, GrantTarget, Role, RowRule, RowRuleType, User
-from analytics_core._records.shared_state import JobRecord, JobResultPart, JobState, JobWorker, KeyValue, LockRecord
+from analytics_core._records.shared_state import (
+    JobRecord,
+    JobResultPart,
+    JobState,
+    JobWorker,
+    KeyValue,
+    LockRecord,
+    OAuth2TokenRecord,
+)
 from analytics_core._security.row_rules import key_of_table
 from analytics_core._storage import tables
 from analytics_core._storage.column_types import LongBytes, Name
@@ -80,7 +88,7 @@ class RecordKind(Generic[Record]):
     table: Table
     record_type: Callable[..., Record]
     sealed: frozenset[str] = frozenset()
-    named_in: str = "uuid"
+    named_in: tuple[str, ...] = ("uuid",)
     blank_for_none: frozenset[str] = frozenset()
     pairs: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
@@ -153,11 +161,12 @@ def id_parts(table: Table, noun: str, column: str | None = None) -> ValueParts:
 def _forget_user(user_id: int) -> tuple[Executable, ...]:
     """Take a deleted user out of ownerships, stars and audit columns, which hold ids that a host may have given.
 
-    The user's jobs go with what came out of them: nobody else may read them, and a process that runs one finds none.
+    The user's tokens go; so do the user's jobs with what came out of them: nobody else may read them, and a process
+    that runs one finds none.
     """
     everything = tables.METADATA.tables.values()
     owned = (tables.DATASET_OWNERS, tables.CHART_OWNERS, tables.DASHBOARD_OWNERS)
-    held = (*owned, tables.FAVOURITES, tables.JOBS)
+    held = (*owned, tables.FAVOURITES, tables.JOBS, tables.OAUTH2_TOKENS)
     signed = [
         (table, table.c[name])
         for table in everything
@@ -245,7 +254,7 @@ DATABASE_KIND: Final[RecordKind[Database]] = RecordKind(
     noun="database",
     table=tables.DATABASES,
     record_type=Database,
-    sealed=frozenset({"uri", "ssh_tunnel"}),
+    sealed=frozenset({"uri", "secret_extra", "ssh_tunnel"}),
     referrers=(Referrer(column=tables.DATASETS.c.database_id, nouns="datasets"),),
     forget=_forget_grants(GrantTarget.DATABASE, GrantTarget.SCHEMA),
 )
@@ -340,7 +349,7 @@ JOB_KIND: Final[RecordKind[JobRecord]] = RecordKind(
     table=tables.JOBS,
     record_type=JobRecord,
     sealed=frozenset({"claims"}),
-    named_in="job_id",
+    named_in=("job_id",),
     enums={"state": JobState},
     is_journal=True,
 )
@@ -355,4 +364,14 @@ JOB_WORKER_KIND: Final[RecordKind[JobWorker]] = RecordKind(
 
 LOCK_KIND: Final[RecordKind[LockRecord]] = RecordKind(
     noun="lock", table=tables.LOCKS, record_type=LockRecord, is_journal=True
+)
+
+OAUTH2_TOKEN_KIND: Final[RecordKind[OAuth2TokenRecord]] = RecordKind(
+    noun="OAuth 2.0 token",
+    table=tables.OAUTH2_TOKENS,
+    record_type=OAuth2TokenRecord,
+    sealed=frozenset({"access_token", "refresh_token"}),
+    named_in=("database_id", "user_id"),
+    derived={"useless_after": lambda token: token.useless_after},
+    is_journal=True,
 )

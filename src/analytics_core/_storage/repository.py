@@ -304,7 +304,7 @@ _NONE_HELD = "[]"
 
 def secret_context(kind: RecordKind[Any], field: str, row: Mapping[str, Any]) -> str:
     """Return what a secret of a row is sealed for, for example `databases.uri:<uuid>`."""
-    return f"{kind.noun}s.{field}:{row[kind.named_in]}"
+    return f"{kind.noun}s.{field}:{'/'.join(str(row[name]) for name in kind.named_in)}"
 
 
 def to_row(kind: RecordKind[Record], record: Record, box: SecretBox) -> dict[str, Any]:

@@ -19,14 +19,14 @@ from analytics_core._records.secret import Secret
 from analytics_core._storage.failures import store_border
 from analytics_core._storage.listing import StatementCache
 from analytics_core._storage.migrate import migrate, require_present, stored_revision
-from analytics_core._storage.record_kinds import DATABASE_KIND, JOB_KIND, RecordKind
+from analytics_core._storage.record_kinds import DATABASE_KIND, JOB_KIND, OAUTH2_TOKEN_KIND, RecordKind
 from analytics_core._storage.repository import StoreSession, opened, secret_context
 from analytics_core._storage.store_engine import STORE_TIMEOUT_S, StoreFile, is_memory, make_store_engine
 from analytics_core._storage.unit_of_work import SqlUnitOfWork
 from analytics_core.errors import StoreUnavailableError
 from analytics_core.ports import Clock, SecretBox
 
-_SEALED_KINDS: Final[tuple[RecordKind[Any], ...]] = (DATABASE_KIND, JOB_KIND)
+_SEALED_KINDS: Final[tuple[RecordKind[Any], ...]] = (DATABASE_KIND, JOB_KIND, OAUTH2_TOKEN_KIND)
 
 
 class SqlMetadataStore:
@@ -37,7 +37,7 @@ class SqlMetadataStore:
 
     Args:
         url: `sqlite://` for memory, `sqlite:///file`, `postgresql+psycopg://...` or `mysql+pymysql://...`.
-        secret_box: seals the secrets of databases and the claims of jobs.
+        secret_box: seals the secrets of databases, the claims of jobs and the OAuth 2.0 tokens of users.
         clock: tells the times of the audit columns.
         timeout_s: seconds that each wait on the store may take: for a connection, an answer, a lock.
 
@@ -216,7 +216,8 @@ class SqlMetadataStore:
 def _sealed_rows(connection: Connection, kind: RecordKind[Any], field: str) -> Sequence[Mapping[str, Any]]:
     """Return the rows in which a field holds a secret, with what is needed to open and to name it."""
     columns = kind.table.c
-    statement = sa.select(columns.id, columns[kind.named_in], columns[field]).where(columns[field].is_not(None))
+    named = (columns[name] for name in kind.named_in)
+    statement = sa.select(columns.id, *named, columns[field]).where(columns[field].is_not(None))
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 

@@ -134,6 +134,7 @@ DATABASES = record_table(
     Column("force_ctas_schema", Name()),
     Column("cache_timeout", Integer),
     Column("extra", LongText),
+    Column("secret_extra", LongText),
     Column("ssh_tunnel", LongText),
     Column("external_url", LongText),
     Column("is_managed_externally", Boolean, nullable=False),
@@ -408,4 +409,23 @@ LOCKS = record_table(
     Column("owner", Name(64), nullable=False),
     Column("ends_on", UtcMoment, nullable=False),
     UniqueConstraint("name", name="uq_ac_locks_name"),
+)
+
+OAUTH2_TOKENS = record_table(
+    "ac_oauth2_tokens",
+    Column("user_id", Integer, nullable=False),
+    Column(
+        "database_id",
+        ForeignKey("ac_databases.id", name="fk_ac_oauth2_tokens_database", ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column("client", Name(64), nullable=False),
+    Column("access_token", LongText),
+    Column("access_token_expiration", UtcMoment),
+    Column("refresh_token", LongText),
+    Column("refresh_until", UtcMoment),
+    Column("useless_after", UtcMoment),
+    UniqueConstraint("database_id", "user_id", name="uq_ac_oauth2_tokens_user"),
+    Index("ix_ac_oauth2_tokens_user", "user_id"),
+    Index("ix_ac_oauth2_tokens_useless", "useless_after"),
 )

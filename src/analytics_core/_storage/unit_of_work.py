@@ -66,6 +66,7 @@ class SqlUnitOfWork:
     job_results = _Records(partial(SqlExpendableRepository, kinds.JOB_RESULT_KIND))
     job_workers = _Records(partial(SqlExpendableRepository, kinds.JOB_WORKER_KIND))
     locks = _Records(partial(SqlExpendableRepository, kinds.LOCK_KIND))
+    oauth2_tokens = _Records(partial(SqlExpendableRepository, kinds.OAUTH2_TOKEN_KIND))
 
     def now(self) -> datetime:
         """Return the store's own time when asked, aware and in UTC: milliseconds on SQLite, else microseconds."""

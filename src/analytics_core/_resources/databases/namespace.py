@@ -126,6 +126,7 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             uri = new_uri(put.orm_uri, shape="DatabaseRestApi.put", stored=stored.uri)
             record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
             changed = unit.databases.update(record, actor_id=self._actor.id)
+            self._runtime.oauth_tokens.drop_for_other_clients(unit, changed, before=stored)
             act.log(unit, details={"database_id": database_id})
         self._runtime.connector.dispose(database_id)
         return database_get(changed, spec=self._spec_of(changed))

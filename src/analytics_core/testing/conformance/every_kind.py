@@ -46,7 +46,7 @@ _EXTREMES: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 )
 """Long texts, texts in any script, numbers at their ends, moments at both ends of the calendar."""
 
-JOURNALS: Final = frozenset({"logs", "jobs", "job_results", "job_workers", "locks"})
+JOURNALS: Final = frozenset({"logs", "jobs", "job_results", "job_workers", "locks", "oauth2_tokens"})
 """The repositories of records that nobody keeps after reading them, so that they need not move the revision."""
 
 _UNIQUE: Final[tuple[tuple[str, ...], ...]] = (
@@ -68,6 +68,7 @@ _UNIQUE: Final[tuple[tuple[str, ...], ...]] = (
     ("job_results", "job_record_id", "position"),
     ("job_workers", "token"),
     ("locks", "name"),
+    ("oauth2_tokens", "database_id", "user_id"),
 )
 """The fields that tell records of a kind apart; the last one is what the error names."""
 
@@ -83,6 +84,7 @@ _LINKS: Final = (
     ("row_rules", "role_ids", "role"),
     ("row_rules", "dataset_ids", "dataset"),
     ("job_results", "job_record_id", "job"),
+    ("oauth2_tokens", "database_id", "database"),
 )
 """Fields that hold ids of other records, and what these are called."""
 

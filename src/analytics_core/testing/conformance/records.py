@@ -19,7 +19,15 @@ from analytics_core._records.datasource import Database, Dataset, DatasetColumn,
 from analytics_core._records.people import Grant, GrantTarget, Role, RowRule, RowRuleType, User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.secret import Secret
-from analytics_core._records.shared_state import JobRecord, JobResultPart, JobState, JobWorker, KeyValue, LockRecord
+from analytics_core._records.shared_state import (
+    JobRecord,
+    JobResultPart,
+    JobState,
+    JobWorker,
+    KeyValue,
+    LockRecord,
+    OAuth2TokenRecord,
+)
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
 
@@ -59,6 +67,11 @@ def a_user(username: str = "ada", **given: Any) -> User:
 def a_job(job_id: str = "first", **given: Any) -> JobRecord:
     """Return a job that is not stored yet."""
     return JobRecord(job_id=job_id, **{"kind": "chart-data", "payload": "{}", "user_id": 1, **given})
+
+
+def a_token(user_id: int, database_id: int, **given: Any) -> OAuth2TokenRecord:
+    """Return the OAuth 2.0 tokens of a user for a database that are not stored yet."""
+    return OAuth2TokenRecord(user_id=user_id, database_id=database_id, **{"client": "c", **given})
 
 
 def _new_uuid() -> str:
@@ -119,6 +132,7 @@ BARE: Final[Mapping[str, Callable[[NamedIds], Any]]] = {
     "job_results": lambda t: JobResultPart(job_record_id=t.job, position=0, data=b""),
     "job_workers": lambda _: JobWorker(token="w", lease_until=START),
     "locks": lambda _: LockRecord(name="k", owner="o", ends_on=START),
+    "oauth2_tokens": lambda t: a_token(NOBODY, t.database),
 }
 """What every repository of a unit of work can hold, by its name, with as little in it as possible."""
 
@@ -140,10 +154,12 @@ _GIVEN: Final[Mapping[str, Callable[[NamedIds], Mapping[str, Any]]]] = {
         "tag_ids": (t.tag,),
     },
     "annotations": lambda t: {"layer_id": t.layer},
+    "favourites": lambda _: {"user_id": NOBODY},
     "embedded": lambda t: {"dashboard_id": t.dashboard, "allowed_domains": ("https://a.example", "http://b:1")},
     "row_rules": lambda t: {"filter_type": RowRuleType.BASE, "role_ids": (t.role,), "dataset_ids": (t.dataset,)},
     "jobs": lambda _: {"state": JobState.RUNNING, "user_id": NOBODY},
     "job_results": lambda t: {"job_record_id": t.job},
+    "oauth2_tokens": lambda t: {"user_id": NOBODY + 1, "database_id": t.database},
 }
 """What is not made by its type: what names other records, and flags that are true when nobody gives them."""
 

@@ -10,7 +10,7 @@ from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._records.secret import Secret
 from analytics_core.errors import StoredDataError
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.records import StoreSuite, a_database, a_job
+from analytics_core.testing.conformance.records import NOBODY, StoreSuite, a_database, a_job, a_token, a_user
 
 
 class MemoryBox:
@@ -86,6 +86,32 @@ class SecretConformance(StoreSuite):
             with pytest.raises(StoredDataError):
                 job.claims.reveal()
 
+    def test_the_tokens_of_a_user_are_sealed_for_that_user_and_database(
+        self, store: MetadataStore, secret_box: MemoryBox
+    ) -> None:
+        """Whoever writes another user or database beside them has nothing."""
+        same = {"access_token": Secret("same"), "refresh_token": Secret("same")}
+        with store.unit_of_work() as unit:
+            ids = [unit.databases.append(a_database(name), actor_id=None) for name in ("a", "b")]
+            secret_box.empty()
+            for user_id, database_id in ((NOBODY, ids[0]), (NOBODY, ids[1]), (NOBODY + 1, ids[0])):
+                unit.oauth2_tokens.append(a_token(user_id, database_id, **same), actor_id=None)
+        assert {text for text, _ in secret_box.sealed} == {"same"}
+        assert len({context for _, context in secret_box.sealed}) == 6
+
+    def test_the_tokens_for_a_database_go_with_it(self, store: MetadataStore) -> None:
+        """And those of a user with the user; those of others stay."""
+        with store.unit_of_work() as unit:
+            ids = [unit.databases.append(a_database(name), actor_id=None) for name in ("a", "b")]
+            user_id = unit.users.append(a_user(), actor_id=None)
+            for of_whom, database_id in ((NOBODY, ids[0]), (NOBODY, ids[1]), (user_id, ids[1])):
+                unit.oauth2_tokens.append(a_token(of_whom, database_id), actor_id=None)
+        with store.unit_of_work() as unit:
+            unit.databases.delete(ids[0])
+            unit.users.delete(user_id)
+        with store.unit_of_work() as unit:
+            assert [(t.user_id, t.database_id) for t in unit.oauth2_tokens.list(ListQuery())[1]] == [(NOBODY, ids[1])]
+
     def test_absent_secrets_are_not_sealed(self, secret_box: MemoryBox, unit: UnitOfWork) -> None:
         """None stays None; an empty text is a secret."""
         none = unit.databases.add(a_database("a"), actor_id=None)
@@ -98,15 +124,17 @@ class SecretConformance(StoreSuite):
     ) -> None:
         """Each for its own place, so that what they were sealed with before may go."""
         with store.unit_of_work() as unit:
-            unit.databases.add(a_database("a", uri=Secret("u"), ssh_tunnel=Secret("t")), actor_id=None)
+            options = {"ssh_tunnel": Secret("t"), "secret_extra": Secret("x")}
+            first = unit.databases.append(a_database("a", uri=Secret("u"), **options), actor_id=None)
             unit.databases.add(a_database("b", uri=Secret("v")), actor_id=None)
             unit.jobs.append(a_job(), actor_id=None)
             unit.jobs.append(a_job("second", claims=Secret("c")), actor_id=None)
+            unit.oauth2_tokens.append(a_token(NOBODY, first, refresh_token=Secret("r")), actor_id=None)
         with store.unit_of_work() as unit:
             before = unit.databases.list(ListQuery())
             jobs = unit.jobs.list(ListQuery())
         sealed = list(secret_box.sealed)
-        assert store.reseal_secrets() == 4
+        assert store.reseal_secrets() == 6
         assert sorted(secret_box.sealed[len(sealed) :]) == sorted(sealed)
         secret_box.sealed[: len(sealed)] = [("gone", "gone")] * len(sealed)
         with store.unit_of_work() as unit:
@@ -114,3 +142,4 @@ class SecretConformance(StoreSuite):
             assert unit.jobs.list(ListQuery()) == jobs
             assert [job.claims for job in jobs[1]] == [None, Secret("c")]
             assert {one.uri.reveal() for one in before[1]} == {"u", "v"}
+            assert [token.refresh_token for token in unit.oauth2_tokens.list(ListQuery())[1]] == [Secret("r")]

@@ -1,0 +1,73 @@
+"""Our registrations at the providers that guard databases."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Final, TypeAlias
+from urllib.parse import SplitResult, urlsplit
+
+from analytics_core._records.datasource import Database
+from analytics_core.errors import OAuth2Error, PayloadError
+from analytics_core.models.database import OAuth2Client
+from analytics_core.models.parsing import parse
+
+ClientOf: TypeAlias = Callable[[Database], OAuth2Client | None]
+"""Finds the registration that a database is reached with; None: the account of its URI is enough."""
+
+CLIENT_KEY = "oauth2_client_info"
+
+
+def client_of_database(database: Database, clients: Mapping[str, OAuth2Client]) -> OAuth2Client | None:
+    """Return the client of a database: the one in its secret options, else the one of its name or of its engine.
+
+    Raises:
+        OAuth2Error: the database's own client breaks the shape.
+        StoredDataError: the secret options do not open.
+    """
+    own = _own_client(database)
+    return own or clients.get(database.database_name) or clients.get(database.engine)
+
+
+def client_digest(client: OAuth2Client) -> str:
+    """Return what tokens remember of the client that they were given to.
+
+    It changes with the client's id and with where tokens are renewed: a refresh token never goes elsewhere.
+    """
+    told = json.dumps([client.id, client.token_request_uri], ensure_ascii=False)
+    return hashlib.sha256(told.encode("utf-8")).hexdigest()
+
+
+PLAIN_ADDRESS: Final = re.compile(r"[!-\[\]-~]{1,2000}")
+"""Printable ASCII without blanks and without the backslash, which some clients read as a slash."""
+
+
+def provider_address(uri: str, http_hosts: Collection[str]) -> SplitResult | None:
+    """Return the parts of a provider's address; None unless it is https, or http on one of these hosts.
+
+    It names a host, and no user and no fragment.
+    """
+    try:
+        parts = urlsplit(uri) if PLAIN_ADDRESS.fullmatch(uri) else None
+        if parts is None or not parts.hostname or parts.port == 0:
+            return None
+    except ValueError:
+        return None
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in http_hosts)
+    return parts if is_safe and "@" not in parts.netloc and "#" not in uri else None
+
+
+def _own_client(database: Database) -> OAuth2Client | None:
+    if database.secret_extra is None:
+        return None
+    try:
+        options = json.loads(database.secret_extra.reveal())
+        told = options.get(CLIENT_KEY)
+        return None if told is None else parse(OAuth2Client, told, shape=CLIENT_KEY)
+    except PayloadError as error:
+        problem = error.message
+    except (ValueError, AttributeError, RecursionError):  # its text may hold the secret
+        problem = "it is no JSON object"
+    raise OAuth2Error(f"the OAuth 2.0 client of database {database.database_name!r} cannot be used: {problem}")

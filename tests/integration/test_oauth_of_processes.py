@@ -1,0 +1,153 @@
+"""A token that is over is renewed once for all processes of a store; one that is killed blocks nobody for long."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support import token_asker
+from tests.support.oauth_provider import Provider, provider, settings_for
+from tests.support.small_core import KEY, small_core
+
+from analytics_core import AnalyticsCore
+from analytics_core._oauth.tokens import STORE_MARGIN_S
+from analytics_core._records.repositories import ListQuery
+
+PROCESSES, THREADS, ANSWER_S = 4, 50, 1.0
+BEYOND_S = 2.0
+STORES = [
+    "file",
+    pytest.param("postgres", marks=pytest.mark.server),
+    pytest.param("mariadb", marks=pytest.mark.server),
+]
+
+
+@pytest.fixture(params=STORES)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "file":
+        return f"sqlite:///{tmp_path}/meta.db"
+    return str(request.getfixturevalue(f"make_{request.param}_database")())
+
+
+@pytest.fixture(params=["http", "https"])
+def guard(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Provider]:
+    with provider(tmp_path if request.param == "https" else None) as made:
+        yield made
+
+
+@pytest.fixture
+def started() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+class Asker:
+    """A process that waits for `go`."""
+
+    def __init__(self, url: str, threads: int, settings: dict[str, Any], started: ExitStack) -> None:
+        command = [sys.executable, token_asker.__file__, url, str(threads), json.dumps(settings)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        started.callback(self.kill)
+
+    def read(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def go(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def told(self) -> dict[str, Any]:
+        return dict(json.loads(self.read()))
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def settings(guard: Provider) -> dict[str, Any]:
+    made = settings_for(guard, secret_key=KEY, oauth2_timeout_s=5.0)
+    return {**made, "oauth2_ca_file": str(guard.ca_file) if guard.ca_file else None}
+
+
+@pytest.fixture
+def core(url: str, guard: Provider, settings: dict[str, Any], tmp_path: Path) -> Iterator[AnalyticsCore]:
+    """A core in whose store there is one token, which is fresh."""
+    choices = {name: value for name, value in settings.items() if name != "secret_key"}
+    with small_core(tmp_path, metadata_url=url, **choices) as small:
+        small.core.oauth.callback(**guard.authorize(small.core.oauth.start(1).url))
+        yield small.core
+
+
+def expire(core: AnalyticsCore, guard: Provider) -> None:
+    guard.requests.clear()
+    guard.issued.clear()
+    with core._runtime.store.unit_of_work() as unit:
+        (found,) = unit.oauth2_tokens.list(ListQuery())[1]
+        over = replace(found, access_token_expiration=datetime(2020, 1, 1, tzinfo=UTC))
+        unit.oauth2_tokens.update(over, actor_id=None)
+
+
+def test_two_hundred_callers_of_four_processes_make_one_request(
+    url: str, core: AnalyticsCore, guard: Provider, settings: dict[str, Any], started: ExitStack
+) -> None:
+    askers = [Asker(url, THREADS, settings, started) for _ in range(PROCESSES)]
+    assert [asker.read() for asker in askers] == ["ready"] * PROCESSES
+    fresh = ask_all(askers)
+    assert {answer for one in fresh for answer in one["answers"]} == set(guard.issued)
+    expire(core, guard)
+    guard.delay_s = ANSWER_S
+    told = ask_all(askers)
+    assert dict(guard.requests) == {"refresh_token": 1}
+    assert {answer for one in told for answer in one["answers"]} == set(guard.issued)
+    assert [len(one["answers"]) for one in told] == [THREADS] * PROCESSES
+    # What so many look-ups take on this machine now has nothing to do with the refresh.
+    looked_up_s, took_s = (max(one["took_s"] for one in round_) for round_ in (fresh, told))
+    assert took_s <= looked_up_s + ANSWER_S + BEYOND_S, (looked_up_s, took_s)
+
+
+def ask_all(askers: list[Asker]) -> list[dict[str, Any]]:
+    for asker in askers:
+        asker.go()
+    return [asker.told() for asker in askers]
+
+
+@pytest.mark.parametrize("guard", ["http"], indirect=True)
+def test_a_process_that_is_killed_while_it_renews_blocks_nobody_beyond_the_end_of_its_lock(
+    url: str, core: AnalyticsCore, guard: Provider, settings: dict[str, Any], started: ExitStack
+) -> None:
+    expire(core, guard)
+    settings["oauth2_timeout_s"] = 1.0
+    guard.misbehaviour = "hanging"
+    dying = Asker(url, 1, settings, started)
+    waiting = [Asker(url, 5, settings, started) for _ in range(2)]
+    assert [asker.read() for asker in (dying, *waiting)] == ["ready"] * 3
+    dying.go()
+    wait_until(lambda: guard.requests["refresh_token"] == 1)
+    began = time.monotonic()
+    dying.process.kill()
+    guard.misbehaviour = None
+    for asker in waiting:
+        asker.go()
+    told = [asker.told() for asker in waiting]
+    assert time.monotonic() - began <= 1.0 + STORE_MARGIN_S + BEYOND_S
+    assert {answer for one in told for answer in one["answers"]} == set(guard.issued)
+    assert dict(guard.requests) == {"refresh_token": 2}
+
+
+def wait_until(condition: Callable[[], bool], *, longest_s: float = 20.0) -> None:
+    end = time.monotonic() + longest_s
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
