@@ -90,7 +90,7 @@ _SIGNED = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, "HUGEINT":
 _UNSIGNED = {"UTINYINT": -8, "USMALLINT": -16, "UINTEGER": -32, "UBIGINT": -64, "UHUGEINT": -128}
 
 _LOCKED = meanings.LOCKED.said(
-    "the database file is locked by another program: DuckDB lets several processes read a file, or one open it to write; "
+    "the database file is locked by another program: DuckDB lets several processes read a file, or one write to it; "
     "try again when the other has closed it"
 )
 # Made from messages that the engine gave.
