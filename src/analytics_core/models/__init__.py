@@ -49,6 +49,7 @@ _NAMES = {
         "DashboardListItem DashboardNativeFiltersUpdate DashboardPermalinkState DashboardPost DashboardPut "
         "RecordIds TagGet TagNames TagPost TagPut TagTarget TaggedRecord"
     ),
+    "upload": "FileKind FileUploadOptions TableExists UploadedColumn UploadedTable",
     "database": (
         "DatabaseConnection DatabaseExtra DatabaseFunctionNames DatabaseGet DatabaseListItem DatabasePost "
         "DatabasePut DatabaseTable DatabaseTestConnection DatabaseValidateParameters FileUploadSchemas "

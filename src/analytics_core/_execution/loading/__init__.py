@@ -1,0 +1,1 @@
+"""Writes rows of files into tables of users' databases, all or none."""
