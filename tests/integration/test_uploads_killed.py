@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.uploading import UploadTarget, empty_file, upload_target
+from tests.support.uploading import driver_url, empty_file, upload_target
 
+import analytics_core
+from analytics_core import errors
 from analytics_core._uploads.names import RESERVED_PREFIX
 
-UPLOADER = """
-import sys, time
-import analytics_core
-
-class Slow:
-    # gives a file of many rows, so that the kill comes while they are written
-    def __init__(self):
-        self.given = 0
-    def read(self, size):
-        self.given += 1
-        if self.given == 1:
-            return b"id,text\\n"
-        if self.given > 40:
-            return b""
-        start = self.given * 10_000
-        return b"".join(b"%d,%s\\n" % (number, b"x" * 40) for number in range(start, start + 10_000))
-
-with analytics_core.connect(sys.argv[1]) as core:
-    core.databases.update(1, {"allow_file_upload": True})
-    print("begins", flush=True)
-    core.databases.upload(1, Slow(), "uploaded", if_exists=sys.argv[2])
-    print("ended", flush=True)
-"""
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(
@@ -46,56 +26,72 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     engine: str = request.param
     if engine in ("sqlite", "duckdb"):
         return empty_file(engine, tmp_path)
-    made: str = request.getfixturevalue(f"make_{engine}_database")()
-    return made
+    return driver_url(request.getfixturevalue(f"make_{engine}_database")())
 
 
-def _killed_after(url: str, seconds: float, if_exists: str) -> bool:
-    """Kill an upload so many seconds after it began; tell whether it was under way."""
-    program = [sys.executable, "-c", UPLOADER, url, if_exists]
-    with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
+@contextmanager
+def half_way(url: str, if_exists: str, folder: Path) -> Iterator[None]:
+    """Have a process that wrote half of its rows, and kill it."""
+    program = [sys.executable, "-m", "tests.support.killed_uploads", url, if_exists, str(folder)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"begins\n"
-        time.sleep(seconds)
-        process.send_signal(signal.SIGKILL)
-        return b"ended" not in process.stdout.read()
+        try:
+            assert process.stdout.readline() == b"half\n"
+            yield
+        finally:
+            process.kill()
 
 
-def _times() -> Iterator[float]:
-    yield from (0.4, 0.8, 1.2, 1.6, 2.0, 2.5, 3.0)
-
-
-def test_a_killed_upload_leaves_no_table(url: str) -> None:
-    under_way = [_killed_after(url, seconds, "replace") for seconds in _times()]
-    assert any(under_way)
+def test_a_killed_upload_leaves_no_table(url: str, tmp_path: Path) -> None:
+    with half_way(url, "fail", tmp_path):
+        pass
     with upload_target(url) as target:
-        if all(under_way):
-            assert "uploaded" not in target.tables()
-        target.upload(b"id\n1\n", if_exists="replace")
+        assert "uploaded" not in target.tables()
+        target.upload(b"id\n1\n")
         assert target.rows() == [{"id": 1}]
         assert target.tables() == ["uploaded"]
 
 
 @pytest.mark.parametrize("if_exists", ["replace", "append"])
-def test_a_killed_upload_leaves_the_table_that_was_there(url: str, if_exists: str) -> None:
+def test_a_killed_upload_leaves_the_table_that_was_there(url: str, if_exists: str, tmp_path: Path) -> None:
     with upload_target(url) as target:
         target.upload(b"id,text\n1,first\n")
-    ended = [seconds for seconds in (0.6, 1.4) if not _killed_after(url, seconds, if_exists)]
+    with half_way(url, if_exists, tmp_path):
+        pass
     with upload_target(url) as target:
-        rows = target.rows()
-        assert len(rows) == 1 if not ended else len(rows) % 10_000 <= 1
+        assert target.rows() == [{"id": 1, "text": "first"}]
         target.upload(b"id,text\n2,second\n", if_exists="append")
-        assert [name for name in target.tables() if name.startswith(RESERVED_PREFIX)] == []
+        assert len(target.rows()) == 2
+        assert target.tables() == ["uploaded"]
 
 
-def test_an_upload_that_goes_on_is_not_cleaned_up(url: str) -> None:
+@pytest.mark.server
+def test_the_rows_of_an_upload_that_goes_on_are_not_cleaned_up(mariadb_url: str, tmp_path: Path) -> None:
+    url = driver_url(mariadb_url)
     with upload_target(url) as target:
-        if not target.url.startswith(("mysql", "mariadb")):
-            pytest.skip("no table of another name is made there")
-        with subprocess.Popen([sys.executable, "-c", UPLOADER, url, "replace"], stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            process.stdout.readline()
-            while process.poll() is None:
-                target.upload(b"id\n1\n", table="another", if_exists="replace")
-            assert b"ended" in process.stdout.read()
-        assert len(target.tables()) == 2
+        with half_way(url, "fail", tmp_path):
+            target.upload(b"id\n1\n", table="another")
+            assert [name.startswith(RESERVED_PREFIX) for name in target.tables()] == [True, False]
+        latest = time.monotonic() + 30  # the server rolls back before it lets the lock go
+        while len(target.tables()) > 1 and time.monotonic() < latest:
+            target.upload(b"id\n2\n", table="another", if_exists="append")
+        assert target.tables() == ["another"]
+
+
+def test_a_pooled_connection_goes_on_after_another_process_died_while_it_wrote(tmp_path: Path) -> None:
+    url = empty_file("sqlite", tmp_path)
+    with upload_target(url) as target:
+        target.upload(b"id,text\n1,first\n")
+        assert len(target.rows()) == 1
+        with half_way(url, "append", tmp_path):
+            pass
+        assert (tmp_path / "shop.sqlite-journal").stat().st_size > 0
+        assert target.rows() == [{"id": 1, "text": "first"}]
+
+
+def test_a_file_that_takes_no_writes_tells_that_a_write_was_cut_off(tmp_path: Path) -> None:
+    url = empty_file("sqlite", tmp_path)
+    with half_way(url, "fail", tmp_path):
+        pass
+    with pytest.raises(errors.DatabaseError, match="died while it wrote"):
+        analytics_core.connect(url)

@@ -80,7 +80,7 @@ def empty_file(engine: str, folder: Path) -> str:
 @contextmanager
 def upload_target(url: str, **settings: Any) -> Iterator[UploadTarget]:
     """Give a core on the database of a URL, which takes uploads from now on."""
-    with analytics_core.connect(url, **settings) as core:
+    with analytics_core.connect(url, lazy=True, **settings) as core:
         core.databases.update(1, {"allow_file_upload": True})
         yield UploadTarget(core=core, url=url)
 
