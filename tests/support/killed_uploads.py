@@ -11,8 +11,8 @@ import pyarrow as pa
 from tests.support.execution import admission, target
 
 from analytics_core._engines.types import ValueKind
-from analytics_core._execution.loading.base import LoadRequest
-from analytics_core._execution.loading.table_loader import TableLoader
+from analytics_core._execution.sessions.loading import LoadRequest
+from analytics_core._execution.table_loader import TableLoader
 from analytics_core._records.datasource import Access
 from analytics_core._uploads.kinds import TEXT, ColumnType
 from analytics_core._uploads.table import FileColumn

@@ -16,9 +16,9 @@ from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
-from analytics_core._execution.loading.table_loader import TableLoader
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
+from analytics_core._execution.table_loader import TableLoader
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
 from analytics_core._frames.registry import installed_operations
 from analytics_core._gate.gate import Gate

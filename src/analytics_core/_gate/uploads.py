@@ -12,11 +12,11 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import known_list, short_repr
 from analytics_core._execution.connections import Admission
-from analytics_core._execution.loading.base import LoadRequest
-from analytics_core._execution.loading.engines import loader_of
-from analytics_core._execution.loading.table_loader import TableLoader
 from analytics_core._execution.reflection import Reflector
+from analytics_core._execution.sessions.loaders import loader_of
+from analytics_core._execution.sessions.loading import LoadRequest
 from analytics_core._execution.sessions.metadata import ReflectedColumn
+from analytics_core._execution.table_loader import TableLoader
 from analytics_core._gate.gate import DatabaseUse, Gate, UploadSchema
 from analytics_core._gate.metadata import CachedNames
 from analytics_core._gate.relations import reject_revealing
@@ -38,7 +38,7 @@ from analytics_core.models.upload import FileUploadOptions, TableExists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Uploaded:
+class WrittenTable:
     """What an upload wrote; `schema` is None on an engine without schemas."""
 
     schema: str | None
@@ -69,7 +69,7 @@ class FileUploads:
         schema: str | None,
         if_exists: TableExists,
         options: FileUploadOptions,
-    ) -> Uploaded:
+    ) -> WrittenTable:
         """Write the rows of a file into a table and return what was written.
 
         Raises:
@@ -97,7 +97,7 @@ class FileUploads:
             )
             rows = self._loader.load(admission, request, timeout_s=max(deadline - time.monotonic(), 0.1))
         self._names.forget_tables(admission, {None, schema})
-        return Uploaded(schema=schema, table=table, rows=rows, columns=tuple(columns))
+        return WrittenTable(schema=schema, table=table, rows=rows, columns=tuple(columns))
 
     def _admission(
         self, actor: Actor, database: Database, schema: str | None, *, changes: bool

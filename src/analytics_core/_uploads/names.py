@@ -39,8 +39,8 @@ def check_table_name(name: object) -> str:
         raise payload_error(
             shape, "table", f"must be a name of letters, digits and underscores, of at most {LONGEST_NAME} bytes"
         )
-    if name.casefold().startswith((RESERVED_PREFIX, "sqlite_", "pg_")):
-        raise payload_error(shape, "table", f"must not begin as names of the engines do, or with {RESERVED_PREFIX!r}")
+    if name.casefold().startswith(RESERVED_PREFIX):
+        raise payload_error(shape, "table", f"must not begin with {RESERVED_PREFIX!r}, as unfinished uploads do")
     return name
 
 

@@ -15,7 +15,7 @@ from analytics_core._uploads.kinds import ColumnType, TextReader, parse_type
 from analytics_core._uploads.limits import FileLimits, broken
 from analytics_core._uploads.parquet_table import ParquetTable
 from analytics_core._uploads.table import FileTable
-from analytics_core._uploads.text_table import ENCODINGS, TextFormat, TextTable
+from analytics_core._uploads.text_table import ENCODINGS, DelimitedFormat, TextTable
 from analytics_core._uploads.workbook_table import SheetFormat, WorkbookTable
 from analytics_core.errors import FileUploadError, PayloadSchemaError, Problem
 from analytics_core.models.upload import FileKind, FileUploadOptions
@@ -61,7 +61,7 @@ def _table(copy: BinaryIO, options: FileUploadOptions, asked: dict[str, ColumnTy
             reader=replace(reader, decimal="."),  # numbers of workbooks are no texts
         )
         return WorkbookTable(copy, sheet, limits)
-    form = TextFormat(
+    form = DelimitedFormat(
         delimiter=options.delimiter,
         encoding=options.encoding.casefold(),
         header_row=options.header_row,

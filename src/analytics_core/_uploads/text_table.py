@@ -26,7 +26,7 @@ ENCODINGS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextFormat:
+class DelimitedFormat:
     """How a text file is written.
 
     Attributes:
@@ -84,7 +84,7 @@ class TextTable:
         PayloadSchemaError: a type was asked for a column that it has not.
     """
 
-    def __init__(self, file: BinaryIO, form: TextFormat, limits: FileLimits) -> None:
+    def __init__(self, file: BinaryIO, form: DelimitedFormat, limits: FileLimits) -> None:
         self._file, self._form, self._limits = file, form, limits
         first = next(self._records(), None)
         if first is None:
@@ -150,7 +150,7 @@ class TextTable:
         codec = ENCODINGS[self._form.encoding]
         # What is no valid text becomes lone surrogates, by which its row and column are found.
         errors = "strict" if codec == "utf-16" else "surrogateescape"
-        text = io.TextIOWrapper(io.BufferedReader(_Unclosed(self._file)), encoding=codec, errors=errors, newline="")
+        text = io.TextIOWrapper(io.BufferedReader(_BorrowedFile(self._file)), encoding=codec, errors=errors, newline="")
         lines = _Lines(text)
         # A quote must be closed, and nothing but a delimiter may follow it.
         reader = csv.reader(lines, delimiter=self._form.delimiter, strict=True)
@@ -177,7 +177,7 @@ class TextTable:
             raise broken(f"it is not written in {self._form.encoding}; name the file's encoding", row=row) from None
 
 
-class _Unclosed(io.RawIOBase):
+class _BorrowedFile(io.RawIOBase):
     """A file that stays open when who reads it is done."""
 
     def __init__(self, file: BinaryIO) -> None:

@@ -1,4 +1,4 @@
-"""Looks at a workbook's archive before anything unpacks it: sizes as they are, cells by area, no entities."""
+"""Looks at a workbook's container before anything unpacks it: sizes as they are, cells by area, no entities."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ENTITIES = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
 def check_workbook(file: BinaryIO, limits: FileLimits) -> None:
-    """Refuse an archive that is no plain workbook, or would be too large unpacked.
+    """Refuse an container that is no plain workbook, or would be too large unpacked.
 
     Each part is unpacked once, in pieces that are thrown away, whatever size it claims.
 
@@ -40,8 +40,8 @@ def check_workbook(file: BinaryIO, limits: FileLimits) -> None:
     """
     _check_directory(file)
     try:
-        with zipfile.ZipFile(file) as archive:
-            parts = archive.infolist()
+        with zipfile.ZipFile(file) as container:
+            parts = container.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, UnicodeError) as error:
         raise _no_workbook() from error
     names = {part.filename.casefold() for part in parts}
@@ -55,11 +55,11 @@ def check_workbook(file: BinaryIO, limits: FileLimits) -> None:
 
 
 def _no_workbook() -> FileUploadError:
-    return broken("it is no .xlsx workbook, or its archive is damaged")
+    return broken("it is no .xlsx workbook, or its container is damaged")
 
 
 def _check_directory(file: BinaryIO) -> None:
-    """Check the end of the archive: a short directory, one place to look for it, and so one way to read the file."""
+    """Check the end of the container: a short directory, one place to look for it, and so one way to read the file."""
     size = file.seek(0, 2)
     if size < _END.size + 20:
         raise _no_workbook()
@@ -70,7 +70,7 @@ def _check_directory(file: BinaryIO) -> None:
     if not is_plain or tail[:4] == b"PK\x06\x07" or start + length != size - _END.size:
         raise _no_workbook()
     if count > _MOST_PARTS or length > _DIRECTORY_BYTES:
-        raise broken(f"its archive has more than {_MOST_PARTS} parts")
+        raise broken(f"its container has more than {_MOST_PARTS} parts")
 
 
 def _check_part(file: BinaryIO, part: zipfile.ZipInfo, most: int, limits: FileLimits) -> int:

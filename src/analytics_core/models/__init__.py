@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from analytics_core.models.results import *
     from analytics_core.models.shapes import SHAPES as SHAPES
     from analytics_core.models.sql_editor import *
+    from analytics_core.models.upload import *
 
 _NAMES = {
     "annotation": (

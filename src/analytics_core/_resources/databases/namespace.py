@@ -229,9 +229,10 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             MissingExtraError: workbooks need the extra `excel`.
             DatabaseError: the database refused it, or it took longer than `Settings.upload_timeout_s`.
         """
-        database = self._stored(database_id)
+        form = parse(FileUploadOptions, {} if options is None else options, shape="databases.upload options")
         _check_schema(schema, shape="databases.upload")
         act = begin_act(self._runtime, self._actor, "database.upload")
+        database = self._stored(database_id)
         uploaded = self._runtime.uploads.upload(
             self._actor,
             database,
@@ -239,7 +240,7 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             table=table,
             schema=schema,
             if_exists=_if_exists(if_exists),
-            options=parse(FileUploadOptions, {} if options is None else options, shape="databases.upload options"),
+            options=form,
         )
         with self._runtime.store.unit_of_work() as unit:
             act.log(unit, details=upload_details(database_id, uploaded))

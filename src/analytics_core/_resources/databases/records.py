@@ -16,7 +16,7 @@ from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import CheckedUri, check_engine_params, mask_options, masked, merge_masked
 from analytics_core._gate.metadata import timeout_problems
-from analytics_core._gate.uploads import Uploaded, takes_uploads
+from analytics_core._gate.uploads import WrittenTable, takes_uploads
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import MASK, Secret
 from analytics_core._resources.changes import changes_of
@@ -196,7 +196,7 @@ def database_summary(database: Database, spec: EngineSpec) -> DatabaseSummary:
     )
 
 
-def uploaded_table(database_id: int, uploaded: Uploaded) -> UploadedTable:
+def uploaded_table(database_id: int, uploaded: WrittenTable) -> UploadedTable:
     """Return what an upload wrote, as callers get it."""
     return UploadedTable(
         database_id=database_id,
@@ -210,7 +210,7 @@ def uploaded_table(database_id: int, uploaded: Uploaded) -> UploadedTable:
     )
 
 
-def upload_details(database_id: int, uploaded: Uploaded) -> dict[str, Any]:
+def upload_details(database_id: int, uploaded: WrittenTable) -> dict[str, Any]:
     """Return what the log says of an upload."""
     place = {"database_id": database_id, "schema": uploaded.schema, "table": uploaded.table}
     return {**place, "rows": uploaded.rows, "columns": len(uploaded.columns)}

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 import sqlalchemy as sa
 
-from analytics_core._execution.loading.base import Loader, LoadRequest, create, drop, insert, rows_of
+from analytics_core._execution.sessions.loading import Loader, LoadRequest, create, drop, insert, rows_of
 from analytics_core._uploads.names import RESERVED_PREFIX
 from analytics_core.errors import UnsupportedByEngineError
 from analytics_core.models.upload import TableExists
@@ -38,7 +38,7 @@ class SqliteLoader(Loader):
                 count += len(batch)
             request.begin_to_commit()
             raw.execute("COMMIT")
-        except BaseException:
+        except BaseException:  # whatever happens, an interruption too: nothing is left
             if raw.in_transaction:
                 raw.execute("ROLLBACK")
             raise
@@ -74,7 +74,7 @@ class DuckdbLoader(Loader):
                 count += len(batch)
             request.begin_to_commit()
             native.commit()
-        except BaseException:
+        except BaseException:  # whatever happens, an interruption too: nothing is left
             native.rollback()
             raise
         return count
@@ -155,7 +155,7 @@ class MysqlLoader(Loader):
             request.begin_to_commit()
             away = f"{written(final)} TO {written(old)}, " if exists else ""
             cursor.execute(f"RENAME TABLE {away}{written(table)} TO {written(final)}")
-        except BaseException:
+        except BaseException:  # whatever happens, an interruption too: nothing is left
             with suppress(connection.dialect.loaded_dbapi.Error):  # lost: the next upload drops it
                 raw.rollback()
                 cursor.execute(drop(table, connection))

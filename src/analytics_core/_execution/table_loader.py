@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.connections import Admission, Connections
-from analytics_core._execution.loading.base import Loader, LoadRequest
-from analytics_core._execution.loading.engines import loader_of
 from analytics_core._execution.sessions.base import DriverFailureError, Session
+from analytics_core._execution.sessions.loaders import loader_of
+from analytics_core._execution.sessions.loading import Loader, LoadRequest
 from analytics_core._uploads.table import FileColumn
 from analytics_core.errors import UnsupportedByEngineError
 from analytics_core.ports import Connector

@@ -77,14 +77,20 @@ class Loader:
         """Yield the batches, whose numbers the engine can hold; FileUploadError with the row of another one."""
         first = 1
         for batch in request.batches:
-            for column, values in zip(request.columns, batch.columns, strict=True):
-                if column.type.kind is ValueKind.FLOAT and not self.takes_infinity:
-                    place = pc.index(pc.fill_null(pc.is_finite(values), True), False).as_py()
-                    if place >= 0:
-                        told = f"row {first + place} below the header holds no finite number, which this engine has not"
-                        raise broken(told, column=column.name)
+            if not self.takes_infinity:
+                _reject_infinity(batch, request.columns, first)
             first += len(batch)
             yield batch
+
+
+def _reject_infinity(batch: pa.RecordBatch, columns: Sequence[FileColumn], first: int) -> None:
+    for column, values in zip(columns, batch.columns, strict=True):
+        if column.type.kind is not ValueKind.FLOAT:
+            continue
+        place = pc.index(pc.fill_null(pc.is_finite(values), True), False).as_py()
+        if place >= 0:
+            told = f"row {first + place} below the header holds no finite number, which this engine has not"
+            raise broken(told, column=column.name)
 
 
 def sql_type(found: ColumnType) -> sa.types.TypeEngine[Any]:

@@ -1,1 +1,0 @@
-"""Writes rows of files into tables of users' databases, all or none."""
