@@ -154,6 +154,12 @@ class Settings:
         job_wait_s: seconds after which a job that no worker took is lost; it may wait on in a process that lives.
         job_expiry_s: seconds for which a finished job is kept.
         pool_size: connections kept open for each database and identity.
+        upload_timeout_s: seconds that an upload may take, from reading the file to the last row.
+        upload_max_bytes: of a file that is uploaded.
+        upload_max_unpacked_bytes: of a workbook or a Parquet file, unpacked.
+        upload_max_rows: of a file.
+        upload_max_columns: of a file.
+        upload_max_cell_length: characters of one text in a file; of CSV at the most `csv.field_size_limit()`.
         metadata_freshness_s: seconds for which users, roles, databases, datasets and the charts of questions count as
             unchanged once they were read; changes made through the same core count at once, those of other processes
             after this time; 0: ask the store each time.
@@ -217,6 +223,12 @@ class Settings:
     job_wait_s: float = 3_600.0
     job_expiry_s: float = 86_400.0
     pool_size: int = 5
+    upload_timeout_s: float = 600.0
+    upload_max_bytes: int = 500_000_000
+    upload_max_unpacked_bytes: int = 1_000_000_000
+    upload_max_rows: int = 10_000_000
+    upload_max_columns: int = 1_000
+    upload_max_cell_length: int = 100_000
     metadata_freshness_s: float = 1.0
     form_data_keep_s: int = 7 * 86_400
     dataset_health_check: Callable[[DatasetDescription], str | None] | None = None
@@ -244,6 +256,8 @@ class Settings:
             *("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes"),
             *("max_annotations", "max_queries_per_context", "max_items_per_list", "form_data_keep_s"),
             *("max_statements_per_request", "max_cells_per_request", "max_sql_length_per_request", "max_jobs"),
+            *("upload_max_bytes", "upload_max_unpacked_bytes", "upload_max_rows"),
+            *("upload_max_columns", "upload_max_cell_length"),
         )
         for name in positive:
             if getattr(self, name) < 1:
@@ -252,7 +266,7 @@ class Settings:
             raise SettingsError("Settings.stream_row_limit must be at least 1, or None")
         longer_than_nothing = (
             *("statement_timeout_s", "request_timeout_s", "store_timeout_s"),
-            *("job_lease_s", "job_wait_s", "job_expiry_s", "oauth2_timeout_s"),
+            *("job_lease_s", "job_wait_s", "job_expiry_s", "oauth2_timeout_s", "upload_timeout_s"),
         )
         for name in longer_than_nothing:
             if not getattr(self, name) > 0:

@@ -6,7 +6,8 @@
     ├── ActorRequiredError                      a call without an acting user (401); GuestTokenError
     ├── PayloadError                            a payload that cannot be read (422)
     │   ├── PayloadFormatError                  not JSON, not an object
-    │   └── PayloadSchemaError                  unknown, missing or wrong fields; `.problems` lists them
+    │   ├── PayloadSchemaError                  unknown, missing or wrong fields; `.problems` lists them
+    │   └── FileUploadError                     a file that cannot be uploaded; row and column are told
     ├── AccessError                             refused (403)
     │   ├── DatabaseAccessError / DatasetAccessError / TableAccessError / QueryAccessError
     │   ├── ChartAccessError / DashboardAccessError / GuestAccessError / UserActivityAccessError
@@ -97,6 +98,10 @@ class PayloadError(AnalyticsError, code="PAYLOAD_ERROR", error_type=ErrorType.IN
 
 class PayloadFormatError(PayloadError, error_type=ErrorType.INVALID_PAYLOAD_FORMAT_ERROR):
     """A payload that is not a JSON object, or holds text that no engine can take."""
+
+
+class FileUploadError(PayloadError, code="FILE_UPLOAD_ERROR", error_type=ErrorType.INVALID_PAYLOAD_FORMAT_ERROR):
+    """A file that cannot be uploaded; `.extra` has `row` (from 1, the header included) and `column` where it tells."""
 
 
 class PayloadSchemaError(PayloadError, code="INVALID_PAYLOAD_SCHEMA_ERROR"):

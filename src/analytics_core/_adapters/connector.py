@@ -172,6 +172,7 @@ class SqlAlchemyConnector:
             if key not in self._opened:
                 self._opened[key] = self._make(database, key)
                 self._drop([older for older in self._opened if _is_older(older, key)], release=False)
+            self._drop_otherwise_opened(self._opened[key])
             return self._opened[key]
 
     def _drop_replaced(self, opened: _PooledEngine) -> None:
@@ -184,6 +185,22 @@ class SqlAlchemyConnector:
         on_it = {key: held for key, held in self._opened.items() if held.request.file == opened.request.file}
         if not (opened.session.opens_files_once and any(held.is_in_use for held in on_it.values())):
             self._drop(list(on_it), release=True)
+
+    def _drop_otherwise_opened(self, opened: _PooledEngine) -> None:
+        """Close a file that a process opens once, where it is open for reading only and may change now, or the reverse.
+
+        While a statement runs on it, it stays as it is.
+        """
+        request, session = opened.request, opened.session
+        if request.file is None or not session.opens_files_once:
+            return
+        on_it = {key: held for key, held in self._opened.items() if held.request.file == request.file}
+        may_change = any(held.request.may_change for held in on_it.values())
+        if session.is_open_to_change(request) in (None, may_change) or any(held.is_in_use for held in on_it.values()):
+            return
+        self._drop([key for key, held in on_it.items() if held is not opened], release=False)
+        opened.engine.dispose()
+        session.release(request)
 
     def _make(self, database: Database, key: _Key) -> _PooledEngine:
         checked = check_uri(database.uri, settings=self._settings, specs=self._specs, allowed_files=self._allowed_files)
@@ -226,6 +243,7 @@ class SqlAlchemyConnector:
             file=checked.file,
             memory_name=memory_name,
             access=key.access,
+            may_change=database.allow_dml or database.allow_file_upload,
             connect_args=options.connect_args,
             pool_options={**pool, **options.pool},
             answer_s=self._settings.statement_timeout_s + ANSWER_GRACE_S,
@@ -282,6 +300,6 @@ def _file_id(request: OpenRequest) -> tuple[int, int] | None:
 
 
 def _is_older(key: _Key, than: _Key) -> bool:
-    """Whether `key` is an earlier version of the same database for the same identity."""
-    same = (than.database_id, than.uuid, than.identity, than.access)
-    return (key.database_id, key.uuid, key.identity, key.access) == same and (key.version < than.version)
+    """Whether `key` is an earlier version of the same database for the same identity, for reading or writing."""
+    same = (than.database_id, than.uuid, than.identity)
+    return (key.database_id, key.uuid, key.identity) == same and key.version < than.version

@@ -62,6 +62,12 @@ class SettingsFields(TypedDict, total=False):
     job_wait_s: float
     job_expiry_s: float
     pool_size: int
+    upload_timeout_s: float
+    upload_max_bytes: int
+    upload_max_unpacked_bytes: int
+    upload_max_rows: int
+    upload_max_columns: int
+    upload_max_cell_length: int
     metadata_freshness_s: float
     form_data_keep_s: int
     dataset_health_check: Callable[[DatasetDescription], str | None] | None

@@ -8,6 +8,7 @@ from dataclasses import fields
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Any
 
 from analytics_core._adapters.caches import GuardedCache, MemoryCache
 from analytics_core._adapters.connector import SqlAlchemyConnector
@@ -24,12 +25,14 @@ from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
+from analytics_core._execution.table_loader import TableLoader
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
 from analytics_core._frames.registry import installed_operations
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.metadata import CachedNames, MetadataReader
 from analytics_core._gate.partitions import Partitions
 from analytics_core._gate.row_security import RowSecurity
+from analytics_core._gate.uploads import FileUploads
 from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import AnnotationReader, ChartLoader, DatasetLoader, StoreReadCache
@@ -103,7 +106,7 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     return Runtime(
         **{field.name: getattr(parts, field.name) for field in fields(parts)},
         wall_clock=clock,
-        metadata=_metadata(parts, gate, row_security),
+        **_databases(parts, gate, row_security),
         row_security=row_security,
         simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
         templates=templates,
@@ -166,17 +169,22 @@ def _contexts(settings: Settings) -> ContextReader:
     )
 
 
-def _metadata(parts: Components, gate: Gate, row_security: RowSecurity) -> MetadataReader:
+def _databases(parts: Components, gate: Gate, row_security: RowSecurity) -> dict[str, Any]:
+    """Return what reads databases' own facts and what uploads into them, which share the names that are kept."""
     limit_s = parts.settings.statement_timeout_s
     reflector = Reflector(parts.connector, timeout_s=limit_s)
-    return MetadataReader(
+    names = CachedNames(reflector, parts.cache, EntrySeal(parts.settings.key))
+    metadata = MetadataReader(
         gate=gate,
         policy=parts.policy,
         reflector=reflector,
-        names=CachedNames(reflector, parts.cache, EntrySeal(parts.settings.key)),
+        names=names,
         row_security=row_security,
         timeout_s=limit_s,
     )
+    loader = TableLoader(parts.connector)
+    uploads = FileUploads(gate=gate, reflector=reflector, names=names, loader=loader, settings=parts.settings)
+    return {"metadata": metadata, "uploads": uploads}
 
 
 def _annotator(parts: Components) -> Annotator:

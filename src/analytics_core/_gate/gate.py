@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -22,7 +23,7 @@ from analytics_core._memo import Memo
 from analytics_core._records.datasource import Access, Database, Dataset
 from analytics_core._records.people import RowFilter
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
+from analytics_core._security.policy import Permission, Policy
 from analytics_core._security.row_rules import TableName
 from analytics_core._security.scopes import decides_by_table
 from analytics_core.errors import DatabaseAccessError
@@ -43,6 +44,14 @@ class SchemaTables:
     """The tables of a schema (None: the default one)."""
 
     schema: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UploadSchema:
+    """The schema that a file is uploaded into, and whether a table that is there is to be changed."""
+
+    schema: str | None
+    changes_tables: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +107,7 @@ class Gate:
         actor: Actor,
         database: Database,
         *,
-        on: SchemaTables | TableName | DatabaseUse,
+        on: SchemaTables | TableName | DatabaseUse | UploadSchema,
         access: Access = Access.READ,
     ) -> Admission: ...
 
@@ -107,10 +116,10 @@ class Gate:
         actor: Actor,
         database: Database,
         *,
-        on: LoadedDataset | SchemaTables | TableName | DatabaseUse,
+        on: LoadedDataset | SchemaTables | TableName | DatabaseUse | UploadSchema,
         access: Access = Access.READ,
     ) -> Admission:
-        """Return the actor's admission to a dataset, the tables of a schema, one table, or a whole database.
+        """Return the actor's admission to a dataset, the tables of a schema, one table, a whole database, or an upload.
 
         One table is for those who may read its schema, or a dataset over it.
 
@@ -132,12 +141,34 @@ class Gate:
                 self._policy.require_query_database(actor, database)
             case DatabaseUse.MANAGE:
                 self._policy.require_manage_databases(actor)
-        if access is Access.WRITE and not (on is DatabaseUse.QUERY and database.allow_dml):
+            case UploadSchema():
+                self._require_upload(actor, database, on)
+        uploads = isinstance(on, UploadSchema)
+        if access is Access.WRITE and not uploads and not (on is DatabaseUse.QUERY and database.allow_dml):
             raise DatabaseAccessError(
                 f"database {database.id} does not let SQL change its data; an administrator may set allow_dml"
             )
         spec, identity = self._registry.get(database.engine), actor.identity_on(database)
         return Admission(actor=actor, database=database, spec=spec, identity=identity, access=access)
+
+    def _require_upload(self, actor: Actor, database: Database, target: UploadSchema) -> None:
+        """Let pass where the database takes uploads; tables that are there change in schemas named for it alone.
+
+        Administrators, who name the schemas, may change tables in each that takes uploads.
+        """
+        self._policy.require_upload(actor, database, schema=target.schema)
+        named = upload_schemas(database)
+        if not database.allow_file_upload or (named and target.schema not in named):
+            raise DatabaseAccessError(
+                f"database {database.id} takes no files in this schema; an administrator may set allow_file_upload, "
+                "and name the schema in schemas_allowed_for_file_upload of its extra"
+            )
+        is_administrator = self._policy.sees_all(Permission.UPLOAD_FILES, actor)
+        if target.changes_tables and not named and not is_administrator:
+            raise DatabaseAccessError(
+                f"you may upload new tables into database {database.id}, not replace or append to those there are; an "
+                "administrator may name the schema in schemas_allowed_for_file_upload"
+            )
 
     def _admit_to_dataset(self, actor: Actor, loaded: LoadedDataset) -> DatasetAdmission:
         """Return the admission; of the same actor to the same state of a dataset, under the same rules, it is known.
@@ -233,3 +264,15 @@ class Gate:
             for source in sources
             if isinstance(source, SqlSource)
         )
+
+
+def upload_schemas(database: Database) -> tuple[str, ...]:
+    """Return the schemas that `extra` names for uploads; none: any. What cannot be read names one that is not there."""
+    try:
+        options = json.loads(database.extra or "{}")
+        named = options.get("schemas_allowed_for_file_upload") or ()
+    except (ValueError, RecursionError, AttributeError):
+        return ("",)
+    if not isinstance(named, list | tuple):
+        return ("",)
+    return tuple(name if isinstance(name, str) else "" for name in named)

@@ -235,6 +235,11 @@ class CachedNames:
         rows = self._rows(_key("tables", admission, schema), timeout_s, ask, force=force)
         return tuple(ReflectedTable(name=name, is_view=is_view) for name, is_view in rows)
 
+    def forget_tables(self, admission: Admission, schemas: Iterable[str | None]) -> None:
+        """Forget the tables of schemas, for they have changed; other users' lists of one that impersonates stay."""
+        for schema in schemas:
+            self._cache.delete(_key("tables", admission, schema))
+
     def _rows(self, key: str, timeout_s: int | None, ask: Callable[[], Rows], *, force: bool) -> Rows:
         """Return the rows of a list; a `timeout_s` of None keeps nothing, 0 keeps for ever."""
         if timeout_s is None:

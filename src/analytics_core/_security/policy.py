@@ -67,6 +67,7 @@ class Permission(StrEnum):
     READ_DATABASE = "read this database"
     QUERY_DATABASE = "run their own SQL on this database"
     WRITE_DATABASE = "create or change databases"
+    UPLOAD_FILES = "upload files into this schema"
     READ_DATASET = "read this dataset"
     WRITE_DATASET = "change this dataset"
     READ_CHART = "read this chart"
@@ -100,6 +101,7 @@ RULES: Rules = MappingProxyType(
         Permission.READ_DATABASE: frozenset({ADMINISTRATOR, Relationship.DATABASE_GRANT, Relationship.SCHEMA_GRANT}),
         Permission.QUERY_DATABASE: frozenset({ADMINISTRATOR, Relationship.DATABASE_GRANT}),
         Permission.WRITE_DATABASE: frozenset({ADMINISTRATOR}),
+        Permission.UPLOAD_FILES: frozenset({ADMINISTRATOR, Relationship.DATABASE_GRANT, Relationship.SCHEMA_GRANT}),
         Permission.READ_DATASET: frozenset({ADMINISTRATOR, OWNER, *ANY_GRANT, GUEST}),
         Permission.WRITE_DATASET: frozenset({ADMINISTRATOR, OWNER}),
         Permission.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Relationship.READER_OF_ITS_DATASET, GUEST}),
@@ -179,6 +181,17 @@ class Policy:
         """Raise DatabaseAccessError unless the actor may create databases."""
         if not self.allows(Permission.WRITE_DATABASE, _general_relationships(actor)):
             raise DatabaseAccessError("you may not create, change or delete databases; ask an administrator")
+
+    def can_upload(self, actor: Actor, database: Database, *, schema: str | None) -> bool:
+        """Tell whether the actor may upload files into this schema, where the database takes them."""
+        return self.allows(Permission.UPLOAD_FILES, relationships_on_schema(actor, database.id, schema))
+
+    def require_upload(self, actor: Actor, database: Database, *, schema: str | None) -> None:
+        """Raise DatabaseAccessError unless the actor may upload files into this schema."""
+        if not self.can_upload(actor, database, schema=schema):
+            raise DatabaseAccessError(
+                f"you may not upload files into this schema of database {database.id}; ask an administrator for a grant"
+            )
 
     # -------------------------------------------------------------------------------------------------- datasets
     def can_read_dataset(self, actor: Actor, dataset: Dataset) -> bool:

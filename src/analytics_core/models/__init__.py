@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from analytics_core.models.results import *
     from analytics_core.models.shapes import SHAPES as SHAPES
     from analytics_core.models.sql_editor import *
+    from analytics_core.models.upload import *
 
 _NAMES = {
     "annotation": (
@@ -49,6 +50,7 @@ _NAMES = {
         "DashboardListItem DashboardNativeFiltersUpdate DashboardPermalinkState DashboardPost DashboardPut "
         "RecordIds TagGet TagNames TagPost TagPut TagTarget TaggedRecord"
     ),
+    "upload": "FileKind FileUploadOptions TableExists UploadedColumn UploadedTable",
     "database": (
         "DatabaseConnection DatabaseExtra DatabaseFunctionNames DatabaseGet DatabaseListItem DatabasePost "
         "DatabasePut DatabaseTable DatabaseTestConnection DatabaseValidateParameters FileUploadSchemas "

@@ -89,6 +89,10 @@ _LITERALS = literals.LiteralStyle(
 _SIGNED = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, "HUGEINT": 128}
 _UNSIGNED = {"UTINYINT": -8, "USMALLINT": -16, "UINTEGER": -32, "UBIGINT": -64, "UHUGEINT": -128}
 
+_LOCKED = meanings.LOCKED.said(
+    "the database file is locked by another program: DuckDB lets several processes read a file, or one write to it; "
+    "try again when the other has closed it"
+)
 # Made from messages that the engine gave.
 _ERRORS = meanings.patterns(
     (
@@ -97,7 +101,7 @@ _ERRORS = meanings.patterns(
             "the database file is open in this process with other settings; close that connection first"
         ),
     ),
-    (r"^(?:io|connection) error: .*(?:could not set lock|conflicting lock|used by another process)", meanings.LOCKED),
+    (r"^(?:io|connection) error: .*(?:could not set lock|conflicting lock|used by another process)", _LOCKED),
     (
         r"^io error: .*database file with version number",
         meanings.NO_DATABASE.said(

@@ -66,15 +66,17 @@ through of their sockets."""
 class OpenRequest:
     """What an engine of SQLAlchemy is made from; the policy has checked all of it.
 
-    `file` is the resolved path of a file-based engine; None with `memory_name` for a database in memory. `answer_s`
-    is how long a server may leave a connection without an answer. `before_connect` are the steps that choose where and
-    as whom each new connection to a server connects; connections to files have none.
+    `file` is the resolved path of a file-based engine; None with `memory_name` for a database in memory. `may_change`
+    says whether the database takes writes at all, with whatever access this engine is opened. `answer_s` is how long a
+    server may leave a connection without an answer. `before_connect` are the steps that choose where and as whom each
+    new connection to a server connects; connections to files have none.
     """
 
     url: sa.URL
     file: Path | None = None
     memory_name: str | None = None
     access: Access = Access.READ
+    may_change: bool = False
     connect_args: Mapping[str, Any] = field(default_factory=dict)
     pool_options: Mapping[str, Any] = field(default_factory=dict)
     answer_s: float = 60.0
@@ -137,6 +139,10 @@ class Session:
     def writer(self, _request: OpenRequest) -> AbstractContextManager[Any]:
         """Give the host a writable connection to a database in memory; only engines that have such databases."""
         raise ConnectionUriError("this engine has no databases in memory")
+
+    def is_open_to_change(self, _request: OpenRequest) -> bool | None:
+        """Tell whether a file that a process opens once is open to be changed, or for reading only; None: not open."""
+        return None
 
     def release(self, _request: OpenRequest) -> None:
         """Close what the engines on this file or memory shared; nothing by default."""

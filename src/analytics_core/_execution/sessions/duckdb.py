@@ -1,7 +1,8 @@
 """DuckDB: one locked root per file, a cursor of it per pooled connection, read-only transactions, Arrow out.
 
-Settings belong to the database instance, so the root is configured and locked once. Only one statement
-of kind SELECT or EXPLAIN runs per call, so that a connection goes back as it came.
+A process opens a file once: for reading only, unless its database takes writes. Settings belong to the database
+instance, so the root is configured and locked once. Only one statement of kind SELECT or EXPLAIN runs per call, so that
+a connection goes back as it came, and no statement ends its read-only transaction.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -31,7 +33,7 @@ from analytics_core._execution.sessions.base import (
 )
 from analytics_core._forks import forkable_lock
 from analytics_core._records.datasource import Access
-from analytics_core.errors import UnsupportedByEngineError
+from analytics_core.errors import DatabaseError
 
 _CONFIG: dict[str, Any] = {
     "enable_external_access": False,
@@ -49,10 +51,11 @@ _SHORT_ROWS_PER_BATCH = 10_000
 
 
 def _open_root(request: OpenRequest) -> duckdb.DuckDBPyConnection:
-    """Return a configured and locked connection; files are opened read-only."""
+    """Return a configured and locked connection; a file is opened for reading only, unless its database may change."""
     config = {**_CONFIG, **{name: str(value) for name, value in request.url.query.items()}}
     is_file = request.file is not None
-    root = duckdb.connect(str(request.file) if is_file else ":memory:", read_only=is_file, config=config)
+    read_only = is_file and not request.may_change
+    root = duckdb.connect(str(request.file) if is_file else ":memory:", read_only=read_only, config=config)
     is_locked = root.execute("SELECT current_setting('lock_configuration')").fetchone()
     if is_locked != (True,):  # another connector of this process may have opened and locked the same file
         root.execute("SET GLOBAL TimeZone = 'UTC'")
@@ -63,7 +66,8 @@ def _open_root(request: OpenRequest) -> duckdb.DuckDBPyConnection:
 class PooledCursor(ConnectionWrapper):
     """A cursor of the root as SQLAlchemy's dialect wants it; `native` is the driver's own connection.
 
-    Its transactions are read-only unless write access was asked for: the second wall of databases in memory.
+    Its transactions are read-only unless write access was asked for: the second wall of databases in memory, and of
+    files that may change.
     """
 
     def __init__(self, native: duckdb.DuckDBPyConnection, access: Access = Access.READ) -> None:
@@ -76,6 +80,14 @@ class PooledCursor(ConnectionWrapper):
         self.native.execute(f"BEGIN TRANSACTION READ {'ONLY' if self._access is Access.READ else 'WRITE'}")
 
 
+@dataclass(frozen=True, slots=True)
+class _Root:
+    """The connection that opened a file or a memory, and whether what it opened may change."""
+
+    connection: duckdb.DuckDBPyConnection
+    may_change: bool
+
+
 class DuckdbSession(Session):
     """DuckDB through `duckdb_sqlalchemy`; the roots of one connector, by file or by name in memory."""
 
@@ -83,16 +95,10 @@ class DuckdbSession(Session):
 
     def __init__(self) -> None:
         self._lock = forkable_lock()
-        self._roots: dict[str, duckdb.DuckDBPyConnection] = {}
+        self._roots: dict[str, _Root] = {}
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
-        """Return an engine over cursors of the shared root, which the first connection opens.
-
-        Raises:
-            UnsupportedByEngineError: write access to a file, which a process opens in one way only.
-        """
-        if request.access is Access.WRITE and request.file is not None:
-            raise UnsupportedByEngineError("a DuckDB file is opened for reading here; write to it in another process")
+        """Return an engine over cursors of the shared root, which the first connection opens."""
 
         def open_connection() -> PooledCursor:
             return PooledCursor(self._cursor(request), request.access)
@@ -134,14 +140,27 @@ class DuckdbSession(Session):
         with self._lock:
             root = self._roots.pop(_place(request), None)
         if root is not None:
-            root.close()
+            root.connection.close()
+
+    def is_open_to_change(self, request: OpenRequest) -> bool | None:
+        """Tell how the root is open; None without one."""
+        root = self._roots.get(_place(request))
+        return None if root is None else root.may_change
 
     def _cursor(self, request: OpenRequest) -> duckdb.DuckDBPyConnection:
         with self._lock:
             if _place(request) not in self._roots:
                 reject_missing_file(request, engine="duckdb")
-                self._roots[_place(request)] = _open_root(request)
-            return self._roots[_place(request)].cursor()
+                self._roots[_place(request)] = _Root(_open_root(request), request.may_change)
+            root = self._roots[_place(request)]
+            if request.access is Access.WRITE and request.file is not None and not root.may_change:
+                raise DatabaseError(
+                    "the database file is being read by a connection that opened it for reading only; try again when "
+                    "that has finished",
+                    engine="duckdb",
+                    retryable=True,
+                )
+            return root.connection.cursor()
 
 
 def _place(request: OpenRequest) -> str:

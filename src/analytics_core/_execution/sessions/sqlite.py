@@ -14,11 +14,13 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
+from sqlalchemy import event
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
@@ -40,7 +42,7 @@ from analytics_core._execution.sessions.metadata import (
     leading_columns,
 )
 from analytics_core._records.datasource import Access
-from analytics_core.errors import StatementRefusedError
+from analytics_core.errors import DatabaseError, StatementRefusedError
 
 _STEPS_BETWEEN_CLOCK_CHECKS = 50_000
 """Some milliseconds of common work; calling back into Python more often slows long statements down."""
@@ -79,7 +81,7 @@ class SqliteSession(Session):
             reject_missing_file(request, engine="sqlite")
             raw = _connect(target, lock_wait_s=lock_wait_s)
             if request.file is not None:
-                _read_header(raw)
+                raw = _with_header_read(raw, request, lock_wait_s)
             elif request.access is Access.READ:
                 raw.execute("PRAGMA query_only = ON")
             _furnish(raw)
@@ -87,7 +89,10 @@ class SqliteSession(Session):
             return raw
 
         options = {"poolclass": sa.QueuePool, **request.pool_options}
-        return sa.create_engine("sqlite+pysqlite://", creator=open_connection, hide_parameters=True, **options)
+        engine = sa.create_engine("sqlite+pysqlite://", creator=open_connection, hide_parameters=True, **options)
+        if request.file is not None and request.may_change:
+            event.listen(engine, "checkout", _replace_before_rollback)
+        return engine
 
     def run(self, request: RunRequest) -> FetchedResult:
         """Run under a clock that SQLite itself asks every few thousand steps; an interrupt comes from elsewhere."""
@@ -148,6 +153,45 @@ def _reject_parts_of_indexes(raw: sqlite3.Connection, sql: str) -> None:
 
 def _connect(target: str, *, lock_wait_s: float = _LONGEST_LOCK_WAIT_S) -> sqlite3.Connection:
     return sqlite3.connect(target, uri=True, check_same_thread=False, isolation_level=None, timeout=lock_wait_s)
+
+
+def _with_header_read(raw: sqlite3.Connection, request: OpenRequest, lock_wait_s: float) -> sqlite3.Connection:
+    """Return the connection; where a process died while it wrote, what it wrote is rolled back first, and a new one.
+
+    A connection for reading only cannot do that, and would fail until somebody writes.
+    """
+    try:
+        _read_header(raw)
+    except sqlite3.OperationalError as error:
+        if not _needs_rollback(error):
+            raise
+    else:
+        return raw
+    if not request.may_change:
+        raise DatabaseError(
+            "a program died while it wrote to this file; open the file once with one that may write, so that what it "
+            "began is rolled back",
+            engine="sqlite",
+        )
+    writing = _connect(sqlite_target(replace(request, access=Access.WRITE)), lock_wait_s=lock_wait_s)
+    _read_header(writing)
+    writing.close()
+    raw = _connect(sqlite_target(request), lock_wait_s=lock_wait_s)
+    _read_header(raw)
+    return raw
+
+
+def _needs_rollback(error: sqlite3.Error) -> bool:
+    return error.sqlite_errorname == "SQLITE_READONLY_ROLLBACK"
+
+
+def _replace_before_rollback(raw: Any, _record: Any, _proxy: Any) -> None:
+    """Let the pool open another connection in place of one that finds a journal which must be rolled back."""
+    try:
+        raw.execute("PRAGMA data_version").fetchone()
+    except sqlite3.OperationalError as error:
+        if _needs_rollback(error):
+            raise sa.exc.DisconnectionError from None
 
 
 def _read_header(raw: sqlite3.Connection) -> None:

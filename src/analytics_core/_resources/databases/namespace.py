@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import uuid4
 
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._gate.gate import upload_schemas
+from analytics_core._gate.uploads import takes_uploads
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter
 from analytics_core._records.secret import Secret
@@ -21,11 +24,12 @@ from analytics_core._resources.databases.records import (
     new_database,
     new_uri,
     parameter_problems,
+    upload_details,
+    uploaded_table,
 )
 from analytics_core._resources.lists import DATABASES, Listing, ResourceLists, anybody
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.related_names import related_objects
-from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.models.database import (
     DatabaseConnection,
@@ -41,6 +45,7 @@ from analytics_core.models.database import (
 )
 from analytics_core.models.lists import RelatedObjects
 from analytics_core.models.parsing import Payload, check_text, parse, payload_error
+from analytics_core.models.upload import FileUploadOptions, TableExists, UploadedTable
 
 LISTS = ResourceLists(
     listing=Listing(
@@ -180,17 +185,67 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         return DatabaseFunctionNames(function_names=names)
 
     def schemas_access_for_file_upload(self, database_id: int) -> FileUploadSchemas:
-        """Return the schemas that take uploads and that the actor may read.
+        """Return the schemas that take uploads of the actor.
 
-        They are `schemas_allowed_for_file_upload` of the database's `extra`; none while `allow_file_upload` is off
-        (contract, `DatabaseSchemaAccessForFileUploadResponse`).
+        They are `schemas_allowed_for_file_upload` of the database's `extra`, where that names none all its schemas;
+        none while `allow_file_upload` is off, or where nothing is uploaded to the engine (contract,
+        `DatabaseSchemaAccessForFileUploadResponse`).
         """
         database = self._stored(database_id)
-        named = json_object(database.extra).get("schemas_allowed_for_file_upload")
-        allowed = named if database.allow_file_upload and isinstance(named, list) else []
+        if not (database.allow_file_upload and takes_uploads(self._spec_of(database))):
+            return FileUploadSchemas()
         policy, actor = self._runtime.policy, self._actor
-        readable = (s for s in allowed if isinstance(s, str) and policy.can_read_tables(actor, database, schema=s))
-        return FileUploadSchemas(schemas=tuple(readable))
+        allowed = upload_schemas(database) or self._runtime.metadata.schemas_of(actor, database)
+        return FileUploadSchemas(schemas=tuple(s for s in allowed if policy.can_upload(actor, database, schema=s)))
+
+    def upload(
+        self,
+        database_id: int,
+        file: str | os.PathLike[str] | bytes | BinaryIO,
+        table: str,
+        *,
+        schema: str | None = None,
+        if_exists: str = TableExists.FAIL,
+        options: FileUploadOptions | Payload | None = None,
+    ) -> UploadedTable:
+        """Write the rows of a CSV, Parquet or XLSX file into a table: all of them, or nothing.
+
+        The database must set `allow_file_upload`, and `schemas_allowed_for_file_upload` of its `extra` name the schema
+        or nothing. It takes a grant on the schema or the database; tables that exist are changed by administrators, and
+        by others in schemas named there. A dataset over the table is made by `datasets.create`.
+
+        Args:
+            database_id: the database.
+            file: bytes, a binary file object, or a path of the host's own: never one that a user chose.
+            table: a name of letters, digits and underscores.
+            schema: None for the default one.
+            if_exists: `fail`, `replace` or `append`, for a table of that name.
+            options: how the file is read (`models.FileUploadOptions`).
+
+        Raises:
+            DatabaseNotFoundError, DatabaseAccessError: unknown, or not for this actor; no uploads into this schema.
+            AlreadyExistsError: there is such a table, or a view.
+            FileUploadError: the file cannot be taken; row and column are in `.extra`.
+            PayloadSchemaError: an argument or option that cannot be.
+            MissingExtraError: workbooks need the extra `excel`.
+            DatabaseError: the database refused it, or it took longer than `Settings.upload_timeout_s`.
+        """
+        form = parse(FileUploadOptions, {} if options is None else options, shape="databases.upload options")
+        _check_schema(schema, shape="databases.upload")
+        act = begin_act(self._runtime, self._actor, "database.upload")
+        database = self._stored(database_id)
+        uploaded = self._runtime.uploads.upload(
+            self._actor,
+            database,
+            file,
+            table=table,
+            schema=schema,
+            if_exists=_if_exists(if_exists),
+            options=form,
+        )
+        with self._runtime.store.unit_of_work() as unit:
+            act.log(unit, details=upload_details(database_id, uploaded))
+        return uploaded_table(database_id, uploaded)
 
     def related_objects(self, database_id: int) -> RelatedObjects:
         """Return the charts drawn from a database and the dashboards that show them, as far as the actor may see them.
@@ -258,12 +313,19 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         return stored.uri if stored else None
 
 
-def _check_schema(schema: Any) -> None:
+def _check_schema(schema: Any, *, shape: str = "databases.tables") -> None:
     """Refuse what no schema is called before a driver sees it."""
-    shape = "databases.tables"
     if schema is not None and not isinstance(schema, str):
         raise payload_error(shape, "schema", "must be a text or null")
     check_text(schema, shape=shape)
+
+
+def _if_exists(given: Any) -> TableExists:
+    try:
+        return TableExists(given)
+    except ValueError:
+        known = " or ".join(repr(one.value) for one in TableExists)
+        raise payload_error("databases.upload", "if_exists", f"must be {known}") from None
 
 
 def _given(trial: DatabaseTestConnection) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import CheckedUri, check_engine_params, mask_options, masked, merge_masked
 from analytics_core._gate.metadata import timeout_problems
+from analytics_core._gate.uploads import WrittenTable, takes_uploads
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import MASK, Secret
 from analytics_core._resources.changes import changes_of
@@ -35,6 +36,7 @@ from analytics_core.models.database import (
 from analytics_core.models.dataset import DatabaseSummary
 from analytics_core.models.enums import ConfigurationMethod
 from analytics_core.models.parsing import payload_error
+from analytics_core.models.upload import UploadedColumn, UploadedTable
 
 _NOT_COPIED = frozenset({"configuration_method", "driver", "engine", "orm_uri", "ssh_tunnel"})
 """Fields of payloads that no record copies: the checked URI says them, or nothing stores them."""
@@ -194,6 +196,26 @@ def database_summary(database: Database, spec: EngineSpec) -> DatabaseSummary:
     )
 
 
+def uploaded_table(database_id: int, uploaded: WrittenTable) -> UploadedTable:
+    """Return what an upload wrote, as callers get it."""
+    return UploadedTable(
+        database_id=database_id,
+        schema=uploaded.schema,
+        table_name=uploaded.table,
+        rows=uploaded.rows,
+        columns=tuple(
+            UploadedColumn(column_name=column.name, header=column.header, type=str(column.type))
+            for column in uploaded.columns
+        ),
+    )
+
+
+def upload_details(database_id: int, uploaded: WrittenTable) -> dict[str, Any]:
+    """Return what the log says of an upload."""
+    place = {"database_id": database_id, "schema": uploaded.schema, "table": uploaded.table}
+    return {**place, "rows": uploaded.rows, "columns": len(uploaded.columns)}
+
+
 def _explore_options(database: Database) -> dict[str, Any]:
     """Return what the `extra` of a database says of exploring it."""
     options = json_object(database.extra)
@@ -207,4 +229,4 @@ def _explore_options(database: Database) -> dict[str, Any]:
 
 def _engine_information(spec: EngineSpec | None) -> dict[str, Any]:
     opens_files = spec is not None and spec.guards.database_files is not DatabaseFiles.NONE
-    return {"supports_file_upload": False, "disable_ssh_tunneling": opens_files}
+    return {"supports_file_upload": takes_uploads(spec), "disable_ssh_tunneling": opens_files}

@@ -1,0 +1,218 @@
+"""How SQLite, DuckDB, PostgreSQL and MySQL or MariaDB take rows."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, ClassVar, Final
+
+import pyarrow as pa
+import sqlalchemy as sa
+
+from analytics_core._execution.sessions.loading import Loader, LoadRequest, create, drop, insert, rows_of
+from analytics_core._uploads.names import RESERVED_PREFIX
+from analytics_core.errors import UnsupportedByEngineError
+from analytics_core.models.upload import TableExists
+
+
+class SqliteLoader(Loader):
+    """One transaction; a process that dies leaves a journal, which the next one that may write rolls back."""
+
+    takes_infinity = False
+    most_digits = 15
+
+    def load(self, connection: sa.Connection, request: LoadRequest) -> int:
+        """Insert many rows at a time; dates and moments are texts, decimals doubles, as everywhere in SQLite."""
+        raw: Any = connection.connection.driver_connection
+        table, count = request.sql_table(), 0
+        raw.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in _made_ready(table, request, connection):
+                raw.execute(statement)
+            sql = insert(table, connection)
+            for batch in self.checked(request):
+                raw.executemany(sql, (tuple(map(_sqlite_value, row)) for row in rows_of(batch)))
+                count += len(batch)
+            request.begin_to_commit()
+            raw.execute("COMMIT")
+        except BaseException:  # whatever happens, an interruption too: nothing is left
+            if raw.in_transaction:
+                raw.execute("ROLLBACK")
+            raise
+        return count
+
+
+def _sqlite_value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, date):
+        return value.isoformat()
+    return float(value) if isinstance(value, Decimal) else value
+
+
+class DuckdbLoader(Loader):
+    """One transaction, batches taken over as they are."""
+
+    def load(self, connection: sa.Connection, request: LoadRequest) -> int:
+        """Insert each batch by its name in this connection alone."""
+        raw: Any = connection.connection.driver_connection
+        native, table, count = raw.native, request.sql_table(), 0
+        preparer = connection.dialect.identifier_preparer
+        names = ", ".join(preparer.quote(column.name) for column in table.columns)
+        view = f"batch_{secrets.token_hex(8)}"
+        raw.begin()
+        try:
+            for statement in _made_ready(table, request, connection):
+                native.execute(statement)
+            for batch in self.checked(request):
+                native.register(view, pa.Table.from_batches([batch]))
+                native.execute(f"INSERT INTO {preparer.format_table(table)} ({names}) SELECT {names} FROM {view}")
+                native.unregister(view)
+                count += len(batch)
+            request.begin_to_commit()
+            native.commit()
+        except BaseException:  # whatever happens, an interruption too: nothing is left
+            native.rollback()
+            raise
+        return count
+
+
+class PostgresqlLoader(Loader):
+    """One transaction, rows by COPY."""
+
+    def load(self, connection: sa.Connection, request: LoadRequest) -> int:
+        """Send each batch as CSV, in which only null is written without quotes or digits."""
+        from pyarrow import csv
+
+        raw: Any = connection.connection.driver_connection
+        table, count = request.sql_table(), 0
+        preparer = connection.dialect.identifier_preparer
+        names = ", ".join(preparer.quote(column.name) for column in table.columns)
+        options = csv.WriteOptions(include_header=False, quoting_style="needed")
+        with raw.cursor() as cursor:
+            for statement in _made_ready(table, request, connection):
+                cursor.execute(statement)
+            sql = f"COPY {preparer.format_table(table)} ({names}) FROM STDIN (FORMAT csv, ENCODING 'UTF8')"
+            with cursor.copy(sql) as copy:
+                for batch in self.checked(request):
+                    sink = pa.BufferOutputStream()
+                    csv.write_csv(batch, sink, options)
+                    copy.write(sink.getvalue().to_pybytes())
+                    count += len(batch)
+            request.begin_to_commit()
+            cursor.execute("COMMIT")  # what fails before is rolled back when the connection goes back
+        return count
+
+
+_LOCK_WAIT_S: Final = 5
+
+
+class MysqlLoader(Loader):
+    """CREATE TABLE commits there: rows go into a table of another name, which gets its own in one step at the end.
+
+    A process that dies leaves that table; the next upload into the schema drops it. Whose upload goes on holds a lock.
+    """
+
+    takes_infinity = False
+    prefix: ClassVar[str] = RESERVED_PREFIX
+
+    def load(self, connection: sa.Connection, request: LoadRequest) -> int:
+        """Insert many rows at a time, then rename; rows to append are one transaction in the table itself."""
+        raw: Any = connection.connection.driver_connection
+        with raw.cursor() as cursor:
+            self._drop_leftovers(cursor, connection, request)
+            if request.if_exists is TableExists.APPEND:
+                return self._append(raw, cursor, connection, request)
+            name = f"{self.prefix}{secrets.token_hex(8)}"
+            with self._held(cursor, name):
+                return self._replace(raw, cursor, connection, request, name)
+
+    def _append(self, raw: Any, cursor: Any, connection: sa.Connection, request: LoadRequest) -> int:
+        cursor.execute(_STORAGE, (request.schema, request.table))
+        found = cursor.fetchone()
+        if found is None or found[0] != "InnoDB":
+            raise UnsupportedByEngineError(
+                "rows are appended all or none, which takes a table of InnoDB; replace the table, or convert it"
+            )
+        count = self._insert(cursor, connection, request, request.sql_table())
+        request.begin_to_commit()
+        raw.commit()
+        return count
+
+    def _replace(self, raw: Any, cursor: Any, connection: sa.Connection, request: LoadRequest, name: str) -> int:
+        table, final = request.sql_table(name), request.sql_table()
+        old = request.sql_table(f"{name}_old")
+        written = connection.dialect.identifier_preparer.format_table
+        try:
+            cursor.execute(create(table, connection))
+            count = self._insert(cursor, connection, request, table)
+            raw.commit()
+            cursor.execute(_STORAGE, (request.schema, request.table))
+            exists = cursor.fetchone() is not None and request.if_exists is TableExists.REPLACE
+            request.begin_to_commit()
+            away = f"{written(final)} TO {written(old)}, " if exists else ""
+            cursor.execute(f"RENAME TABLE {away}{written(table)} TO {written(final)}")
+        except BaseException:  # whatever happens, an interruption too: nothing is left
+            with suppress(connection.dialect.loaded_dbapi.Error):  # lost: the next upload drops it
+                raw.rollback()
+                cursor.execute(drop(table, connection))
+            raise
+        cursor.execute(drop(old, connection))
+        return count
+
+    def _insert(self, cursor: Any, connection: sa.Connection, request: LoadRequest, table: sa.Table) -> int:
+        sql, count = insert(table, connection), 0
+        for batch in self.checked(request):
+            cursor.executemany(sql, list(rows_of(batch)))
+            count += len(batch)
+        return count
+
+    def _drop_leftovers(self, cursor: Any, connection: sa.Connection, request: LoadRequest) -> None:
+        """Drop tables of uploads whose connection is gone, and with it its lock."""
+        cursor.execute(_LEFTOVERS, (request.schema, self.prefix.replace("_", r"\_") + "%"))
+        for (name,) in cursor.fetchall():
+            cursor.execute("SELECT IS_FREE_LOCK(%s)", (name.removesuffix("_old"),))
+            if cursor.fetchone()[0] == 1:
+                cursor.execute(drop(request.sql_table(name), connection))
+
+    @contextmanager
+    def _held(self, cursor: Any, name: str) -> Iterator[None]:
+        """Hold the lock of a name that nobody else has; the server lets it go with the connection."""
+        cursor.execute("SELECT GET_LOCK(%s, %s)", (name, _LOCK_WAIT_S))
+        cursor.fetchone()
+        yield
+
+
+_STORAGE = """
+SELECT engine FROM information_schema.tables
+WHERE table_schema = COALESCE(%s, DATABASE()) AND table_name = %s AND table_type = 'BASE TABLE'
+"""
+_LEFTOVERS = """
+SELECT table_name FROM information_schema.tables
+WHERE table_schema = COALESCE(%s, DATABASE()) AND table_name LIKE %s AND table_type = 'BASE TABLE'
+"""
+
+
+def _made_ready(table: sa.Table, request: LoadRequest, connection: sa.Connection) -> Iterator[str]:
+    """Yield what is run before the rows come."""
+    if request.if_exists is TableExists.APPEND:
+        return
+    if request.if_exists is TableExists.REPLACE:
+        yield drop(table, connection)
+    yield create(table, connection)
+
+
+_LOADERS: Final[dict[str, Loader]] = {
+    "sqlite": SqliteLoader(),
+    "duckdb": DuckdbLoader(),
+    "postgresql": PostgresqlLoader(),
+    "mysql": MysqlLoader(),
+}
+
+
+def loader_of(engine_name: str) -> Loader | None:
+    """Return how this engine takes rows; None for one that takes no uploads here."""
+    return _LOADERS.get(engine_name)

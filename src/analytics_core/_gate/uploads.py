@@ -1,0 +1,216 @@
+"""Uploads of files: who may, into which table, with which types; then all rows are written, or none."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.types import ValueKind
+from analytics_core._error_types import known_list, short_repr
+from analytics_core._execution.connections import Admission
+from analytics_core._execution.reflection import Reflector
+from analytics_core._execution.sessions.loaders import loader_of
+from analytics_core._execution.sessions.loading import LoadRequest
+from analytics_core._execution.sessions.metadata import ReflectedColumn
+from analytics_core._execution.table_loader import TableLoader
+from analytics_core._gate.gate import DatabaseUse, Gate, UploadSchema
+from analytics_core._gate.metadata import CachedNames
+from analytics_core._gate.relations import reject_revealing
+from analytics_core._records.datasource import Access, Database
+from analytics_core._security.actor import Actor
+from analytics_core._settings import Settings
+from analytics_core._uploads.kinds import ColumnType
+from analytics_core._uploads.limits import FileLimits, broken
+from analytics_core._uploads.names import check_table_name
+from analytics_core._uploads.reading import opened_table
+from analytics_core._uploads.table import FileColumn
+from analytics_core.errors import (
+    AlreadyExistsError,
+    DatabaseError,
+    ErrorType,
+    StatementTimeoutError,
+)
+from analytics_core.models.upload import FileUploadOptions, TableExists
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenTable:
+    """What an upload wrote; `schema` is None on an engine without schemas."""
+
+    schema: str | None
+    table: str
+    rows: int
+    columns: tuple[FileColumn, ...]
+
+
+class FileUploads:
+    """Uploads files through the gate."""
+
+    def __init__(
+        self, *, gate: Gate, reflector: Reflector, names: CachedNames, loader: TableLoader, settings: Settings
+    ) -> None:
+        self._gate = gate
+        self._reflector = reflector
+        self._names = names
+        self._loader = loader
+        self._settings = settings
+
+    def upload(
+        self,
+        actor: Actor,
+        database: Database,
+        file: Any,
+        *,
+        table: str,
+        schema: str | None,
+        if_exists: TableExists,
+        options: FileUploadOptions,
+    ) -> WrittenTable:
+        """Write the rows of a file into a table and return what was written.
+
+        Raises:
+            DatabaseAccessError: the actor may not, or the database takes no files in this schema.
+            AlreadyExistsError: there is such a table, and `if_exists` says to fail; or it is a view.
+            FileUploadError, PayloadSchemaError, MissingExtraError: the file or an option cannot be taken.
+            UnsupportedByEngineError: nothing is uploaded to this engine, or not rows of this kind.
+            DatabaseError: the database refused it, or it took too long.
+        """
+        check_table_name(table)
+        admission, schema = self._admission(actor, database, schema, changes=if_exists is not TableExists.FAIL)
+        reject_revealing(table, admission.spec, schema=schema)
+        mode = self._mode(admission, table, schema, if_exists)
+        seconds = self._settings.upload_timeout_s
+        deadline = time.monotonic() + seconds
+        with opened_table(file, options, self._limits(_until(deadline, seconds, database))) as read:
+            columns = read.columns
+            if mode is TableExists.APPEND:
+                columns = _as_existing(
+                    columns, self._reflector.columns(admission, table=table, schema=schema), admission.spec
+                )
+            self._loader.check(admission, columns)
+            request = LoadRequest(
+                table=table, schema=schema, if_exists=mode, columns=columns, batches=read.batches(columns)
+            )
+            rows = self._loader.load(admission, request, timeout_s=max(deadline - time.monotonic(), 0.1))
+        self._names.forget_tables(admission, {None, schema})
+        return WrittenTable(schema=schema, table=table, rows=rows, columns=tuple(columns))
+
+    def _admission(
+        self, actor: Actor, database: Database, schema: str | None, *, changes: bool
+    ) -> tuple[Admission, str | None]:
+        """Return the admission and the schema that is meant, which is there."""
+        if schema is None:
+            schema = self._reflector.default_schema(self._gate.admit(actor, database, on=DatabaseUse.LIST))
+        target = UploadSchema(schema, changes_tables=changes)
+        admission = self._gate.admit(actor, database, on=target, access=Access.WRITE)
+        self._loader.check(admission, ())
+        if schema is not None and schema not in self._reflector.schemas(admission):
+            raise DatabaseError(
+                f"database {database.database_name!r} has no schema {short_repr(schema)} that takes files",
+                error_type=ErrorType.SCHEMA_DOES_NOT_EXIST_ERROR,
+                engine=database.engine,
+            )
+        return admission, schema
+
+    def _mode(self, admission: Admission, table: str, schema: str | None, if_exists: TableExists) -> TableExists:
+        """Return what to do: a table that is not there is made, whatever was said of one that is."""
+        same = [
+            found for found in self._reflector.tables(admission, schema) if found.name.casefold() == table.casefold()
+        ]
+        if not same:
+            return TableExists.FAIL
+        if same[0].is_view or if_exists is TableExists.FAIL or table not in {found.name for found in same}:
+            what = "a view" if same[0].is_view else "a table"
+            raise AlreadyExistsError("table", "name", same[0].name, hint=f"it is {what}; {_HINT}")
+        return if_exists
+
+    def _limits(self, check: Callable[[], None]) -> FileLimits:
+        settings = self._settings
+        return FileLimits(
+            max_bytes=settings.upload_max_bytes,
+            max_unpacked_bytes=settings.upload_max_unpacked_bytes,
+            max_rows=settings.upload_max_rows,
+            max_columns=settings.upload_max_columns,
+            max_cell_length=settings.upload_max_cell_length,
+            check=check,
+        )
+
+
+_HINT: Final = "if_exists='replace' or 'append' takes a table of the very same name"
+
+
+def takes_uploads(spec: EngineSpec | None) -> bool:
+    """Tell whether files are uploaded to databases of this engine."""
+    return spec is not None and loader_of(spec.name) is not None
+
+
+def _until(deadline: float, seconds: float, database: Database) -> Callable[[], None]:
+    """Return what raises StatementTimeoutError once the time is over."""
+
+    def check() -> None:
+        if time.monotonic() > deadline:
+            raise StatementTimeoutError(
+                f"the upload took longer than {seconds:g} seconds and was stopped; upload less at a time, or raise "
+                "Settings.upload_timeout_s",
+                engine=database.engine,
+            )
+
+    return check
+
+
+def _as_existing(
+    columns: Sequence[FileColumn], existing: Sequence[ReflectedColumn], spec: EngineSpec
+) -> tuple[FileColumn, ...]:
+    """Return the columns with the names and types of the table that they are appended to.
+
+    Raises:
+        FileUploadError: the table has no such column, or one of a type that no file has.
+    """
+    known = {column.name.casefold(): column for column in existing}
+    if unknown := [column.name for column in columns if column.name.casefold() not in known]:
+        raise broken(
+            f"the table has no such column; it has: {known_list([c.name for c in existing])}", column=unknown[0]
+        )
+    found = [(column, known[column.name.casefold()]) for column in columns]
+    return tuple(replace(mine, name=theirs.name, type=_type_in(theirs, mine, spec)) for mine, theirs in found)
+
+
+_KINDS: Final = {
+    ValueKind.TIMESTAMPTZ: ValueKind.TIMESTAMP,
+    **{kind: kind for kind in (ValueKind.INTEGER, ValueKind.FLOAT, ValueKind.BOOLEAN)},
+    **{kind: kind for kind in (ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.TEXT)},
+}
+_DIGITS: Final = re.compile(r"\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
+_ANY_DECIMAL: Final = ColumnType(kind=ValueKind.DECIMAL, whole_digits=28, scale=10)
+_DIGITS_OF_INTEGERS: Final = 19
+
+
+def _type_in(column: ReflectedColumn, mine: FileColumn, spec: EngineSpec) -> ColumnType:
+    kind = spec.value_kind(column.type_text)
+    if kind is ValueKind.DECIMAL:
+        return _decimal(column.type_text, mine.type)
+    if kind not in _KINDS:
+        raise broken(f"files have no values for the type {column.type_text}", column=column.name)
+    return ColumnType(kind=_KINDS[kind])
+
+
+def _decimal(type_text: str, mine: ColumnType) -> ColumnType:
+    """Return the type of values for a column of decimals: no wider than it, since the engine would round."""
+    given = _DIGITS.search(type_text)
+    most = _ANY_DECIMAL
+    if given is not None:
+        precision, scale = int(given.group(1)), int(given.group(2) or 0)
+        most = ColumnType(kind=ValueKind.DECIMAL, whole_digits=precision - scale, scale=scale)
+    if mine.kind not in _EXACT:
+        return most
+    whole = mine.whole_digits or _DIGITS_OF_INTEGERS
+    if given is None:
+        return replace(mine, kind=ValueKind.DECIMAL, whole_digits=whole)
+    return replace(most, whole_digits=min(whole, most.whole_digits), scale=min(mine.scale, most.scale))
+
+
+_EXACT: Final = frozenset({ValueKind.INTEGER, ValueKind.DECIMAL})

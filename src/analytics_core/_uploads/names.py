@@ -1,0 +1,68 @@
+"""Names of columns and tables that every engine takes as they are."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Final
+
+from analytics_core.models.parsing import payload_error
+
+LONGEST_NAME: Final = 63
+"""Bytes: PostgreSQL cuts what is longer."""
+
+RESERVED_PREFIX: Final = "analytics_core_upload_"
+"""Tables of uploads that are not finished, on engines that commit a new table at once."""
+
+_TABLE = re.compile(r"[^\W\d]\w*")
+_UNSAFE = re.compile(r"[\"'`\[\]\\;%{}:\x00-\x1f\x7f-\x9f\ud800-\udfff\U00010000-\U0010ffff]")
+_INVISIBLE: Final = frozenset({"Cf", "Co", "Cn", "Zl", "Zp"})
+
+
+def column_names(given: Sequence[str | None]) -> tuple[str, ...]:
+    """Return a name for each header: cut to 63 bytes, without quotes and control characters, told apart by number.
+
+    Names that differ by case alone count as one, since engines fold them; an empty header is named by its place.
+    """
+    # A header that needs no change keeps its name, wherever it stands.
+    cleaned = [_cleaned(text or "") or f"column_{place}" for place, text in enumerate(given, start=1)]
+    taken: set[str] = set()
+    free = {name.casefold() for name in cleaned}
+    return tuple(_told_apart(name, taken, free) for name in cleaned)
+
+
+def check_table_name(name: object) -> str:
+    """Return the name of a table to upload into; PayloadSchemaError for what is no plain name on every engine."""
+    shape = "databases.upload"
+    if not isinstance(name, str) or not _TABLE.fullmatch(name) or _cleaned(name) != name:
+        raise payload_error(
+            shape, "table", f"must be a name of letters, digits and underscores, of at most {LONGEST_NAME} bytes"
+        )
+    if name.casefold().startswith(RESERVED_PREFIX):
+        raise payload_error(shape, "table", f"must not begin with {RESERVED_PREFIX!r}, as unfinished uploads do")
+    return name
+
+
+def _cleaned(text: str) -> str:
+    plain = "".join(
+        letter
+        for letter in unicodedata.normalize("NFC", text[:1_000])
+        if unicodedata.category(letter) not in _INVISIBLE
+    )
+    return _cut(" ".join(_UNSAFE.sub("_", plain).split()), LONGEST_NAME)
+
+
+def _cut(text: str, most: int) -> str:
+    return text.encode("utf-8")[:most].decode("utf-8", errors="ignore").strip()
+
+
+def _told_apart(name: str, taken: set[str], free: set[str]) -> str:
+    """Return the name, or with the first number that no other header has; note it as taken."""
+    found, number = name, 1
+    while found.casefold() in taken or (number > 1 and found.casefold() in free):
+        number += 1
+        ending = f"_{number}"
+        found = _cut(name, LONGEST_NAME - len(ending)) + ending
+    taken.add(found.casefold())
+    return found

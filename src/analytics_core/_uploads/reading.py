@@ -1,0 +1,152 @@
+"""A file of the host's own, in whatever form it is handed over, as a table."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, BinaryIO, Final
+
+from analytics_core._engines.types import ValueKind
+from analytics_core._uploads.kinds import ColumnType, TextReader, parse_type
+from analytics_core._uploads.limits import FileLimits, broken
+from analytics_core._uploads.parquet_table import ParquetTable
+from analytics_core._uploads.table import FileTable
+from analytics_core._uploads.text_table import ENCODINGS, DelimitedFormat, TextTable
+from analytics_core._uploads.workbook_table import SheetFormat, WorkbookTable
+from analytics_core.errors import FileUploadError, PayloadSchemaError, Problem
+from analytics_core.models.upload import FileKind, FileUploadOptions
+
+_PIECE: Final = 1 << 20
+_SHAPE: Final = "databases.upload"
+
+
+@contextmanager
+def opened_table(file: Any, options: FileUploadOptions, limits: FileLimits) -> Iterator[FileTable]:
+    """Give the table of a file, whose bytes are copied first, so that nobody changes them meanwhile.
+
+    Args:
+        file: a path of the host's own, bytes, or a binary file object, read from where it stands.
+        options: how it is read.
+        limits: what it may hold.
+
+    Raises:
+        FileUploadError: it cannot be read, or is more than may be.
+        PayloadSchemaError: an option that the file contradicts.
+    """
+    asked = _asked(options)
+    with tempfile.TemporaryFile() as copy:
+        _copy(file, copy, limits)
+        yield _table(copy, options, asked, limits)
+
+
+def _table(copy: BinaryIO, options: FileUploadOptions, asked: dict[str, ColumnType], limits: FileLimits) -> FileTable:
+    reader = TextReader(
+        decimal=options.decimal_character, date_format=options.date_format, max_cell_length=limits.max_cell_length
+    )
+    copy.seek(0)
+    kind = options.type or _kind_of(copy.read(4))
+    if kind is FileKind.COLUMNAR:
+        return ParquetTable(copy, asked=asked, reader=reader, limits=limits)
+    if kind is FileKind.EXCEL:
+        sheet = SheetFormat(
+            sheet=options.sheet_name,
+            header_row=options.header_row,
+            skip_rows=options.skip_rows,
+            null_values=options.null_values,
+            asked=asked,
+            reader=replace(reader, decimal="."),  # numbers of workbooks are no texts
+        )
+        return WorkbookTable(copy, sheet, limits)
+    form = DelimitedFormat(
+        delimiter=options.delimiter,
+        encoding=options.encoding.casefold(),
+        header_row=options.header_row,
+        skip_rows=options.skip_rows,
+        null_values=options.null_values,
+        asked=asked,
+        reader=reader,
+    )
+    return TextTable(copy, form, limits)
+
+
+def _kind_of(first: bytes) -> FileKind:
+    if first == b"PAR1":
+        return FileKind.COLUMNAR
+    return FileKind.EXCEL if first == b"PK\x03\x04" else FileKind.CSV
+
+
+def _asked(options: FileUploadOptions) -> dict[str, ColumnType]:
+    """Return the types that were asked for; PayloadSchemaError for options that no file could have."""
+    problems, asked = [], {}
+    for name, text in options.column_data_types.items():
+        if (found := parse_type(text)) is None:
+            message = "must be INTEGER, DECIMAL(p,s), FLOAT, BOOLEAN, DATE, TIMESTAMP or TEXT"
+            problems.append(Problem(path=f"options.column_data_types.{name}", message=message))
+        else:
+            asked[name] = found
+    twice = [name for name in options.column_dates if name in asked]
+    if twice:
+        problems.append(Problem(path="options.column_dates", message=f"{twice[0]!r} has a type of its own too"))
+    asked |= dict.fromkeys(options.column_dates, _MOMENT)
+    if options.encoding.casefold() not in ENCODINGS:
+        problems.append(Problem(path="options.encoding", message=f"must be one of {', '.join(ENCODINGS)}"))
+    if options.delimiter in ('"', "\r", "\n", options.decimal_character) or options.delimiter > "\x7f":
+        problems.append(Problem(path="options.delimiter", message="must be one ASCII character that parts no number"))
+    if problems:
+        raise PayloadSchemaError(shape=_SHAPE, problems=problems)
+    return asked
+
+
+_MOMENT: Final = ColumnType(kind=ValueKind.TIMESTAMP)
+
+
+def _copy(file: Any, copy: BinaryIO, limits: FileLimits) -> None:
+    if isinstance(file, bytes | bytearray | memoryview):
+        if len(file) > limits.max_bytes:
+            raise _too_large(limits)
+        copy.write(file)
+    elif isinstance(file, str | os.PathLike):
+        _copy_path(file, copy, limits)
+    elif callable(getattr(file, "read", None)):
+        _copy_object(file, copy, limits)
+    else:
+        message = "must be a path, bytes or a binary file object"
+        raise PayloadSchemaError(shape=_SHAPE, problems=[Problem(path="file", message=message)])
+
+
+def _copy_path(path: Any, copy: BinaryIO, limits: FileLimits) -> None:
+    try:
+        # A pipe or a device would be waited for; it is no file.
+        opened = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115 - closed below
+        with opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                raise broken("the path does not lead to a file")
+            _copy_object(opened, copy, limits)
+    except (OSError, ValueError):
+        raise broken("the path does not lead to a file that can be read") from None
+
+
+def _copy_object(file: Any, copy: BinaryIO, limits: FileLimits) -> None:
+    size = 0
+    while True:
+        limits.check()
+        try:
+            piece = file.read(_PIECE)
+        except (OSError, ValueError) as error:
+            raise broken("the file object cannot be read") from error
+        if not isinstance(piece, bytes | bytearray):
+            raise broken("the file object gives no bytes; open it in binary mode")
+        if not piece:
+            return
+        size += len(piece)
+        if size > limits.max_bytes:
+            raise _too_large(limits)
+        copy.write(piece)
+
+
+def _too_large(limits: FileLimits) -> FileUploadError:
+    return broken(f"it has more than {limits.max_bytes} bytes (Settings.upload_max_bytes)")

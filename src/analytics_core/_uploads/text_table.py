@@ -1,0 +1,202 @@
+"""Delimited text (CSV): strict quoting, bounded rows, types by looking at every value."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import BinaryIO, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analytics_core._uploads.kinds import UNKNOWN, ColumnType, TextReader, settled
+from analytics_core._uploads.limits import LONGEST_ROW, ROWS_PER_BATCH, FileLimits, broken, check_count
+from analytics_core._uploads.table import FileColumn, RawBatch, asked_types, named_columns, record_batch
+
+ENCODINGS: Final[Mapping[str, str]] = {
+    "utf-8": "utf-8-sig",
+    "utf-16": "utf-16",
+    **{name: name for name in ("ascii", "iso-8859-1", "iso-8859-2", "iso-8859-15", "windows-1250", "windows-1251")},
+    **{name: name for name in ("windows-1252", "shift_jis", "gb18030", "big5", "euc-jp", "euc-kr")},
+}
+"""Encodings of files, and the codec of each: none that runs or unpacks anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelimitedFormat:
+    """How a text file is written.
+
+    Attributes:
+        delimiter: one character.
+        encoding: one of ENCODINGS.
+        header_row: which row holds the names, from 0, after `skip_rows`; None: none does.
+        skip_rows: lines before anything else.
+        null_values: texts that are null.
+        asked: types of columns that are not inferred.
+        reader: how texts become values.
+    """
+
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    header_row: int | None = 0
+    skip_rows: int = 0
+    null_values: Sequence[str] = ("",)
+    asked: Mapping[str, ColumnType]
+    reader: TextReader
+
+
+class _Lines:
+    """Lines of a text file; a row of more characters than may be is refused before it is held.
+
+    Attributes:
+        held: characters since the last row was whole.
+    """
+
+    def __init__(self, text: io.TextIOBase) -> None:
+        self._text = text
+        self.held = 0
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self._text.readline(LONGEST_ROW - self.held + 1)
+        self.held += len(line)
+        if self.held > LONGEST_ROW:
+            raise _LongRowError
+        if not line:
+            raise StopIteration
+        return line
+
+
+class _LongRowError(Exception):
+    """A row has more than LONGEST_ROW characters."""
+
+
+class TextTable:
+    """A delimited text file, looked through for its columns.
+
+    Raises:
+        FileUploadError: it cannot be read; the row is told, and the column where there is one.
+        PayloadSchemaError: a type was asked for a column that it has not.
+    """
+
+    def __init__(self, file: BinaryIO, form: DelimitedFormat, limits: FileLimits) -> None:
+        self._file, self._form, self._limits = file, form, limits
+        first = next(self._records(), None)
+        if first is None:
+            raise broken("it has no rows")
+        named = first[1] if form.header_row is not None else [None] * len(first[1])
+        if not all(header is None or _is_text(header) for header in named):
+            raise broken(f"it is not written in {form.encoding}; name the file's encoding", row=first[0])
+        columns = named_columns(named, limits, row=first[0])
+        asked = asked_types(columns, form.asked)
+        self.columns = tuple(
+            replace(column, type=found) for column, found in zip(columns, self._types(columns, asked), strict=True)
+        )
+
+    def batches(self, columns: Sequence[FileColumn]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows as values of these types."""
+        for batch in self._batches(len(columns)):
+            arrays = [
+                self._form.reader.values(self._texts(cells, batch.rows, column), column.type, rows=batch.rows,
+                                         column=column.name)
+                for cells, column in zip(batch.cells, columns, strict=True)
+            ]  # fmt: skip
+            yield record_batch(columns, arrays)
+
+    def _types(self, columns: Sequence[FileColumn], asked: Mapping[int, ColumnType]) -> list[ColumnType]:
+        found = [asked.get(place, UNKNOWN) for place in range(len(columns))]
+        for batch in self._batches(len(columns)):
+            for place, column in enumerate(columns):
+                if place not in asked:
+                    texts = self._texts(batch.cells[place], batch.rows, column)
+                    found[place] = self._form.reader.widened(found[place], texts)
+        return [settled(one) for one in found]
+
+    def _texts(self, cells: Sequence[str], rows: Sequence[int], column: FileColumn) -> pa.Array:
+        try:
+            texts = pa.array(cells, pa.string())
+        except UnicodeEncodeError:
+            wrong = next(row for row, cell in zip(rows, cells, strict=True) if not _is_text(cell))
+            told = f"is not written in {self._form.encoding}; name the file's encoding"
+            raise broken(told, row=wrong, column=column.name) from None
+        if not self._form.null_values:
+            return texts
+        is_null = pc.is_in(texts, value_set=pa.array(self._form.null_values, pa.string()))
+        return pc.if_else(is_null, pa.scalar(None, pa.string()), texts)
+
+    def _batches(self, width: int) -> Iterator[RawBatch]:
+        records = self._records()
+        if self._form.header_row is not None:
+            next(records, None)
+        count = 0
+        while part := list(islice(records, ROWS_PER_BATCH)):
+            self._limits.check()
+            count += len(part)
+            check_count(count, self._limits)
+            rows = [row for row, _ in part]
+            for row, cells in part:
+                if len(cells) != width:
+                    raise broken(f"it has {len(cells)} cells, and the table {width} columns", row=row)
+            yield RawBatch(rows=rows, cells=list(zip(*(cells for _, cells in part), strict=True)))
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield rows with their numbers from 1, from the header on; empty lines are left out."""
+        self._file.seek(0)
+        codec = ENCODINGS[self._form.encoding]
+        # What is no valid text becomes lone surrogates, by which its row and column are found.
+        errors = "strict" if codec == "utf-16" else "surrogateescape"
+        text = io.TextIOWrapper(io.BufferedReader(_BorrowedFile(self._file)), encoding=codec, errors=errors, newline="")
+        lines = _Lines(text)
+        # A quote must be closed, and nothing but a delimiter may follow it.
+        reader = csv.reader(lines, delimiter=self._form.delimiter, strict=True)
+        row = 0
+        first = self._form.skip_rows + (self._form.header_row or 0)
+        try:
+            while True:
+                row += 1
+                if row <= self._form.skip_rows:
+                    next(lines)
+                    lines.held = 0
+                    continue
+                cells = next(reader)
+                lines.held = 0
+                if cells and row > first:
+                    yield row, cells
+        except StopIteration:
+            return
+        except _LongRowError:
+            raise broken(f"it has more than {LONGEST_ROW} characters", row=row) from None
+        except csv.Error as error:
+            raise broken(_told(error), row=row) from None
+        except UnicodeError:
+            raise broken(f"it is not written in {self._form.encoding}; name the file's encoding", row=row) from None
+
+
+class _BorrowedFile(io.RawIOBase):
+    """A file that stays open when who reads it is done."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # the buffer that io gives
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _told(error: csv.Error) -> str:
+    if "field limit" in str(error):
+        return f"a cell has more than {csv.field_size_limit()} characters"
+    return "a quote is not closed, or is followed by something else than a delimiter; write quotes inside cells twice"
+
+
+def _is_text(cell: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in cell)

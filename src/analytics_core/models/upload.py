@@ -1,0 +1,65 @@
+"""Shapes of file uploads, which the contract does not show: how a file is read, and what became of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from analytics_core.models.base import Answer, AnswerWithSchema, StrictShape, Texts, Whole
+
+_Character = Annotated[str, StringConstraints(min_length=1, max_length=1)]
+
+
+class TableExists(StrEnum):
+    """What an upload does where a table of its name exists."""
+
+    FAIL = "fail"
+    REPLACE = "replace"
+    APPEND = "append"
+
+
+class FileKind(StrEnum):
+    """What a file is: delimited text, a workbook (XLSX), or Parquet."""
+
+    CSV = "csv"
+    EXCEL = "excel"
+    COLUMNAR = "columnar"
+
+
+class FileUploadOptions(StrictShape):
+    """How a file is read; a column goes by its header in the file or its name in SQL.
+
+    `type` None: by its first bytes. `header_row` counts from 0 after `skip_rows`; None: the file has no header.
+    `date_format` is that of `strptime`; None: ISO 8601.
+    """
+
+    type: FileKind | None = None
+    delimiter: _Character = ","
+    encoding: str = "utf-8"
+    decimal_character: _Character = "."
+    null_values: Texts = ("",)
+    header_row: Annotated[Whole, Field(ge=0, le=1_000)] | None = 0
+    skip_rows: Annotated[Whole, Field(ge=0, le=100_000)] = 0
+    sheet_name: str | None = None
+    column_data_types: dict[str, str] = Field(default_factory=dict)
+    column_dates: Texts = ()
+    date_format: Annotated[str, StringConstraints(min_length=1, max_length=100)] | None = None
+
+
+class UploadedColumn(Answer):
+    """A column that was uploaded: its name in SQL, its header in the file (None: it had none), and its type."""
+
+    column_name: str
+    header: str | None = None
+    type: str
+
+
+class UploadedTable(AnswerWithSchema):
+    """What an upload wrote: the table, its rows that came from the file, and their columns."""
+
+    database_id: Whole
+    table_name: str
+    rows: Whole
+    columns: tuple[UploadedColumn, ...] = ()

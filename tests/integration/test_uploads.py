@@ -1,0 +1,209 @@
+"""Uploads of files into SQLite, DuckDB, PostgreSQL and MariaDB: typed alike, all or nothing, told and logged."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.support.uploading import UploadTarget, empty_file, upload_target, workbook
+
+from analytics_core import errors
+
+ORDERS = (
+    "id,Customer,price,weight,day,at,paid,post code\n"
+    "1,Ann,12.50,1e3,2024-01-31,2024-01-31T10:00:00+02:00,true,00123\n"
+    "2,,-0.05,2,2024-02-29,2024-01-31 10:00:00.25,FALSE,x\n"
+    '3,"Größe, ""x""\nnext",7,0.5,,,,\n'
+)
+
+
+@pytest.fixture(
+    params=["sqlite", "duckdb", *(pytest.param(name, marks=pytest.mark.server) for name in ("postgres", "mariadb"))]
+)
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[UploadTarget]:
+    engine: str = request.param
+    if engine in ("sqlite", "duckdb"):
+        url = empty_file(engine, tmp_path)
+    else:
+        url = request.getfixturevalue(f"make_{engine}_database")()
+    with upload_target(url) as made:
+        yield made
+
+
+def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Decimals of SQLite are doubles."""
+    return [{name: float(v) if isinstance(v, Decimal) else v for name, v in row.items()} for row in rows]
+
+
+def test_a_csv_file_is_typed_by_its_values_on_every_engine(target: UploadTarget) -> None:
+    told = target.upload(ORDERS.encode())
+    assert (told.rows, told.table_name, told.database_id) == (3, "uploaded", 1)
+    assert {column.column_name: column.type for column in told.columns} == {
+        "id": "INTEGER",
+        "Customer": "TEXT",
+        "price": "DECIMAL(4,2)",
+        "weight": "FLOAT",
+        "day": "DATE",
+        "at": "TIMESTAMP",
+        "paid": "BOOLEAN",
+        "post code": "TEXT",
+    }
+    rows = sorted(_plain(target.rows()), key=lambda row: row["id"])
+    assert [row["Customer"] for row in rows] == ["Ann", None, 'Größe, "x"\nnext']
+    assert [row["price"] for row in rows] == [12.5, -0.05, 7.0]
+    assert [row["weight"] for row in rows] == [1000.0, 2.0, 0.5]
+    assert [row["paid"] for row in rows] == [True, False, None]
+    assert [row["post code"] for row in rows] == ["00123", "x", None]
+    assert [str(row["day"])[:10] for row in rows] == ["2024-01-31", "2024-02-29", "None"]
+    assert [row["at"] for row in rows] == [datetime(2024, 1, 31, 8), datetime(2024, 1, 31, 10, 0, 0, 250_000), None]
+
+
+def test_time_ranges_and_grains_work_on_what_was_uploaded(target: UploadTarget) -> None:
+    target.upload(ORDERS.encode())
+    dataset = target.core.datasets.create({"database": 1, "table_name": "uploaded"})
+    query = {
+        "columns": [{"sqlExpression": "at", "label": "at", "columnType": "BASE_AXIS", "timeGrain": "P1D",
+                     "expressionType": "SQL"}],
+        "metrics": ["count"],
+        "filters": [{"col": "at", "op": "TEMPORAL_RANGE", "val": "2024-01-31T08:00:00 : 2024-01-31T10:00:00"}],
+    }  # fmt: skip
+    answer = target.core.charts.data({"datasource": {"id": dataset.id, "type": "table"}, "queries": [query]})
+    assert [tuple(row) for row in answer.results[0].rows()] == [(datetime(2024, 1, 31), 1)]
+
+
+def test_a_table_that_exists_is_kept_replaced_or_appended_to(target: UploadTarget) -> None:
+    target.upload(b"id,name\n1,a\n")
+    with pytest.raises(errors.AlreadyExistsError, match="if_exists"):
+        target.upload(b"id,name\n2,b\n")
+    target.upload(b"NAME,id\nb,2\n", if_exists="append")
+    assert sorted((row["id"], row["name"]) for row in target.rows()) == [(1, "a"), (2, "b")]
+    target.upload(b"other\nx\n", if_exists="replace")
+    assert target.rows() == [{"other": "x"}]
+    assert target.tables() == ["uploaded"]
+
+
+@pytest.mark.parametrize("if_exists", ["fail", "replace", "append"])
+def test_nothing_is_left_of_a_file_that_breaks_late(target: UploadTarget, if_exists: str) -> None:
+    if if_exists != "fail":
+        target.upload(b"id\n7\n")
+    lines = ["id", *map(str, range(25_000)), "x"]
+    with pytest.raises(errors.FileUploadError) as caught:
+        target.upload("\n".join(lines).encode(), if_exists=if_exists, options={"column_data_types": {"id": "INTEGER"}})
+    assert caught.value.extra == {"row": 25_002, "column": "id"}
+    assert target.tables() == ([] if if_exists == "fail" else ["uploaded"])
+    if if_exists != "fail":
+        assert target.rows() == [{"id": 7}]
+
+
+def test_rows_are_appended_in_the_types_of_the_table(target: UploadTarget) -> None:
+    target.own("CREATE TABLE prices (name VARCHAR(20), price DECIMAL(6, 2), n INTEGER)")
+    told = target.upload(b"price,name\n1.5,007\n10,x\n", table="prices", if_exists="append")
+    assert {column.column_name: column.type for column in told.columns}["name"] == "TEXT"
+    assert sorted((row["name"], float(row["price"]), row["n"]) for row in target.rows("prices")) == [
+        ("007", 1.5, None),
+        ("x", 10.0, None),
+    ]
+    for content, row in ((b"price\n1.555\n", 2), (b"price\n1\n12345.5\n", 3), (b"n\n1\nx\n", 3)):
+        with pytest.raises(errors.FileUploadError) as caught:
+            target.upload(content, table="prices", if_exists="append")
+        assert caught.value.extra["row"] == row
+    with pytest.raises(errors.FileUploadError, match="no such column; it has: name, price, n"):
+        target.upload(b"nobody\n1\n", table="prices", if_exists="append")
+    assert len(target.rows("prices")) == 2
+
+
+def test_a_view_is_not_replaced(target: UploadTarget) -> None:
+    target.own("CREATE TABLE t (id INTEGER)", "CREATE VIEW seen AS SELECT id FROM t")
+    for if_exists in ("fail", "replace", "append"):
+        with pytest.raises(errors.AlreadyExistsError, match="it is a view"):
+            target.upload(b"id\n1\n", table="seen", if_exists=if_exists)
+
+
+def test_a_workbook_gives_what_its_cells_hold_and_of_formulas_what_was_kept(target: UploadTarget) -> None:
+    rows = [["id", "n", "at", "code", "f"], [1, 1.5, datetime(2024, 1, 31, 10), "007", "=1+6"], [2, 2, None, "1", "=2"]]
+    told = target.upload(workbook([["not", "this"]], second=rows), options={"sheet_name": "second"})
+    assert [column.type for column in told.columns] == ["INTEGER", "FLOAT", "TIMESTAMP", "TEXT", "INTEGER"]
+    found = sorted(target.rows(), key=lambda row: row["id"])
+    assert [tuple(row.values()) for row in found] == [
+        (1, 1.5, datetime(2024, 1, 31, 10), "007", 7),
+        (2, 2.0, None, "1", 7),
+    ]
+
+
+def test_a_parquet_file_keeps_its_types(target: UploadTarget) -> None:
+    table = pa.table(
+        {
+            "i": pa.array([1, None, -(2**63)], pa.int64()),
+            "s": pa.array(["x", "", None]),
+            "at": pa.array([datetime(2024, 1, 1, 12), None, datetime(1, 1, 1)], pa.timestamp("ms", "Europe/Berlin")),
+            "d": pa.array([Decimal("1.25"), None, Decimal("-99.00")], pa.decimal128(4, 2)),
+            "b": pa.array([True, None, False]),
+        }
+    )
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    told = target.upload(sink.getvalue())
+    assert [column.type for column in told.columns] == ["INTEGER", "TEXT", "TIMESTAMP", "DECIMAL(4,2)", "BOOLEAN"]
+    rows = {row["i"]: row for row in _plain(target.rows())}
+    assert rows[1] == {"i": 1, "s": "x", "at": datetime(2024, 1, 1, 12), "d": 1.25, "b": True}
+    assert rows[None] == {"i": None, "s": "", "at": None, "d": None, "b": None}
+    assert rows[-(2**63)]["d"] == -99.0
+
+
+def test_what_the_engine_cannot_hold_exactly_is_refused_or_kept(target: UploadTarget) -> None:
+    content = b"n\n12345678901234567890.125\n"
+    if target.url.startswith("sqlite"):
+        with pytest.raises(errors.FileUploadError, match="kept exactly by no column") as caught:
+            target.upload(content)
+        assert caught.value.extra["column"] == "n"
+        return
+    target.upload(content)
+    assert target.rows() == [{"n": Decimal("12345678901234567890.125")}]
+
+
+def test_an_upload_is_logged_and_its_table_seen_at_once(target: UploadTarget) -> None:
+    extra = {"metadata_cache_timeout": {"table_cache_timeout": 0}}
+    target.core.databases.update(1, {"extra": json.dumps(extra)})
+    assert target.core.databases.tables(1) == ()
+    target.upload(b"id\n1\n")
+    assert [table.value for table in target.core.databases.tables(1)] == ["uploaded"]
+    entry = target.core.logs.list(filters=[{"col": "action", "op": "eq", "val": "database.upload"}]).result[0]
+    assert json.loads(entry.json_text or "{}")["table"] == "uploaded"
+
+
+def test_names_that_engines_take_differently_are_made_plain(target: UploadTarget) -> None:
+    header = 'a,A,"x""y\'`z",select,"drop table t; --",%s,ünï 🙂,,' + "l" * 200
+    told = target.upload(f"{header}\n1,2,3,4,5,6,7,8,9\n".encode())
+    names = [column.column_name for column in told.columns]
+    assert names[:8] == ["a", "A_2", "x_y__z", "select", "drop table t_ --", "_s", "ünï _", "column_8"]
+    assert names[8] == "l" * 63
+    assert [tuple(row.values()) for row in target.rows()] == [tuple(range(1, 10))]
+
+
+def test_engines_say_whether_they_take_uploads(target: UploadTarget) -> None:
+    told = target.core.databases.get(1)
+    assert told.engine_information is not None
+    assert told.engine_information["supports_file_upload"] is True
+    schemas = target.core.databases.schemas_access_for_file_upload(1).schemas
+    assert schemas == target.core.databases.schemas(1)
+    told_schema = target.upload(b"id\n1\n").schema
+    assert told_schema in schemas
+
+
+def test_an_engine_without_loader_says_so_and_refuses(tmp_path: Path) -> None:
+    with upload_target(empty_file("sqlite", tmp_path)) as target:
+        other = target.core.databases.create(
+            {"database_name": "far", "orm_uri": "clickhouse://user:pw@host/db", "allow_file_upload": True}
+        )
+        assert (other.engine_information or {})["supports_file_upload"] is False
+        assert target.core.databases.schemas_access_for_file_upload(other.id).schemas == ()
+        with pytest.raises(errors.UnsupportedByEngineError, match="files are not uploaded to ClickHouse"):
+            target.core.databases.upload(other.id, b"id\n1\n", "t", schema="db")
