@@ -33,10 +33,7 @@ class ParquetTable:
         self._file, self._limits, self._reader = file, limits, reader
         opened = self._open()
         unpacked = sum(opened.metadata.row_group(place).total_byte_size for place in range(opened.num_row_groups))
-        if unpacked > limits.max_unpacked_bytes:
-            raise broken(
-                f"it has more than {limits.max_unpacked_bytes} bytes unpacked (Settings.upload_max_unpacked_bytes)"
-            )
+        self._check_unpacked(unpacked)
         check_count(opened.metadata.num_rows, limits)
         schema = opened.schema_arrow
         columns = named_columns(schema.names, limits, row=0)
@@ -49,16 +46,24 @@ class ParquetTable:
 
     def batches(self, columns: Sequence[FileColumn]) -> Iterator[pa.RecordBatch]:
         """Yield the rows as values of these types."""
-        first = 1
+        first, unpacked = 1, 0
         try:
             for read in self._open().iter_batches(batch_size=_ROWS_READ):
                 for batch in _short(read):
                     self._limits.check()
                     check_count(first + len(batch) - 1, self._limits)
-                    yield self._typed(batch, columns, range(first, first + len(batch)))
+                    typed = self._typed(batch, columns, range(first, first + len(batch)))
+                    unpacked += typed.nbytes
+                    self._check_unpacked(unpacked)
+                    yield typed
                     first += len(batch)
         except (pa.ArrowException, OSError) as error:
             raise _damaged() from error
+
+    def _check_unpacked(self, size: int) -> None:
+        most = self._limits.max_unpacked_bytes
+        if size > most:
+            raise broken(f"it has more than {most} bytes unpacked (Settings.upload_max_unpacked_bytes)")
 
     def _typed(self, batch: pa.RecordBatch, columns: Sequence[FileColumn], rows: Sequence[int]) -> pa.RecordBatch:
         arrays = []

@@ -196,7 +196,9 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             return FileUploadSchemas()
         policy, actor = self._runtime.policy, self._actor
         allowed = upload_schemas(database) or self._runtime.metadata.schemas_of(actor, database)
-        return FileUploadSchemas(schemas=tuple(s for s in allowed if policy.can_upload(actor, database, schema=s)))
+        return FileUploadSchemas(
+            schemas=tuple(s for s in allowed if s and policy.can_upload(actor, database, schema=s))
+        )
 
     def upload(
         self,
