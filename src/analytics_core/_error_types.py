@@ -102,10 +102,14 @@ class ErrorItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing wrong with a payload: the field's path (dots, 0-based positions) and what would work."""
+    """One thing wrong with a payload: the field's path (dots, 0-based positions) and what would work.
+
+    `error_type` is the contract's type of this one problem; None: that of the error that tells it.
+    """
 
     path: str
     message: str
+    error_type: ErrorType | None = None
 
 
 _PASSING: Final = frozenset(

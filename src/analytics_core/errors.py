@@ -117,6 +117,17 @@ class PayloadSchemaError(PayloadError, code="INVALID_PAYLOAD_SCHEMA_ERROR"):
             extra={"problems": [{"path": p.path, "message": p.message} for p in shown]},
         )
 
+    def items(self) -> tuple[ErrorItem, ...]:
+        """Return an item for each problem that has a type of its own, and this error's for all others."""
+        typed = tuple(
+            ErrorItem(
+                error_type=p.error_type, message=f"{p.path}: {p.message}", level=self.level, extra={"path": p.path}
+            )
+            for p in self.problems
+            if p.error_type is not None
+        )
+        return typed if typed and len(typed) == len(self.problems) else (*typed, *super().items())
+
 
 # ------------------------------------------------------------------------------------------------------------ access
 class AccessError(AnalyticsError, code="ACCESS_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):

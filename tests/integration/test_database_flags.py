@@ -77,7 +77,6 @@ NOT_IN_THE_CONTRACT = {
     "server_cert": "-----BEGIN CERTIFICATE-----",
     "masked_encrypted_extra": "{}",
     "encrypted_extra": "{}",
-    "parameters": {"host": "db"},
     "is_managed": True,
 }
 

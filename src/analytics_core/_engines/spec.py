@@ -121,6 +121,35 @@ class ErrorPattern:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionParameters:
+    """Which parameters a connection to the engine is entered by, instead of its URI.
+
+    Attributes:
+        names: those that it takes, as forms show them.
+        required: those that it cannot do without.
+        encryption: options of the URI that ask for an encrypted connection; empty: the URI cannot ask for it.
+        has_address: whether `host` is a name or address that a server can be looked for at.
+    """
+
+    names: tuple[str, ...] = ("host", "port", "database", "username", "password", "query")
+    required: tuple[str, ...] = ("host", "database", "username")
+    encryption: Mapping[str, str] = field(default_factory=dict, hash=False)
+    has_address: bool = True
+
+    @classmethod
+    def encrypted_by(cls, name: str, value: str) -> ConnectionParameters:
+        """Return those of a server that an option of the URI asks to encrypt."""
+        return cls(names=(*cls().names, "encryption"), encryption={name: value})
+
+
+SERVER_PARAMETERS: Final = ConnectionParameters()
+"""A server with users and databases, which encrypts as it is set up."""
+
+FILE_PARAMETERS: Final = ConnectionParameters(names=("database",), required=("database",), has_address=False)
+"""A file, named by its path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSpec:
     """The facts of one engine, all of them: nothing else in the library knows an engine by its name.
 
@@ -185,6 +214,7 @@ class EngineSpec:
             where the type is true: no comparison then casts the column; None: the engine cannot, or knows no such type.
         closes_group_keys: whether keys of GROUP BY stand in parentheses, because sqlglot would write an alias instead.
         partitions: how partitions of tables are told; None: not known.
+        parameters: by what a connection is entered where no URI is given.
         compares_moments_as_text: whether moments are stored as texts, and a bound compares with them letter by letter.
     """
 
@@ -243,3 +273,4 @@ class EngineSpec:
     compares_moments_as_text: bool = False
     sorted_moment: Callable[[exp.Expr, TimeFormat], exp.Expr] | None = None
     partitions: PartitionReader | None = None
+    parameters: ConnectionParameters = SERVER_PARAMETERS

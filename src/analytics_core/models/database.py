@@ -51,9 +51,25 @@ class SshTunnel(StrictShape):
     server_port: Omittable[Annotated[Whole, Field(ge=1, le=65_535)]] = None
 
 
+class DatabaseParameters(StrictShape):
+    """A connection field by field, in place of its URI; which fields an engine takes is a fact of the engine.
+
+    `encryption` asks for an encrypted connection, `query` holds further options of the URI.
+    """
+
+    host: str | None = None
+    port: Whole | str | None = None
+    database: str | None = None
+    username: str | None = None
+    password: HiddenText | None = None
+    encryption: Bool | None = None
+    query: dict[str, str] | None = None
+
+
 class _DatabaseOptions(StrictShape):
     """What a create and an update payload share."""
 
+    parameters: DatabaseParameters | None = None
     engine: str | None = None
     driver: str | None = None
     configuration_method: ConfigurationMethod = ConfigurationMethod.ORM_FORM
@@ -97,6 +113,7 @@ class DatabaseTestConnection(StrictShape):
     configuration_method: ConfigurationMethod = ConfigurationMethod.ORM_FORM
     extra: JsonInput | None = None
     ssh_tunnel: SshTunnel | None = None
+    parameters: DatabaseParameters | None = None
 
 
 class _DatabaseAnswer(Answer):
@@ -160,6 +177,7 @@ class DatabaseConnection(Answer):
     external_url: str | None = None
     backend: str | None = None
     engine_information: dict[str, Any] | None = None
+    parameters: JsonObject | None = None
 
 
 class MetadataCacheTimeout(LenientShape):
@@ -190,6 +208,7 @@ class DatabaseValidateParameters(StrictShape):
     driver: str | None = None
     extra: JsonInput | None = None
     catalog: Omittable[JsonObject] = None
+    parameters: DatabaseParameters | None = None
 
 
 class DatabaseFunctionNames(Answer):

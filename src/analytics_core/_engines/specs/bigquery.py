@@ -9,7 +9,7 @@ from sqlglot import exp
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, interval, number, text, verbatim
-from analytics_core._engines.spec import Bind, Syntax
+from analytics_core._engines.spec import Bind, ConnectionParameters, Syntax
 from analytics_core._engines.types import TimeFormat, ValueKind
 
 _TOKENS = tokens.FormatLanguage(tokens={letter: f"%{letter}" for letter in "YmdHMSbBIp"}, plain=tokens.doubled_percent)
@@ -131,5 +131,6 @@ ENGINES = (
         value_kind=kinds.kind_reader({"TIMESTAMP": ValueKind.TIMESTAMPTZ, "RANGE": ValueKind.OTHER}),
         allows_cost_estimate=True,
         closes_group_keys=True,
+        parameters=ConnectionParameters(names=("host", "database", "query"), required=("host",), has_address=False),
     ),
 )

@@ -13,7 +13,7 @@ from sqlglot import exp
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, minus, number, text, times
-from analytics_core._engines.spec import Bind, Syntax, nulls_are_last
+from analytics_core._engines.spec import Bind, ConnectionParameters, Syntax, nulls_are_last
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 from analytics_core.models.enums import TimeGrain
 
@@ -181,5 +181,6 @@ ENGINES = (
         literal=_LITERALS.write,
         value_kind=kinds.kind_reader(dict.fromkeys(("DATETIME", "DATETIME64", "DATETIME32"), ValueKind.TIMESTAMPTZ)),
         nulls_first_by_default=nulls_are_last,
+        parameters=ConnectionParameters.encrypted_by("secure", "true"),
     ),
 )

@@ -11,7 +11,7 @@ from sqlglot.errors import SqlglotError
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type
-from analytics_core._engines.spec import BindScalar, ParamStyle, Refuse, Syntax, nulls_are_last
+from analytics_core._engines.spec import FILE_PARAMETERS, BindScalar, ParamStyle, Refuse, Syntax, nulls_are_last
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
 
@@ -241,5 +241,6 @@ ENGINES = (
         unsortable_kinds=frozenset(),
         nulls_first_by_default=nulls_are_last,
         as_declared=_as_declared,
+        parameters=FILE_PARAMETERS,
     ),
 )

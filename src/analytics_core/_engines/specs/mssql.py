@@ -15,7 +15,7 @@ from sqlglot import exp
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, minus, number, remainder, text, times, verbatim
-from analytics_core._engines.spec import Bind, BindValue, ParamStyle
+from analytics_core._engines.spec import Bind, BindValue, ConnectionParameters, ParamStyle
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 
 _MONDAY = "0001-01-01"
@@ -206,5 +206,6 @@ ENGINES = (
         value_kind=kinds.kind_reader({"BIT": ValueKind.BOOLEAN, "TIMESTAMP": ValueKind.BYTES}),
         null_safe_equal=operators.null_safe_equal_spelled,
         allows_cte_in_subquery=False,
+        parameters=ConnectionParameters.encrypted_by("Encrypt", "yes"),
     ),
 )

@@ -25,7 +25,7 @@ from analytics_core._engines import (
 )
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, interval
-from analytics_core._engines.spec import Bind, Refuse, Syntax, nulls_are_large
+from analytics_core._engines.spec import Bind, ConnectionParameters, Refuse, Syntax, nulls_are_large
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 
 
@@ -359,5 +359,6 @@ ENGINES = (
         nulls_first_by_default=nulls_are_large,
         allows_cost_estimate=True,
         partitions=_PARTITIONS,
+        parameters=ConnectionParameters.encrypted_by("sslmode", "require"),
     ),
 )

@@ -9,7 +9,7 @@ from sqlglot import exp
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, interval, text, times
-from analytics_core._engines.spec import nulls_are_large
+from analytics_core._engines.spec import ConnectionParameters, nulls_are_large
 from analytics_core._engines.specs import postgresql
 from analytics_core._engines.types import ValueKind
 
@@ -72,6 +72,7 @@ ENGINES = (
             shift=grains.hours_by_interval,
         ),
         usual_port=5439,
+        parameters=ConnectionParameters.encrypted_by("sslmode", "require"),
         max_identifier_bytes=127,
         like=operators.like_where_case_counts(has_ilike=True),
         literal=_LITERALS.write,

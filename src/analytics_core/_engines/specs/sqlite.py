@@ -16,7 +16,17 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlglot import exp
 
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
-from analytics_core._engines.spec import Bind, BindScalar, BindValue, EngineSpec, ParamStyle, Refuse, Syntax, TimeBound
+from analytics_core._engines.spec import (
+    FILE_PARAMETERS,
+    Bind,
+    BindScalar,
+    BindValue,
+    EngineSpec,
+    ParamStyle,
+    Refuse,
+    Syntax,
+    TimeBound,
+)
 from analytics_core._engines.types import Collation, TextFormat, TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 from analytics_core.models.enums import TimeGrain
 
@@ -441,6 +451,7 @@ ENGINES = (
         tie_keys=_tie_keys,
         collation=lambda name: Collation.CODE_POINT if name == "BINARY" else Collation.UNKNOWN,
         joins_as_written=True,
+        parameters=FILE_PARAMETERS,
         null_safe_equal=operators.null_safe_equal,
         number=_number,
         compares_moments_as_text=True,

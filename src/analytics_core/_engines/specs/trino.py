@@ -9,7 +9,14 @@ from sqlglot import exp
 from analytics_core._engines import bounds, fences, grains, guards, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, equal, number, text, times
-from analytics_core._engines.spec import EngineSpec, ParamStyle, Syntax, nulls_are_last
+from analytics_core._engines.spec import (
+    SERVER_PARAMETERS,
+    ConnectionParameters,
+    EngineSpec,
+    ParamStyle,
+    Syntax,
+    nulls_are_last,
+)
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
 
@@ -128,6 +135,7 @@ def _engine(name: str, label: str, moment: bounds.Moment) -> EngineSpec:
         ),
         syntax=Syntax(reads_fields=True),
         registered_as={"rest": name},
+        parameters=ConnectionParameters.encrypted_by("http_scheme", "https"),
         is_true=operators.equals_truth,
         nulls_first_by_default=nulls_are_last,
     )
@@ -138,5 +146,5 @@ _PRESTO = _engine("presto", "Presto", _moment_with((), "FROM_ISO8601_TIMESTAMP")
 
 ENGINES = (
     replace(_TRINO, paramstyle=ParamStyle.QMARK),
-    replace(_PRESTO, guards=replace(_GUARDS, uri_options=frozenset())),
+    replace(_PRESTO, guards=replace(_GUARDS, uri_options=frozenset()), parameters=SERVER_PARAMETERS),
 )

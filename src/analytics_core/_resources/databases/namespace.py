@@ -9,11 +9,11 @@ from typing import Any, BinaryIO
 from uuid import uuid4
 
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._execution.connection_parameters import look_at_server
 from analytics_core._gate.gate import upload_schemas
 from analytics_core._gate.uploads import takes_uploads
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter
-from analytics_core._records.secret import Secret
 from analytics_core._resources.batches import every_id
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.databases.records import (
@@ -21,6 +21,7 @@ from analytics_core._resources.databases.records import (
     database_connection,
     database_get,
     database_item,
+    given_uri,
     new_database,
     new_uri,
     parameter_problems,
@@ -87,7 +88,8 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         self._runtime.policy.require_manage_databases(self._actor)
         post = parse(DatabasePost, payload, shape="DatabaseRestApi.post")
         act = begin_act(self._runtime, self._actor, "database.create")
-        uri = new_uri(post.orm_uri, shape="DatabaseRestApi.post")
+        shape = "DatabaseRestApi.post"
+        uri = new_uri(given_uri(post, shape=shape, registry=self._runtime.registry), shape=shape)
         record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.databases.add(record, actor_id=self._actor.id)
@@ -128,7 +130,8 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             stored = self._reader(unit).database(database_id)
             self._runtime.policy.require_write(self._actor, stored)
             reject_later_change(stored, unchanged_since)
-            uri = new_uri(put.orm_uri, shape="DatabaseRestApi.put", stored=stored.uri)
+            given = given_uri(put, shape="DatabaseRestApi.put", registry=self._runtime.registry, stored=stored)
+            uri = new_uri(given, shape="DatabaseRestApi.put", stored=stored.uri)
             record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
             changed = unit.databases.update(record, actor_id=self._actor.id)
             self._runtime.oauth_tokens.drop_for_other_clients(unit, changed, before=stored)
@@ -262,12 +265,15 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
 
     # ---------------------------------------------------------------------------------------------------- trials
     def validate_parameters(self, payload: DatabaseValidateParameters | Payload) -> None:
-        """Check the parameters of a connection and say nothing when all are well; nothing is contacted.
+        """Check the parameters of a connection and say nothing when all are well.
 
-        Contract, `DatabaseValidateParametersSchema`. Only administrators may.
+        With `configuration_method` 'dynamic_form' the host is looked up and its port tried: five seconds at most for
+        the name and for each of two addresses. Nobody signs in, which `test_connection` does. Only administrators may.
+        Contract, `DatabaseValidateParametersSchema`.
 
         Raises:
-            PayloadSchemaError: `.problems` names every field that is wrong and what would work.
+            PayloadSchemaError: `.problems` names every field that is wrong and what would work; what has a
+                `CONNECTION_*` type in the contract is an item of its own.
         """
         self._runtime.policy.require_manage_databases(self._actor)
         shape = "DatabaseValidateParametersSchema"
@@ -276,7 +282,8 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             given,
             registry=self._runtime.registry,
             settings=self._runtime.settings,
-            name_is_taken=self._stored_uri(given.database_name) is not None,
+            name_is_taken=self._named(given.database_name) is not None,
+            look=look_at_server,
         )
         if problems:
             raise PayloadSchemaError(shape=shape, problems=problems)
@@ -291,7 +298,10 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         """
         self._runtime.policy.require_manage_databases(self._actor)
         trial = parse(DatabaseTestConnection, payload, shape="DatabaseTestConnectionSchema")
-        uri = new_uri(trial.orm_uri, shape="DatabaseTestConnectionSchema", stored=self._stored_uri(trial.database_name))
+        shape = "DatabaseTestConnectionSchema"
+        stored = self._named(trial.database_name)
+        given = given_uri(trial, shape=shape, registry=self._runtime.registry, stored=stored)
+        uri = new_uri(given, shape=shape, stored=stored.uri if stored else None)
         post = DatabasePost(database_name=trial.database_name or "trial", **_given(trial))
         record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
         try:
@@ -307,12 +317,11 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
     def _spec_of(self, database: Database) -> EngineSpec | None:
         return self._runtime.registry.find(database.engine)
 
-    def _stored_uri(self, database_name: str | None) -> Secret | None:
+    def _named(self, database_name: str | None) -> Database | None:
         if database_name is None:
             return None
         with self._runtime.store.unit_of_work() as unit:
-            stored = unit.databases.find(database_name=database_name)
-        return stored.uri if stored else None
+            return unit.databases.find(database_name=database_name)
 
 
 def _check_schema(schema: Any, *, shape: str = "databases.tables") -> None:

@@ -14,7 +14,21 @@ from typing import Any
 from analytics_core._engines.guards import DatabaseFiles
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._execution.connection_uri import CheckedUri, check_engine_params, mask_options, masked, merge_masked
+from analytics_core._execution.connection_parameters import (
+    Look,
+    parameter_faults,
+    parameters_of,
+    port_number,
+    uri_of,
+)
+from analytics_core._execution.connection_uri import (
+    CheckedUri,
+    check_engine_params,
+    mask_options,
+    masked,
+    merge_masked,
+    parse_uri,
+)
 from analytics_core._gate.metadata import timeout_problems
 from analytics_core._gate.uploads import WrittenTable, takes_uploads
 from analytics_core._records.datasource import Database
@@ -25,12 +39,15 @@ from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.stored_json import json_object
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError, Problem, UnknownEngineError
+from analytics_core.models.base import HiddenText
 from analytics_core.models.database import (
     DatabaseConnection,
     DatabaseGet,
     DatabaseListItem,
+    DatabaseParameters,
     DatabasePost,
     DatabasePut,
+    DatabaseTestConnection,
     DatabaseValidateParameters,
 )
 from analytics_core.models.dataset import DatabaseSummary
@@ -38,7 +55,9 @@ from analytics_core.models.enums import ConfigurationMethod
 from analytics_core.models.parsing import payload_error
 from analytics_core.models.upload import UploadedColumn, UploadedTable
 
-_NOT_COPIED = frozenset({"configuration_method", "driver", "engine", "orm_uri", "ssh_tunnel"})
+_Given = DatabasePost | DatabasePut | DatabaseTestConnection
+
+_NOT_COPIED = frozenset({"configuration_method", "driver", "engine", "orm_uri", "parameters", "ssh_tunnel"})
 """Fields of payloads that no record copies: the checked URI says them, or nothing stores them."""
 
 
@@ -86,6 +105,47 @@ def new_uri(post_uri: Any, *, shape: str, stored: Secret | None = None) -> Secre
     raise payload_error(shape, "orm_uri", "is required to connect")
 
 
+def given_uri(payload: _Given, *, shape: str, registry: EngineRegistry, stored: Database | None = None) -> Any:
+    """Return the URI of a payload, hidden: the one it gives, or the one that its `parameters` mean; None: neither.
+
+    Without `engine`, and without `driver` for the same engine, the stored ones are meant.
+
+    Raises:
+        PayloadSchemaError: both are given, `configuration_method` is not 'dynamic_form', or a parameter is wrong.
+    """
+    if payload.parameters is None:
+        return payload.orm_uri
+    stored_method = stored.configuration_method if stored is not None else None
+    method = payload.configuration_method if "configuration_method" in payload.model_fields_set else stored_method
+    if method != ConfigurationMethod.DYNAMIC_FORM:
+        raise payload_error(shape, "configuration_method", "must be 'dynamic_form' where parameters are given")
+    if payload.orm_uri is not None:
+        raise payload_error(shape, "orm_uri", "must be left out where parameters are given")
+    engine = payload.engine or (stored.engine if stored is not None else None)
+    if engine is None:
+        raise payload_error(shape, "engine", "is required where parameters are given")
+    spec = registry.get(engine)
+    given = plain_parameters(payload.parameters)
+    if faults := parameter_faults(given, spec):
+        raise PayloadSchemaError(shape=shape, problems=faults)
+    backend = _stored_backend(stored, spec) if payload.driver is None else f"{spec.name}+{payload.driver.casefold()}"
+    return HiddenText(uri_of(given, backend or spec.name, spec))
+
+
+def _stored_backend(stored: Database | None, spec: EngineSpec) -> str | None:
+    """Return engine and driver as the stored URI writes them, so that a mask finds its password; None: another."""
+    if stored is None or stored.engine != spec.name:
+        return None
+    return str(parse_uri(stored.uri).drivername)
+
+
+def plain_parameters(parameters: DatabaseParameters) -> dict[str, Any]:
+    """Return the parameters by name, the password plain."""
+    given = {name: getattr(parameters, name) for name in DatabaseParameters.model_fields}
+    password = parameters.password
+    return given | {"password": None if password is None else password.get_secret_value()}
+
+
 def _driver(checked: CheckedUri) -> str | None:
     return str(checked.url.drivername).partition("+")[2] or None
 
@@ -116,15 +176,33 @@ def _check_options(payload: DatabasePost | DatabasePut, checked: CheckedUri) -> 
 
 
 def parameter_problems(
-    given: DatabaseValidateParameters, *, registry: EngineRegistry, settings: Settings, name_is_taken: bool
+    given: DatabaseValidateParameters, *, registry: EngineRegistry, settings: Settings, name_is_taken: bool, look: Look
 ) -> tuple[Problem, ...]:
-    """Return everything that is wrong with the parameters; none when a connection may be tried."""
+    """Return everything that is wrong with the parameters; none when a connection may be tried.
+
+    `look` is asked for the server once its host and port are well formed.
+    """
     problems = list(_named_problems(given, name_is_taken=name_is_taken))
     try:
         spec = registry.get(given.engine.casefold())
     except UnknownEngineError as unknown:
         return (Problem(path="engine", message=unknown.message), *problems)
-    return (*problems, *_engine_problems(given, spec, settings))
+    return (*problems, *_engine_problems(given, spec, settings), *_server_problems(given, spec, look))
+
+
+def _server_problems(given: DatabaseValidateParameters, spec: EngineSpec, look: Look) -> tuple[Problem, ...]:
+    """Return what is wrong with the parameters themselves, and with the server that they lead to."""
+    if given.configuration_method is not ConfigurationMethod.DYNAMIC_FORM:
+        wrong = given.parameters is not None
+        return (Problem(path="parameters", message="are for configuration_method 'dynamic_form'"),) * wrong
+    parameters = plain_parameters(given.parameters or DatabaseParameters())
+    faults = parameter_faults(parameters, spec)
+    host, port = parameters["host"], parameters["port"]
+    is_unclear = {fault.path for fault in faults} & {"parameters.host", "parameters.port"}
+    if not host or is_unclear or not spec.parameters.has_address:
+        return faults
+    fault = look(host, spec.usual_port if port is None else port_number(port))
+    return faults if fault is None else (*faults, fault)
 
 
 def _named_problems(given: DatabaseValidateParameters, *, name_is_taken: bool) -> Iterator[Problem]:
@@ -178,6 +256,7 @@ def database_connection(database: Database, *, spec: EngineSpec | None) -> Datab
         orm_uri=masked(database.uri),
         configuration_method=ConfigurationMethod(database.configuration_method),
         ssh_tunnel=None,
+        parameters=None if spec is None else parameters_of(database.uri, spec),
         backend=database.engine,
         engine_information=_engine_information(spec),
     )
