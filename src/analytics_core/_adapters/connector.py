@@ -19,8 +19,11 @@ from analytics_core._execution.diagnosis import SentStatement, diagnose
 from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
 from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
+from analytics_core._execution.sessions.opening import BeforeConnect
+from analytics_core._execution.tunnels import Tunnel
 from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._records.datasource import Access, Database, Identity
+from analytics_core._records.ssh_tunnel import StoredTunnel
 from analytics_core._settings import Settings
 from analytics_core.errors import (
     AnalyticsError,
@@ -44,6 +47,11 @@ class _Key:
     version: int
     identity: Identity | None
     access: Access
+
+    @property
+    def of_database(self) -> tuple[int, str, int]:
+        """Which version of which database, whoever connects."""
+        return self.database_id, self.uuid, self.version
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,7 @@ class SqlAlchemyConnector:
         self._lock = forkable_rlock()
         self._opened: dict[_Key, _PooledEngine] = {}
         self._sessions: dict[str, Session] = {}
+        self._tunnels: dict[tuple[int, str, int], Tunnel] = {}
         self._lost_memories: set[str] = set()
         self._of_the_parent: list[object] = []
         tell_of_forks(self)
@@ -142,6 +151,8 @@ class SqlAlchemyConnector:
                 self._lost_memories.add(opened.request.memory_name)
             opened.engine.dispose(close=False)
         self._opened, self._sessions = {}, {}
+        self._of_the_parent.append(self._tunnels)
+        self._tunnels = {}
 
     def _open(self, database: Database, identity: Identity | None, access: Access) -> _PooledEngine:
         if access is Access.WRITE and not (database.allow_dml or database.allow_file_upload):
@@ -213,7 +224,18 @@ class SqlAlchemyConnector:
             connect_args=options.connect_args,
             pool_options={**pool, **options.pool},
             answer_s=self._settings.statement_timeout_s + ANSWER_GRACE_S,
+            before_connect=self._steps(database, checked, key),
         )
+
+    def _steps(self, database: Database, checked: CheckedUri, key: _Key) -> tuple[BeforeConnect, ...]:
+        """Return what is done before each connection: with a tunnel, it is led through that."""
+        if database.ssh_tunnel is None:
+            return ()
+        if key.of_database not in self._tunnels:
+            url, plan = checked.url, StoredTunnel.from_secret(database.ssh_tunnel)
+            target = (url.host or "localhost", url.port or checked.spec.usual_port or 5432)
+            self._tunnels[key.of_database] = Tunnel(plan, target)
+        return (self._tunnels[key.of_database].lead,)
 
     def _session(self, spec: EngineSpec) -> Session:
         if spec.name not in self._sessions:
@@ -228,6 +250,9 @@ class SqlAlchemyConnector:
             opened.engine.dispose()
             if release and (opened.request.file, opened.request.memory_name) not in in_use:
                 opened.session.release(opened.request)
+        used = {key.of_database for key in self._opened}
+        for unused in self._tunnels.keys() - used:
+            self._tunnels.pop(unused).close()
 
 
 def _missing_driver(checked: CheckedUri) -> SettingsError:

@@ -400,6 +400,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         aliases=("mariadb",),
         folds_names=True,
         max_identifier_bytes=256,
+        usual_port=3306,
         largest_identifier_character="\uffff",
         all_digits=_as_double,
         text_equal=text_value,

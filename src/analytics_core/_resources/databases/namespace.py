@@ -10,7 +10,6 @@ from uuid import uuid4
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter
-from analytics_core._records.secret import Secret
 from analytics_core._resources.batches import every_id
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.databases.records import (
@@ -218,7 +217,7 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             given,
             registry=self._runtime.registry,
             settings=self._runtime.settings,
-            name_is_taken=self._stored_uri(given.database_name) is not None,
+            name_is_taken=self._named(given.database_name) is not None,
         )
         if problems:
             raise PayloadSchemaError(shape=shape, problems=problems)
@@ -226,16 +225,20 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
     def test_connection(self, payload: DatabaseTestConnection | Payload) -> None:
         """Connect once and say nothing when it works (contract, `DatabaseTestConnectionSchema`).
 
-        A masked password is filled in from the stored database of the same `database_name`.
+        A masked password is filled in from the stored database of the same `database_name`, whose SSH tunnel is used
+        too, unless the payload has one or null.
 
         Raises:
             DatabaseError: what went wrong, diagnosed; ConnectionUriError when the URI is not allowed.
         """
         self._runtime.policy.require_manage_databases(self._actor)
         trial = parse(DatabaseTestConnection, payload, shape="DatabaseTestConnectionSchema")
-        uri = new_uri(trial.orm_uri, shape="DatabaseTestConnectionSchema", stored=self._stored_uri(trial.database_name))
+        stored = self._named(trial.database_name)
+        stored_uri = stored.uri if stored else None
+        uri = new_uri(trial.orm_uri, shape="DatabaseTestConnectionSchema", stored=stored_uri)
         post = DatabasePost(database_name=trial.database_name or "trial", **_given(trial))
-        record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
+        checked = self._runtime.check_uri(uri)
+        record = new_database(post, uri=uri, checked=checked, uuid=str(uuid4()), stored=stored)
         try:
             self._runtime.metadata.try_connection(self._actor, record)
         finally:
@@ -249,12 +252,11 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
     def _spec_of(self, database: Database) -> EngineSpec | None:
         return self._runtime.registry.find(database.engine)
 
-    def _stored_uri(self, database_name: str | None) -> Secret | None:
+    def _named(self, database_name: str | None) -> Database | None:
         if database_name is None:
             return None
         with self._runtime.store.unit_of_work() as unit:
-            stored = unit.databases.find(database_name=database_name)
-        return stored.uri if stored else None
+            return unit.databases.find(database_name=database_name)
 
 
 def _check_schema(schema: Any) -> None:
@@ -266,5 +268,5 @@ def _check_schema(schema: Any) -> None:
 
 
 def _given(trial: DatabaseTestConnection) -> Mapping[str, Any]:
-    names = ("engine", "driver", "configuration_method", "extra", "ssh_tunnel")
+    names = ("orm_uri", "engine", "driver", "configuration_method", "extra", "ssh_tunnel")
     return {name: getattr(trial, name) for name in names if name in trial.model_fields_set}
