@@ -111,6 +111,9 @@ class Settings:
         enable_templates: whether `{{ }}` in custom SQL and virtual datasets is rendered.
         data_roots: folders whose files file-based engines may open.
         allowed_drivers: exact driver names beyond the built-in list.
+        allowed_networks: what connections that people configure may reach besides public addresses: networks,
+            addresses and host names, each with or without a port (`10.1.0.0/16`, `[fd12::1]:5432`, `db.internal:5432`);
+            a name is allowed wherever it leads.
         max_fragment_length: characters of one custom SQL field.
         strict_queries: whether a question is refused that holds keys which nobody reads or parts that have no effect;
             `charts.data(..., strict=...)` goes before it.
@@ -168,6 +171,7 @@ class Settings:
     enable_templates: bool = True
     data_roots: tuple[Path, ...] = ()
     allowed_drivers: frozenset[str] = frozenset()
+    allowed_networks: tuple[str, ...] = ()
     max_fragment_length: int = 20_000
     strict_queries: bool = False
     allowed_functions: Mapping[str, AbstractSet[str]] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """What a host may replace: small protocols, each promise in its docstring.
 
-Stores, caches, locks, connectors, job runners, observers, secret boxes, clocks and directories of people have a default
-inside the library and a conformance suite in `analytics_core.testing.conformance`.
+Stores, caches, locks, connectors, network policies, job runners, observers, secret boxes, clocks and directories of
+people have a default inside the library and a conformance suite in `analytics_core.testing.conformance`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from analytics_core._records.audit import Observation
 from analytics_core._records.datasource import Access
+from analytics_core._records.network import Destination, DestinationPurpose
 from analytics_core._records.people import RowFilter, User
 from analytics_core._records.shared_state import Lease
 
@@ -25,10 +26,13 @@ __all__ = [
     "Cache",
     "Clock",
     "Connector",
+    "Destination",
+    "DestinationPurpose",
     "JobRunner",
     "Lease",
     "Lock",
     "MetadataStore",
+    "NetworkPolicy",
     "Observation",
     "Observer",
     "RowFilter",
@@ -175,6 +179,18 @@ class Connector(Protocol):
 
     def close(self) -> None:
         """Close all pools."""
+
+
+@runtime_checkable
+class NetworkPolicy(Protocol):
+    """Says where connections may lead whose addresses people give in payloads: of databases and what serves them."""
+
+    def may_reach(self, destination: Destination) -> bool:
+        """Tell whether a connection may lead there; it is asked of each address of a host, before each connection.
+
+        Only True allows it; an exception allows nothing. The connection leads to the address that was asked about,
+        where the driver lets us choose it.
+        """
 
 
 @runtime_checkable

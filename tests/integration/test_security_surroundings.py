@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 from tests.support.execution import LIMITS, REGISTRY, database, make_sqlite_file, settings, target
+from tests.support.servers import LOOPBACK
 from tests.support.shop import add_reader, context, hosted_core, shop_url
 
 from analytics_core import AnalyticsCore, Settings, errors
@@ -94,7 +95,12 @@ def test_no_log_record_holds_a_secret(
         caplog.set_level(logging.DEBUG, logger=name)
     url = server_url(engine, request) if engine in ("postgresql", "mysql") else shop_url(tmp_path, engine)
     caplog.clear()  # what the administrator's own engine said
-    hosted = Settings(secret_key=WORDS["key"], previous_secret_keys=(WORDS["older key"],), data_roots=(tmp_path,))
+    hosted = Settings(
+        secret_key=WORDS["key"],
+        previous_secret_keys=(WORDS["older key"],),
+        data_roots=(tmp_path,),
+        allowed_networks=LOOPBACK,
+    )
     shown: list[str] = []
     with AnalyticsCore(hosted, metadata_url=f"sqlite:///{tmp_path}/meta.db") as host:
         host.create_first_administrator("admin")

@@ -22,8 +22,10 @@ from tests.support.ssh_server import (
     OpensshServer,
     PasswordServer,
     free_port,
+    make_keys,
     openssh_server,
 )
+from tests.support.tunnel_churn import churn
 
 from analytics_core import AnalyticsCore
 from analytics_core._execution.cancel import Stopper, StopReason
@@ -33,13 +35,25 @@ from analytics_core.errors import DatabaseError, ErrorType, SshTunnelError
 
 pytestmark = pytest.mark.server
 
+LOOPBACK = ("127.0.0.0/8",)
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("keys")
+    try:
+        make_keys(folder)
+    except ServerMissingError as missing:
+        if os.environ.get("ANALYTICS_CORE_REQUIRE_SERVERS") == "1":
+            pytest.fail(f"a server is required: {missing}")
+        pytest.skip(str(missing))
+    return folder
+
 
 @pytest.fixture
-def sshd(tmp_path: Path) -> Iterator[OpensshServer]:
-    folder = tmp_path / "sshd"
-    folder.mkdir()
+def sshd(tmp_path: Path, keys: Path) -> Iterator[OpensshServer]:
     try:
-        with openssh_server(folder) as server:
+        with openssh_server(tmp_path / "sshd", keys=keys) as server:
             yield server
     except ServerMissingError as missing:
         if os.environ.get("ANALYTICS_CORE_REQUIRE_SERVERS") == "1":
@@ -56,7 +70,7 @@ def by_password() -> Iterator[PasswordServer]:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Iterator[SmallCore]:
-    with small_core(tmp_path) as made:
+    with small_core(tmp_path, allowed_networks=LOOPBACK) as made:
         yield made
 
 
@@ -199,7 +213,7 @@ def test_nothing_is_left_when_the_core_is_closed(
     tmp_path: Path, sshd: OpensshServer, postgres_url: str, make_postgres_database: Callable[..., str]
 ) -> None:
     before = (listeners(), {thread.ident for thread in threading.enumerate()})
-    with small_core(tmp_path) as shop:
+    with small_core(tmp_path, allowed_networks=LOOPBACK) as shop:
         for name, url in (("a", postgres_url), ("b", make_postgres_database())):
             made = shop.core.databases.create({"database_name": name, "orm_uri": url, "ssh_tunnel": sshd.tunnel()})
             assert shop.core.databases.schemas(made.id)
@@ -207,6 +221,13 @@ def test_nothing_is_left_when_the_core_is_closed(
     while time.monotonic() < deadline and (sshd.sessions() or _more_threads(before[1])):
         time.sleep(0.05)
     assert (listeners(), _more_threads(before[1]), sshd.sessions()) == (before[0], [], [])
+
+
+def test_connections_churn_through_a_tunnel_that_is_cut(tmp_path: Path, sshd: OpensshServer, postgres_url: str) -> None:
+    found = churn(tmp_path, sshd, postgres_url, seconds=10.0)
+    assert (found.wrong, found.left_over) == ([], [])
+    assert found.cuts >= 1
+    assert found.answered > 0
 
 
 def _more_threads(known: set[int | None]) -> list[str]:
@@ -253,7 +274,21 @@ def test_a_server_that_speaks_no_ssh_is_told(core: AnalyticsCore, sshd: OpensshS
 
 def test_a_name_that_leads_nowhere_is_told(core: AnalyticsCore, sshd: OpensshServer, postgres_url: str) -> None:
     tunnel = sshd.tunnel(server_address="no-such-host.invalid")
-    assert failure_of(core, postgres_url, tunnel) == ("unreachable", "CONNECTION_INVALID_HOSTNAME_ERROR")
+    with pytest.raises(DatabaseError) as caught:
+        try_through(core, postgres_url, tunnel)
+    assert caught.value.error_type is ErrorType.CONNECTION_INVALID_HOSTNAME_ERROR
+
+
+def test_the_network_policy_is_asked_of_the_ssh_server_and_not_of_what_is_behind(
+    tmp_path: Path, sshd: OpensshServer, postgres_url: str
+) -> None:
+    with small_core(tmp_path) as shop, pytest.raises(DatabaseError) as caught:
+        try_through(shop.core, postgres_url, sshd.tunnel())
+    assert caught.value.error_type is ErrorType.CONNECTION_ACCESS_DENIED_ERROR
+    assert not sshd.sessions()
+    (tmp_path / "shop.db").unlink()
+    with small_core(tmp_path, allowed_networks=(f"127.0.0.1:{sshd.port}",)) as shop:
+        try_through(shop.core, postgres_url, sshd.tunnel())
 
 
 def test_a_database_port_that_is_closed_there_is_told(
@@ -263,10 +298,10 @@ def test_a_database_port_that_is_closed_there_is_told(
     assert failure_of(core, url, sshd.tunnel()) == ("refused", "CONNECTION_PORT_CLOSED_ERROR")
 
 
-def test_a_server_that_forbids_forwarding_is_told(core: AnalyticsCore, tmp_path: Path, postgres_url: str) -> None:
-    folder = tmp_path / "strict"
-    folder.mkdir()
-    with openssh_server(folder, options=["AllowTcpForwarding no"]) as strict:
+def test_a_server_that_forbids_forwarding_is_told(
+    core: AnalyticsCore, tmp_path: Path, keys: Path, postgres_url: str
+) -> None:
+    with openssh_server(tmp_path / "strict", keys=keys, options=["AllowTcpForwarding no"]) as strict:
         assert failure_of(core, postgres_url, strict.tunnel()) == ("forbidden", "CONNECTION_ACCESS_DENIED_ERROR")
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.servers import LOOPBACK
+
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._compile.plan import Statement
 from analytics_core._engines.registry import installed_engines
@@ -20,7 +22,7 @@ from analytics_core._execution.connections import Admission
 from analytics_core._execution.fetching import FetchedResult, FetchLimits
 from analytics_core._execution.statements import FrameStream, StatementRunner
 from analytics_core._records.datasource import Access, Database
-from analytics_core._records.people import User
+from analytics_core._records.people import Role, User
 from analytics_core._records.secret import Secret
 from analytics_core._security.actor import Actor
 from analytics_core._settings import Settings
@@ -50,14 +52,14 @@ def database(uri: str, *, record_id: int = 1, engine: str | None = None, **field
 
 def admission(record: Database, **fields: Any) -> Admission:
     """Return an admission of an administrator to a database."""
-    actor = Actor(user=User(id=1, username="admin"), roles=())
+    actor = Actor(user=User(id=1, username="admin"), roles=(Role(id=1, name="Admin", is_admin=True),))
     identity = fields.pop("identity", None)
     return Admission(actor=actor, database=record, spec=REGISTRY.get(record.engine), identity=identity, **fields)
 
 
 def settings(*roots: Path, **fields: Any) -> Settings:
-    """Return settings that open files below `roots`."""
-    return Settings(secret_key=KEY, data_roots=roots, **fields)
+    """Return settings that open files below `roots` and reach the servers of the tests."""
+    return Settings(**{"secret_key": KEY, "data_roots": roots, "allowed_networks": LOOPBACK, **fields})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

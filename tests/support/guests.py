@@ -13,6 +13,7 @@ import jwt
 import sqlalchemy as sa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from tests.support.servers import LOOPBACK
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._security.policy import Policy
@@ -87,7 +88,7 @@ def guest_world(
     """Fill the database of `url` and give the world over it."""
     fill(url)
     clock = FixedClock(NOW)
-    choices = Settings(**{"secret_key": KEY, "metadata_freshness_s": 0, **settings})
+    choices = Settings(**{"secret_key": KEY, "metadata_freshness_s": 0, "allowed_networks": LOOPBACK, **settings})
     file = url.partition(":///")[2]
     with AnalyticsCore(
         choices,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from tests.support.servers import LOOPBACK
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.datasource import Dataset
@@ -98,7 +99,13 @@ def security_world(engine: str, url: str, folder: Path, *, timeout_s: float = 5.
     admin.dispose()
     (folder / "secret.csv").write_text(f"a,b\n1,{FILE_SECRET}\n")
     rules = Rules()
-    settings = Settings(secret_key=KEY, data_roots=(folder,), metadata_freshness_s=0, statement_timeout_s=timeout_s)
+    settings = Settings(
+        secret_key=KEY,
+        data_roots=(folder,),
+        allowed_networks=LOOPBACK,
+        metadata_freshness_s=0,
+        statement_timeout_s=timeout_s,
+    )
     with AnalyticsCore(settings, row_filters=[rules]) as host:
         core = host.as_user(host.create_first_administrator("admin").id)
         core.databases.create({"database_name": "shop", "orm_uri": url})

@@ -30,6 +30,9 @@ if sys.platform != "win32":
     import fcntl
     import pwd
 
+LOOPBACK = ("127.0.0.0/8",)
+"""`Settings.allowed_networks` of the tests' cores: their servers listen on this machine, where nothing leads else."""
+
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 20.0
 

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tests.support.servers import LOOPBACK
+
 import analytics_core
 from analytics_core import AnalyticsCore, Settings
 from analytics_core.ports import RowFilterSource
@@ -69,7 +71,7 @@ def hosted_core(
     Dataset 1 is `orders`; `database` holds further fields of database 1, `settings` further settings.
     """
     core = AnalyticsCore(
-        Settings(secret_key=KEY, **(settings or {})),
+        Settings(**{"secret_key": KEY, "allowed_networks": LOOPBACK, **(settings or {})}),
         metadata_url=metadata_url,
         row_filters=row_filters,
         allowed_files=[url.partition(":///")[2]] if "/" in url.partition(":///")[2] else [],

@@ -30,14 +30,11 @@ _KEYS = {"ed25519": ["ed25519"], "rsa": ["rsa", "-b", "2048"], "ecdsa": ["ecdsa"
 class OpensshServer:
     """A running `sshd` that takes the keys of its folder."""
 
-    def __init__(self, folder: Path, *, options: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, *, keys: Path, options: Sequence[str] = ()) -> None:
         self.folder = folder
-        program = shutil.which("sshd") or "/usr/sbin/sshd"
-        if not os.path.exists(program) or shutil.which("ssh-keygen") is None:
-            raise ServerMissingError("OpenSSH's server is missing: install openssh-server")
-        self._make_keys()
+        shutil.copytree(keys, folder)
         self.port = free_port()
-        self._command = [program, "-D", "-e", "-f", str(self._configuration(options))]
+        self._command = [_program(), "-D", "-e", "-f", str(self._configuration(options))]
         self.start()
 
     def start(self) -> None:
@@ -98,14 +95,6 @@ class OpensshServer:
         self._process.kill()
         self._process.wait(10)
 
-    def _make_keys(self) -> None:
-        for name, kind in {**_KEYS, "host_key": ["ed25519"], "other_key": ["ed25519"], "stranger": ["rsa"]}.items():
-            secret = PASSPHRASE if name == "encrypted" else ""
-            place = str(self.folder / name)
-            subprocess.run(["ssh-keygen", "-q", "-t", *kind, "-N", secret, "-f", place], check=True)
-        allowed = [(self.folder / f"{name}.pub").read_text() for name in _KEYS]
-        (self.folder / "allowed").write_text("".join(allowed))
-
     def _configuration(self, options: Sequence[str]) -> Path:
         lines = [
             *options,
@@ -127,10 +116,27 @@ class OpensshServer:
         return place
 
 
+def make_keys(folder: Path) -> None:
+    """Make the keys of servers in a folder; ServerMissingError when OpenSSH is not there."""
+    _program()
+    others = {"host_key": ["ed25519"], "other_key": ["ed25519"], "stranger": ["ed25519"]}
+    for name, kind in {**_KEYS, **others}.items():
+        secret = PASSPHRASE if name == "encrypted" else ""
+        subprocess.run(["ssh-keygen", "-q", "-t", *kind, "-N", secret, "-f", str(folder / name)], check=True)
+    (folder / "allowed").write_text("".join((folder / f"{name}.pub").read_text() for name in _KEYS))
+
+
+def _program() -> str:
+    program = shutil.which("sshd") or "/usr/sbin/sshd"
+    if not os.path.exists(program) or shutil.which("ssh-keygen") is None:
+        raise ServerMissingError("OpenSSH's server is missing: install openssh-server")
+    return program
+
+
 @contextmanager
-def openssh_server(folder: Path, *, options: Sequence[str] = ()) -> Iterator[OpensshServer]:
-    """Run an OpenSSH server in a folder that exists and is empty."""
-    server = OpensshServer(folder, options=options)
+def openssh_server(folder: Path, *, keys: Path, options: Sequence[str] = ()) -> Iterator[OpensshServer]:
+    """Run an OpenSSH server in a folder that it makes, with keys of `make_keys`."""
+    server = OpensshServer(folder, keys=keys, options=options)
     try:
         yield server
     finally:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.servers import LOOPBACK
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core.ports import Clock
@@ -116,7 +117,13 @@ def tenant_world(
         connection.exec_driver_sql("INSERT INTO targets VALUES (1, 'acme', 7), (4, 'bolt', 8), (9, 'bolt', 9)")
     owner.dispose()
     metadata_url = f"sqlite:///{folder}/metadata.sqlite3"
-    settings = Settings(secret_key=KEY, data_roots=(folder,), metadata_freshness_s=freshness_s, statement_timeout_s=5.0)
+    settings = Settings(
+        secret_key=KEY,
+        data_roots=(folder,),
+        allowed_networks=LOOPBACK,
+        metadata_freshness_s=freshness_s,
+        statement_timeout_s=5.0,
+    )
     with AnalyticsCore(settings, metadata_url=metadata_url, clock=clock) as host:
         admin = host.as_user(host.create_first_administrator("admin").id)
         admin.databases.create({"database_name": "shop", "orm_uri": url})

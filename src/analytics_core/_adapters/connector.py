@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,16 +14,19 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.exc import NoSuchModuleError
 
+from analytics_core._adapters.network import PublicNetworkPolicy
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import CheckedUri, SpecLookup, check_engine_params, check_uri
 from analytics_core._execution.diagnosis import SentStatement, diagnose
 from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
 from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
-from analytics_core._execution.sessions.opening import BeforeConnect
+from analytics_core._execution.sessions.opening import ADDRESSED_DRIVERS, ADDRESSES, BeforeConnect
 from analytics_core._execution.tunnels import Tunnel
 from analytics_core._forks import forkable_rlock, tell_of_forks
+from analytics_core._network import AddressFinder
 from analytics_core._records.datasource import Access, Database, Identity
+from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.ssh_tunnel import StoredTunnel
 from analytics_core._settings import Settings
 from analytics_core.errors import (
@@ -79,12 +83,23 @@ class SqlAlchemyConnector:
         settings: `data_roots`, `allowed_drivers` and `pool_size`.
         specs: finds the spec of an engine by the backend name of a URI.
         allowed_files: single database files that may be opened although no data root holds them.
+        addresses: finds those of servers that may be reached; None: by `Settings.allowed_networks`.
     """
 
-    def __init__(self, *, settings: Settings, specs: SpecLookup, allowed_files: Iterable[Path | str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        specs: SpecLookup,
+        allowed_files: Iterable[Path | str] = (),
+        addresses: AddressFinder | None = None,
+    ) -> None:
         self._settings = settings
         self._specs = specs
         self._allowed_files = tuple(Path(file).resolve() for file in allowed_files)
+        if addresses is None:
+            addresses = AddressFinder(PublicNetworkPolicy(settings.allowed_networks))
+        self._addresses = addresses
         self._name = uuid4().hex
         self._lock = forkable_rlock()
         self._opened: dict[_Key, _PooledEngine] = {}
@@ -119,6 +134,7 @@ class SqlAlchemyConnector:
         """Close all pools, files and memories; the connector may be used again."""
         with self._lock:
             self._drop(list(self._opened), release=True)
+        self._addresses.close()
 
     @contextmanager
     def memory_connection(self, database: Database) -> Iterator[Any]:
@@ -224,18 +240,36 @@ class SqlAlchemyConnector:
             connect_args=options.connect_args,
             pool_options={**pool, **options.pool},
             answer_s=self._settings.statement_timeout_s + ANSWER_GRACE_S,
-            before_connect=self._steps(database, checked, key),
+            before_connect=(
+                self._steps(checked) if database.ssh_tunnel is None else (self._tunnel(database, checked, key),)
+            ),
         )
 
-    def _steps(self, database: Database, checked: CheckedUri, key: _Key) -> tuple[BeforeConnect, ...]:
-        """Return what is done before each connection: with a tunnel, it is led through that."""
-        if database.ssh_tunnel is None:
+    def _tunnel(self, database: Database, checked: CheckedUri, key: _Key) -> BeforeConnect:
+        """Return what leads each connection through the database's tunnel, to where its SSH server finds the name."""
+        if key.of_database not in self._tunnels and database.ssh_tunnel is not None:
+            url = checked.url
+            self._tunnels[key.of_database] = Tunnel(
+                StoredTunnel.from_secret(database.ssh_tunnel),
+                (url.host or "localhost", url.port or checked.spec.usual_port or 0),
+                addresses=partial(self._addresses.find, purpose=DestinationPurpose.TUNNEL),
+            )
+        return self._tunnels[key.of_database].lead
+
+    def _steps(self, checked: CheckedUri) -> tuple[BeforeConnect, ...]:
+        """Return what is done before each connection: the network policy is asked, and its answer is where it leads."""
+        if checked.server is None:
             return ()
-        if key.of_database not in self._tunnels:
-            url, plan = checked.url, StoredTunnel.from_secret(database.ssh_tunnel)
-            target = (url.host or "localhost", url.port or checked.spec.usual_port or 5432)
-            self._tunnels[key.of_database] = Tunnel(plan, target)
-        return (self._tunnels[key.of_database].lead,)
+        host, port = checked.server
+        # A URL without a host may mean a socket of this machine, of which the policy is asked as `localhost`.
+        is_pinned = bool(checked.url.host) and checked.url.get_driver_name() in ADDRESSED_DRIVERS
+
+        def lead_to_allowed_addresses(named: dict[str, Any]) -> None:
+            found = self._addresses.find(host, port, purpose=DestinationPurpose.DATABASE, must_allow_all=not is_pinned)
+            if is_pinned:
+                named[ADDRESSES] = ",".join(found)
+
+        return (lead_to_allowed_addresses,)
 
     def _session(self, spec: EngineSpec) -> Session:
         if spec.name not in self._sessions:

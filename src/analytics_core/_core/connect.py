@@ -5,11 +5,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from analytics_core._core.facade import AnalyticsCore
+from analytics_core._engines.registry import installed_engines
+from analytics_core._execution.connection_uri import check_uri
 from analytics_core._records.secret import Secret
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, SettingsError, nearest
@@ -41,6 +43,7 @@ class SettingsFields(TypedDict, total=False):
     enable_templates: bool
     data_roots: tuple[Path, ...]
     allowed_drivers: frozenset[str]
+    allowed_networks: tuple[str, ...]
     max_fragment_length: int
     strict_queries: bool
     allowed_functions: Mapping[str, AbstractSet[str]]
@@ -73,8 +76,9 @@ class SettingsFields(TypedDict, total=False):
 def connect(url: str, *, lazy: bool = False, **settings: Unpack[SettingsFields]) -> AnalyticsCore:
     """Return a core for notebooks: records in memory, a random key, the database of `url` registered as number 1.
 
-    User 1, an administrator, acts and owns everything; the file of the URL may be opened, no other. The database is
-    asked once, so that a wrong URL shows here; nothing stays open when that fails.
+    User 1, an administrator, acts and owns everything; the file of the URL may be opened, or its host and port be
+    reached, no other that is not public. The database is asked once, so that a wrong URL shows here; nothing stays open
+    when that fails.
 
     Args:
         url: a SQLAlchemy URL, for example `sqlite:///shop.db` or `duckdb:///shop.duckdb`.
@@ -91,7 +95,9 @@ def connect(url: str, *, lazy: bool = False, **settings: Unpack[SettingsFields])
         raise ConnectionUriError("the URL of a database is a text, for example 'sqlite:///shop.db'")
     _check_setting_names(settings)
     settings.setdefault("secret_key", secrets.token_urlsafe(32))
-    core = AnalyticsCore(Settings(**settings), allowed_files=_file_of(url))
+    chosen = Settings(**settings)
+    chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(url, chosen)))
+    core = AnalyticsCore(chosen, allowed_files=_file_of(url))
     try:
         admin = core.create_first_administrator("admin", first_name="Admin")
         acting = core.as_user(admin.id)
@@ -109,6 +115,19 @@ def _file_of(url: str) -> tuple[Path, ...]:
     _, separator, rest = url.partition(":///")
     path = rest.partition("?")[0]
     return (Path(path),) if separator and path and path != ":memory:" else ()
+
+
+def _server_of(url: str, settings: Settings) -> tuple[str, ...]:
+    """Return host and port of a URL that names a server, as `Settings.allowed_networks` takes them."""
+    try:
+        checked = check_uri(url, settings=settings, specs=installed_engines().get)
+    except ConnectionUriError:  # told, or a file that is not allowed, when the database is created
+        return ()
+    if checked.server is None:
+        return ()
+    host, port = checked.server
+    named = f"[{host}]" if ":" in host else host
+    return (named if port is None else f"{named}:{port}",)
 
 
 def _check_setting_names(given: Mapping[str, Any]) -> None:

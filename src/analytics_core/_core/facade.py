@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Self, TypeVar, Unpack
 
 from analytics_core._adapters.clock import PinnedClock, SystemClock
-from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.observers import GuardedObserver, LogObserver
 from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._core.actors import Actors, HostUser, UserKey
@@ -18,10 +17,12 @@ from analytics_core._core.operating import Health, PersonNames, PruneCounts, cre
 from analytics_core._core.wiring import (
     IN_MEMORY,
     added_by_packages,
+    address_finder,
     build_runtime,
     job_threads,
     memory_or_guarded,
     opened_store,
+    pools,
 )
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
@@ -61,6 +62,7 @@ from analytics_core.ports import (
     JobRunner,
     Lock,
     MetadataStore,
+    NetworkPolicy,
     Observer,
     RowFilterSource,
     SecretBox,
@@ -89,6 +91,8 @@ class AnalyticsCore:
         row_filters: say which rows a person may see; all of them bind.
         secret_box: seals secrets; the default uses the settings' key.
         connector: reaches users' databases; the default are pools of SQLAlchemy engines.
+        network: says where connections may lead that people configure; the default allows public addresses and
+            `Settings.allowed_networks`. A connector of the host's own is not asked.
         engines: the engines that databases may have; the default are those of the library and of installed packages.
         allowed_files: database files that may be opened although no data root holds them.
 
@@ -115,14 +119,14 @@ class AnalyticsCore:
         row_filters: Sequence[RowFilterSource] = (),
         secret_box: SecretBox | None = None,
         connector: Connector | None = None,
+        network: NetworkPolicy | None = None,
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
         added = added_by_packages()
         clock = SystemClock() if clock is None else clock
         engines = installed_engines(added[ENGINES]) if engines is None else engines
-        if connector is None:
-            connector = SqlAlchemyConnector(settings=settings, specs=engines.get, allowed_files=allowed_files)
+        addresses = address_finder(settings, network)
         host_store, store = store, opened_store(store, metadata_url, settings, clock, secret_box)
         try:
             components = Components(
@@ -133,7 +137,7 @@ class AnalyticsCore:
                 lock=StoreLock(store) if lock is None else lock,
                 observer=LogObserver() if observer is None else GuardedObserver(observer),
                 jobs=job_threads(settings) if jobs is None else jobs,
-                connector=connector,
+                connector=pools(settings, engines, allowed_files, addresses) if connector is None else connector,
                 registry=engines,
                 policy=Policy() if policy is None else policy,
                 people=StoredUserDirectory(store) if users is None else users,

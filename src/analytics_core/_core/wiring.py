@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 from analytics_core._adapters.caches import GuardedCache, MemoryCache
+from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.job_runners import ThreadJobRunner
+from analytics_core._adapters.network import PublicNetworkPolicy
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._compile.advanced_types import installed_advanced_types
@@ -15,6 +18,7 @@ from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
+from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
@@ -27,6 +31,7 @@ from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import AnnotationReader, ChartLoader, DatasetLoader, StoreReadCache
 from analytics_core._lookups.rule_sets import StoredRuleSets
+from analytics_core._network import AddressFinder
 from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.preparing import Preparer, StoredFragments
@@ -42,7 +47,7 @@ from analytics_core._security.keys import EntrySeal
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import SettingsError
-from analytics_core.ports import Cache, Clock, JobRunner, MetadataStore, SecretBox
+from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore, NetworkPolicy, SecretBox
 
 
 def added_by_packages() -> Mapping[str, Iterable[EntryPoint]]:
@@ -175,6 +180,18 @@ def memory_or_guarded(cache: Cache | None, settings: Settings, clock: Clock) -> 
     if cache is None:
         return MemoryCache(max_bytes=settings.cache_max_bytes, clock=clock)
     return cache if isinstance(cache, MemoryCache) else GuardedCache(cache)
+
+
+def address_finder(settings: Settings, network: NetworkPolicy | None) -> AddressFinder:
+    """Return what finds the addresses that may be reached, by the policy of a host or else the library's own."""
+    return AddressFinder(PublicNetworkPolicy(settings.allowed_networks) if network is None else network)
+
+
+def pools(
+    settings: Settings, engines: EngineRegistry, allowed_files: Iterable[Path | str], addresses: AddressFinder
+) -> Connector:
+    """Return what reaches users' databases by pools of SQLAlchemy engines."""
+    return SqlAlchemyConnector(settings=settings, specs=engines.get, allowed_files=allowed_files, addresses=addresses)
 
 
 def job_threads(settings: Settings) -> JobRunner:

@@ -135,6 +135,8 @@ class EngineSpec:
         registered_as: driver -> the name under which its package registers the dialect with SQLAlchemy, where that is
             not `name+driver`.
         usual_port: where its servers listen, for a URL that names no port; None: errors tell no port then.
+        server: host and port of a URL ("" and None where it names none) -> the host that the driver connects to, which
+            the network policy is asked about.
         paramstyle: how `exec_driver_sql` takes bound values.
         extra_name: the extra of this package that installs the driver; None when nothing is needed.
         max_identifier_bytes: labels longer than this are cut and hashed; None: no limit that matters.
@@ -195,6 +197,7 @@ class EngineSpec:
     drivers: tuple[str, ...] = ()
     registered_as: Mapping[str, str] = field(default_factory=dict, hash=False)
     usual_port: int | None = None
+    server: Callable[[str, int | None], str] = lambda host, _port: host or "localhost"
     paramstyle: ParamStyle = ParamStyle.PYFORMAT
     extra_name: str | None = None
     max_identifier_bytes: int | None = None

@@ -17,6 +17,7 @@ from sqlalchemy.exc import ArgumentError
 
 from analytics_core._engines.guards import DatabaseFiles
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._network import is_host
 from analytics_core._records.secret import MASK, Secret
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, UnknownNameError
@@ -136,6 +137,13 @@ class CheckedUri:
         driver = self.url.drivername.partition("+")[2]
         return self.url.set(drivername=self.spec.registered_as.get(driver, self.url.drivername))
 
+    @property
+    def server(self) -> tuple[str, int | None] | None:
+        """Host and port that the driver connects to; None for a file."""
+        if self.spec.guards.database_files is not DatabaseFiles.NONE:
+            return None
+        return self.spec.server(self.url.host or "", self.url.port), self.url.port or self.spec.usual_port
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
@@ -166,6 +174,8 @@ def check_uri(
     if url.port is not None and not 1 <= url.port <= _LARGEST_PORT:
         raise _error(spec, f"needs a port from 1 to {_LARGEST_PORT}")
     if spec.guards.database_files is DatabaseFiles.NONE:
+        if url.host and not is_host(url.host):
+            raise _error(spec, "needs one host, by its name or its address; no list, path or escaped character")
         return CheckedUri(url=url, spec=spec)
     if url.host or url.username or url.password:
         raise _error(spec, f"needs no host or user; write {spec.name}:///path/to/file")

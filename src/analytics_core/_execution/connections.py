@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from analytics_core._bounded_calls import BoundedCalls, PendingCall
 from analytics_core._compile.plan import Statement
+from analytics_core._engines.guards import DatabaseFiles
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
 from analytics_core._execution.diagnosis import SentStatement, diagnose
@@ -24,6 +25,7 @@ from analytics_core._security.actor import Actor
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,
+    ErrorType,
     StatementStoppedError,
     StatementTimeoutError,
     ThreadLimitError,
@@ -58,6 +60,7 @@ class AdmittedStatement:
 
 
 Result = TypeVar("Result")
+Failed = TypeVar("Failed", bound=AnalyticsError)
 
 _LOG = logging.getLogger(__name__)
 
@@ -147,6 +150,8 @@ class Loan(Generic[Result]):
         self.stopper = Stopper()
         self._engine = engine
         self._spec = admission.spec
+        # Who may not create connections learns nothing of the network by those that fail.
+        self._tells_why = admission.actor.is_admin or admission.spec.guards.database_files is not DatabaseFiles.NONE
         self._database_id = admission.database.id
         self._work = work
         self._timeout_s = timeout_s
@@ -208,12 +213,14 @@ class Loan(Generic[Result]):
                     # Before the connection goes back: no interrupt may reach whoever gets it next.
                     self.stopper.finish()
         except AnalyticsError as error:
-            return Failure(error)
+            return Failure(self._without_why(error))
         except driver_errors as error:
             lost = isinstance(error, DBAPIError) and error.connection_invalidated
             found = diagnose(error, self._spec, sent=self._sent, is_connected=self._is_connected)
             if isinstance(found, StatementTimeoutError):  # the server's own limit: ours says how many seconds that was
                 found = self.timeout_error(self._timeout_s)
+            if not isinstance(error, sa.exc.TimeoutError):  # that is of the pool: all its connections are in use
+                found = self._without_why(found)
             return Failure(self._stop_error() or found, lost)
         finally:
             self.stopper.finish()
@@ -229,12 +236,24 @@ class Loan(Generic[Result]):
     def given_up(self) -> Failure:
         """Stop the work, which nobody waits for any longer; return what to tell whoever asked."""
         self.stopper.stop(StopReason.TIMED_OUT)  # nothing, where only the connection does not go back
-        return Failure(self._stop_error() or self.timeout_error(self._timeout_s), lost=True)
+        return Failure(self._stop_error() or self._without_why(self.timeout_error(self._timeout_s)), lost=True)
 
     def _stop_error(self) -> DatabaseError | None:
         if self.stopper.reason is StopReason.CANCELLED:
             return StatementStoppedError("the statement was cancelled and has been stopped", engine=self._spec.name)
-        return self.timeout_error(self._timeout_s) if self.stopper.reason is StopReason.TIMED_OUT else None
+        if self.stopper.reason is StopReason.TIMED_OUT:
+            return self._without_why(self.timeout_error(self._timeout_s))
+        return None
+
+    def _without_why(self, error: Failed) -> Failed | DatabaseError:
+        """Return one error for every connection that fails: refused, closed, down and not let in are all the same."""
+        if self._is_connected or self._tells_why or not isinstance(error, DatabaseError):
+            return error
+        return DatabaseError(
+            "the database cannot be reached; an administrator learns why by testing its connection",
+            error_type=ErrorType.CONNECTION_HOST_DOWN_ERROR,
+            engine=self._spec.name,
+        )
 
     def timeout_error(self, timeout_s: float, *, what: str = "ran longer than") -> StatementTimeoutError:
         """Return the error for work that was stopped after so many seconds; `what` it did meanwhile."""

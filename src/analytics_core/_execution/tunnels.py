@@ -34,12 +34,6 @@ AddressLookup = Callable[[str, int], Sequence[str]]
 """Gives the addresses of an SSH server that may be reached; typed errors pass through."""
 
 
-def system_addresses(host: str, port: int) -> Sequence[str]:
-    """Return all addresses that the system knows for a host."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(place[0]) for *_, place in found))
-
-
 class Tunnel:
     """The way to one database behind an SSH server, for all of its pools; any thread may use it.
 
@@ -49,9 +43,7 @@ class Tunnel:
         addresses: finds those of the SSH server.
     """
 
-    def __init__(
-        self, plan: StoredTunnel, target: tuple[str, int], *, addresses: AddressLookup = system_addresses
-    ) -> None:
+    def __init__(self, plan: StoredTunnel, target: tuple[str, int], *, addresses: AddressLookup) -> None:
         self.plan = plan
         self.target = target
         self._addresses = addresses
@@ -282,12 +274,6 @@ def _hanging() -> SshTunnelError:
 
 
 def _unreachable(error: Exception) -> SshTunnelError:
-    if isinstance(error, socket.gaierror):
-        return SshTunnelError(
-            "has a name that cannot be found; check server_address",
-            reason="unreachable",
-            error_type=ErrorType.CONNECTION_INVALID_HOSTNAME_ERROR,
-        )
     if isinstance(error, ConnectionRefusedError):
         return SshTunnelError(
             "takes no connection on its port; check server_port, and that it runs",

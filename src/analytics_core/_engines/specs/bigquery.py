@@ -123,6 +123,7 @@ ENGINES = (
         ),
         syntax=Syntax(reads_fields=True),
         registered_as={"bigquery": "bigquery"},
+        server=lambda _project, _port: "bigquery.googleapis.com",
         max_identifier_bytes=300,
         like=_like,
         as_text=operators.cast_to(Type.TEXT),

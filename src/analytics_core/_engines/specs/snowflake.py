@@ -76,6 +76,8 @@ _REVEALING = "query_history access_history login_history sessions_history copy_h
 _REVEALING_SCHEMAS = """
     account_usage organization_usage reader_account_usage data_sharing_usage snowflake.* !snowflake.information_schema
 """
+_DOMAIN = ".snowflakecomputing.com"
+"""What the dialect adds to an account, where a URL names no whole host."""
 _GUARDS = guards.Guards(
     uri_options=frozenset({"warehouse", "role", "application", "login_timeout", "network_timeout"}),
     database_files=guards.DatabaseFiles.NONE,
@@ -124,6 +126,7 @@ ENGINES = (
             shift=grains.shift_by("DATEADD", text("hour")),
         ),
         registered_as={"snowflake": "snowflake"},
+        server=lambda host, port: host if port or _DOMAIN in host else f"{host}{_DOMAIN}",
         max_identifier_bytes=255,
         like=operators.like_where_case_counts(has_ilike=True),
         is_true=operators.equals_truth,

@@ -17,6 +17,7 @@ _SUITES = (
     "listing",
     "lock",
     "metadata_store",
+    "network_policy",
     "observer",
     "scopes",
     "secret_box",
