@@ -68,7 +68,7 @@ class Forwarder:
             self._ready.clear()
         self._listener.close()
         for _, channel in ready:
-            channel.close()
+            _end_channel(channel)
         end_transport(self._transport)
         for local in links:
             _shut(local, socket.SHUT_RDWR)
@@ -128,7 +128,7 @@ class Forwarder:
             back = self._start(_carry, channel.recv, local.sendall, lambda: _shut(local, socket.SHUT_WR))
             _carry(local.recv, channel.sendall, channel.close)
         except AnalyticsError:
-            channel.close()
+            _end_channel(channel)
         finally:
             _shut(local, socket.SHUT_RDWR)
             if back is not None:
@@ -154,7 +154,7 @@ class Forwarder:
             while self._ready and time.monotonic() - self._ready[0][0] > _FRESH_S:
                 stale.append(self._ready.popleft()[1])
         for channel in stale:
-            channel.close()
+            _end_channel(channel)
 
     def _open_channel(self) -> Channel:
         from paramiko import ChannelException, SSHException
@@ -188,6 +188,11 @@ def _carry(read: Any, write: Any, end: Any) -> None:
         pass
     with contextlib.suppress(OSError, EOFError):
         end()
+
+
+def _end_channel(channel: Channel) -> None:
+    with contextlib.suppress(OSError, EOFError):  # its connection is gone already
+        channel.close()
 
 
 def _shut(local: socket.socket, how: int) -> None:

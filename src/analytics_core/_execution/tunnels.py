@@ -27,7 +27,7 @@ _KEEPALIVE_S: Final = 15
 _UNHEARD_MS: Final = 30_000
 """How long what was sent may stay without a sign that it arrived."""
 
-_LOG_NAME: Final = "analytics_core.ssh_library"
+_LOG_NAME: Final = "analytics_core tunnel"
 _RSA_SIGNATURES: Final = ("rsa-sha2-512", "rsa-sha2-256")
 
 AddressLookup = Callable[[str, int], Sequence[str]]
