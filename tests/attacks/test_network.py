@@ -17,9 +17,10 @@ from tests.support.execution import KEY, MARIADB_ENDLESS, POSTGRES_ENDLESS, REGI
 from tests.support.shop import SIZE, add_reader, context, hosted_core
 from tests.support.stalling_proxy import stalling_proxy
 
-from analytics_core import AnalyticsCore, Settings
+from analytics_core import AnalyticsCore, Settings, connect
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.network import PublicNetworkPolicy
+from analytics_core._core.connect import _server_of
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._network import AddressFinder
 from analytics_core.errors import AnalyticsError, ConnectionUriError, DatabaseError, ErrorType, StatementTimeoutError
@@ -165,6 +166,30 @@ def test_a_stored_password_is_not_sent_to_another_host(trap: Trap, admin: Analyt
     assert isinstance(error, ConnectionUriError)
     assert isinstance(rejection(lambda: admin.databases.update(made.id, {"orm_uri": elsewhere})), ConnectionUriError)
     assert not trap.was_reached
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        ("postgresql://u@127.0.0.1:6543/d", "127.0.0.1:6543"),
+        ("postgresql://u@[::1]/d", "[::1]:5432"),
+        ("postgresql:///d", "localhost:5432"),
+        ("mariadb+pymysql://u@db.internal/d", "db.internal:3306"),
+    ],
+)
+def test_a_notebook_reaches_the_server_of_its_url_alone(url: str, allowed: str, trap: Trap) -> None:
+    with connect(url, lazy=True) as core:
+        assert core._runtime.settings.allowed_networks == (allowed,)
+        error = rejection(
+            lambda: core.databases.test_connection({"orm_uri": f"postgresql://u@127.0.0.1:{trap.port}/d"})
+        )
+        assert error.error_type is ErrorType.CONNECTION_ACCESS_DENIED_ERROR
+    assert not trap.was_reached
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "duckdb://", "bogus://h/d", "postgresql://a,b/d"])
+def test_a_notebook_without_a_server_allows_none(url: str) -> None:
+    assert _server_of(url, settings()) == ()
 
 
 # -------------------------------------------------------------------------------------------------------- real servers

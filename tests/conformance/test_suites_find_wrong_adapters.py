@@ -26,7 +26,7 @@ from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery, Scope, UnitOfWork
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import StaleVersionError, StoredDataError
-from analytics_core.ports import Lease
+from analytics_core.ports import Destination, Lease
 from analytics_core.testing import conformance
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.cache import CacheConformance
@@ -34,6 +34,7 @@ from analytics_core.testing.conformance.clock import ClockConformance
 from analytics_core.testing.conformance.every_kind import EveryKindConformance
 from analytics_core.testing.conformance.job_records import JobRecordConformance
 from analytics_core.testing.conformance.lock import LockConformance
+from analytics_core.testing.conformance.network_policy import NetworkPolicyConformance
 from analytics_core.testing.conformance.records import BARE, START, store_named
 from analytics_core.testing.conformance.scopes import ScopeConformance, store_shown
 from analytics_core.testing.conformance.secret_box import SecretBoxConformance
@@ -220,6 +221,22 @@ def test_a_box_that_only_signs_or_has_its_key_in_the_code_is_found() -> None:
         suite.test_a_seal_is_encrypted_and_not_just_written_in_another_way(box)
     with pytest.raises(pytest.fail.Exception):
         suite.test_a_box_of_another_key_opens_nothing(box, SignsOnly())
+
+
+# ----------------------------------------------------------------------------------------------------------- network
+class LooksAtTextAlone:
+    """Refuses what looks private, and forgets the other forms of an address."""
+
+    def may_reach(self, destination: Destination) -> bool:
+        """Compare the beginning of the address as it is written."""
+        return not str(destination.address).startswith(("10.", "127.", "192.168.", "169.254."))
+
+
+def test_a_policy_that_compares_texts_is_found() -> None:
+    suite = NetworkPolicyConformance()
+    suite.test_the_metadata_services_of_clouds_are_never_reached(LooksAtTextAlone(), "169.254.169.254")
+    with pytest.raises(AssertionError):
+        suite.test_the_metadata_services_of_clouds_are_never_reached(LooksAtTextAlone(), "fd00:ec2::254")
 
 
 # ------------------------------------------------------------------------------------------------------------ people

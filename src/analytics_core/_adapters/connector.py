@@ -257,7 +257,10 @@ class SqlAlchemyConnector:
         return self._tunnels[key.of_database].lead
 
     def _steps(self, checked: CheckedUri) -> tuple[BeforeConnect, ...]:
-        """Return what is done before each connection: the network policy is asked, and its answer is where it leads."""
+        """Return what is done before each connection: the network policy is asked, and its answer is where it leads.
+
+        A tunnel's step belongs in place of this one, since it asks about its own server, and a token's after either.
+        """
         if checked.server is None:
             return ()
         host, port = checked.server

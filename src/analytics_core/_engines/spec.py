@@ -134,7 +134,8 @@ class EngineSpec:
         drivers: SQLAlchemy driver names allowed in URIs; the first is the default.
         registered_as: driver -> the name under which its package registers the dialect with SQLAlchemy, where that is
             not `name+driver`.
-        usual_port: where its servers listen, for a URL that names no port; None: errors tell no port then.
+        usual_port: where its servers listen, for a URL that names no port; None: errors and the network policy are told
+            no port then.
         server: host and port of a URL ("" and None where it names none) -> the host that the driver connects to, which
             the network policy is asked about.
         paramstyle: how `exec_driver_sql` takes bound values.

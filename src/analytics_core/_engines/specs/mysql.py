@@ -398,6 +398,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         plain,
         syntax=_SYNTAX,
         aliases=("mariadb",),
+        usual_port=3306,
         folds_names=True,
         max_identifier_bytes=256,
         usual_port=3306,
