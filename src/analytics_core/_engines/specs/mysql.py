@@ -401,7 +401,6 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         usual_port=3306,
         folds_names=True,
         max_identifier_bytes=256,
-        usual_port=3306,
         largest_identifier_character="\uffff",
         all_digits=_as_double,
         text_equal=text_value,
