@@ -17,12 +17,14 @@ from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import ChartLoader, StoreReadCache
 from analytics_core._oauth.flow import AuthorizationFlow
 from analytics_core._oauth.tokens import OAuthTokens
+from analytics_core._network import AddressFinder
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.preparing import StoredFragments
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.templating import QueryTemplates
+from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 from analytics_core._security.actor import Actor
@@ -66,6 +68,7 @@ class Components:
     sleeper: Sleeper
     token_endpoint: TokenEndpoint
     allowed_files: tuple[Path, ...]
+    addresses: AddressFinder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +102,10 @@ class Runtime(Components):
     def known_user(self, user_id: int) -> User | None:
         """Return the person of this id as the directory knows them, if it does."""
         return self.known_users.get(user_id, lambda: self.people.find(user_id)) if user_id >= 1 else None
+
+    def addresses_of_server(self, host: str, port: int | None) -> tuple[str, ...]:
+        """Return the addresses of a database's server that the network policy allows; DatabaseError without any."""
+        return self.addresses.find(host, port, purpose=DestinationPurpose.DATABASE)
 
     def check_uri(self, uri: str | Secret) -> CheckedUri:
         """Return the checked URI; ConnectionUriError when it is malformed or asks for more than is allowed."""

@@ -34,6 +34,7 @@
     │   └── UnsupportedByEngineError            this engine cannot do it alike
     ├── DatabaseError                           what a user's database answered (400), diagnosed
     │   ├── ConnectionUriError                  a URI or option that is malformed or not allowed (422)
+    │   ├── SshTunnelError                      the tunnel to it does not open, or was lost
     │   ├── StatementTimeoutError               stopped by the time limit (RequestTimeoutError: of the whole request)
     │   └── StatementStoppedError               cancelled by a person
     ├── OAuth2RedirectError                     the user has to sign in at the provider of a database first (403)
@@ -434,6 +435,21 @@ class ConnectionUriError(DatabaseError, error_type=ErrorType.CONNECTION_MISSING_
     """A connection URI or its options are malformed or not allowed; the URI itself is not repeated."""
 
     status = 422
+
+
+class SshTunnelError(DatabaseError, code="SSH_TUNNEL_ERROR"):
+    """The SSH tunnel to a database does not open or was lost; `.reason`, in `.extra` too, says which of these.
+
+    `host_key`, `password`, `private_key`, `passphrase`, `unreachable`, `refused` (no connection from there to the
+    database), `forbidden` (the SSH server allows none), `lost`, `closed`.
+    """
+
+    def __init__(
+        self, what: str, *, reason: str, error_type: ErrorType | None = None, retryable: bool | None = None
+    ) -> None:
+        message = f"the SSH server of the database's tunnel {what}"
+        super().__init__(message, error_type=error_type, extra={"reason": reason}, retryable=retryable)
+        self.reason = reason
 
 
 class StatementTimeoutError(DatabaseError, error_type=ErrorType.CONNECTION_DATABASE_TIMEOUT):

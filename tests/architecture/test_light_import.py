@@ -10,7 +10,7 @@ import analytics_core
 
 HEAVY = {
     "alembic", "croniter", "cryptography", "dateutil", "duckdb", "jinja2", "jwt", "numpy", "orjson", "pandas",
-    "paramiko", "pyarrow", "pydantic", "pymysql", "psycopg", "scipy", "sqlalchemy", "sqlglot", "sshtunnel",
+    "paramiko", "pyarrow", "pydantic", "pymysql", "psycopg", "scipy", "sqlalchemy", "sqlglot",
     "statsmodels", "xlsxwriter",
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.faults import processes, servers
+from tests.faults import processes, servers, tunnels
 from tests.faults.tally import Tally, print_table
 
 Scenario = Callable[[Path], Tally]
@@ -33,6 +33,7 @@ SCENARIOS: dict[str, Scenario] = {
     "disk": processes.full_disk,
     "clock": processes.clock_put_back,
     "jobs": servers.jobs,
+    "tunnel": tunnels.cut_tunnels,
     **on("postgresql"),
     **on("mysql"),
 }

@@ -114,16 +114,16 @@ def listener() -> Iterator[socket.socket]:
 
 def test_a_port_that_listens_is_well_and_one_that_does_not_is_closed(listener: socket.socket) -> None:
     port = listener.getsockname()[1]
-    assert look_at_server("127.0.0.1", port) is None
+    assert look_at_server("127.0.0.1", port, find=ADDRESSES) is None
     listener.close()
-    fault = look_at_server("127.0.0.1", port)
+    fault = look_at_server("127.0.0.1", port, find=ADDRESSES)
     assert fault is not None
     assert (fault.path, fault.error_type) == ("parameters.port", E.CONNECTION_PORT_CLOSED_ERROR)
 
 
 @pytest.mark.parametrize("host", ["nosuch.invalid", "a" * 70 + ".example"])
 def test_a_host_that_does_not_resolve_is_invalid(host: str) -> None:
-    fault = look_at_server(host, None)
+    fault = look_at_server(host, None, find=ADDRESSES)
     assert fault is not None
     assert fault.error_type is E.CONNECTION_INVALID_HOSTNAME_ERROR
 
@@ -137,7 +137,7 @@ def test_a_host_that_does_not_answer_is_down() -> None:
         for one in held:  # a backlog that is full drops what comes: nobody answers
             one.setblocking(False)
             one.connect_ex(("127.0.0.1", port))
-        fault = look_at_server("127.0.0.1", port, timeout_s=0.3)
+        fault = look_at_server("127.0.0.1", port, find=ADDRESSES, timeout_s=0.3)
         for one in held:
             one.close()
     assert fault is not None

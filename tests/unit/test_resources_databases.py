@@ -118,11 +118,6 @@ def test_an_engine_or_driver_that_contradicts_the_uri_is_refused(core: Analytics
         add(core, **{field: value})
 
 
-def test_a_tunnel_that_nothing_would_open_is_refused(core: AnalyticsCore) -> None:
-    with pytest.raises(ConnectionUriError, match="SSH"):
-        add(core, ssh_tunnel={"server_address": "gate", "password": "s3same", "server_port": 65_535})
-
-
 @pytest.mark.parametrize("port", [0, -1, 65_536, 99_999_999])
 def test_a_port_of_a_tunnel_that_no_server_has_is_refused(core: AnalyticsCore, port: int) -> None:
     tunnel = {"server_address": "gate", "server_port": port}

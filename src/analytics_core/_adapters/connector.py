@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,10 +22,12 @@ from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver
 from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
 from analytics_core._execution.sessions.opening import ADDRESSED_DRIVERS, ADDRESSES, BeforeConnect
+from analytics_core._execution.tunnels import Tunnel
 from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._network import AddressFinder
 from analytics_core._records.datasource import Access, Database, Identity
 from analytics_core._records.network import DestinationPurpose
+from analytics_core._records.ssh_tunnel import StoredTunnel
 from analytics_core._settings import Settings
 from analytics_core.errors import (
     AnalyticsError,
@@ -48,6 +51,11 @@ class _Key:
     version: int
     identity: Identity | None
     access: Access
+
+    @property
+    def of_database(self) -> tuple[int, str, int]:
+        """Which version of which database, whoever connects."""
+        return self.database_id, self.uuid, self.version
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +104,7 @@ class SqlAlchemyConnector:
         self._lock = forkable_rlock()
         self._opened: dict[_Key, _PooledEngine] = {}
         self._sessions: dict[str, Session] = {}
+        self._tunnels: dict[tuple[int, str, int], Tunnel] = {}
         self._lost_memories: set[str] = set()
         self._of_the_parent: list[object] = []
         tell_of_forks(self)
@@ -158,6 +167,8 @@ class SqlAlchemyConnector:
                 self._lost_memories.add(opened.request.memory_name)
             opened.engine.dispose(close=False)
         self._opened, self._sessions = {}, {}
+        self._of_the_parent.append(self._tunnels)
+        self._tunnels = {}
 
     def _open(self, database: Database, identity: Identity | None, access: Access) -> _PooledEngine:
         if access is Access.WRITE and not (database.allow_dml or database.allow_file_upload):
@@ -247,8 +258,21 @@ class SqlAlchemyConnector:
             connect_args=options.connect_args,
             pool_options={**pool, **options.pool},
             answer_s=self._settings.statement_timeout_s + ANSWER_GRACE_S,
-            before_connect=self._steps(checked),
+            before_connect=(
+                self._steps(checked) if database.ssh_tunnel is None else (self._tunnel(database, checked, key),)
+            ),
         )
+
+    def _tunnel(self, database: Database, checked: CheckedUri, key: _Key) -> BeforeConnect:
+        """Return what leads each connection through the database's tunnel, to where its SSH server finds the name."""
+        if key.of_database not in self._tunnels and database.ssh_tunnel is not None:
+            url = checked.url
+            self._tunnels[key.of_database] = Tunnel(
+                StoredTunnel.from_secret(database.ssh_tunnel),
+                (url.host or "localhost", url.port or checked.spec.usual_port or 0),
+                addresses=partial(self._addresses.find, purpose=DestinationPurpose.TUNNEL),
+            )
+        return self._tunnels[key.of_database].lead
 
     def _steps(self, checked: CheckedUri) -> tuple[BeforeConnect, ...]:
         """Return what is done before each connection: the network policy is asked, and its answer is where it leads.
@@ -281,6 +305,9 @@ class SqlAlchemyConnector:
             opened.engine.dispose()
             if release and (opened.request.file, opened.request.memory_name) not in in_use:
                 opened.session.release(opened.request)
+        used = {key.of_database for key in self._opened}
+        for unused in self._tunnels.keys() - used:
+            self._tunnels.pop(unused).close()
 
 
 def _missing_driver(checked: CheckedUri) -> SettingsError:

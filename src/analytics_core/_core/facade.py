@@ -152,6 +152,7 @@ class AnalyticsCore:
                 sleeper=SystemSleeper() if sleeper is None else sleeper,
                 token_endpoint=https_endpoint(settings, addresses) if token_endpoint is None else token_endpoint,
                 allowed_files=tuple(Path(file).resolve() for file in allowed_files),
+                addresses=addresses,
             )
             self._begin(build_runtime(components, added), acting_as)
 

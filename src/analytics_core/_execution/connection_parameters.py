@@ -5,27 +5,25 @@ Names are those of forms that clients show: `host`, `port`, `database`, `usernam
 
 from __future__ import annotations
 
-import re
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from analytics_core._bounded_calls import BoundedCalls
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import is_secret_name, parse_uri
 from analytics_core._records.secret import MASK, Secret
-from analytics_core.errors import ConnectionUriError, ErrorType, Problem
+from analytics_core._network import is_host
+from analytics_core.errors import ConnectionUriError, DatabaseError, ErrorType, Problem
 
 Parameters = Mapping[str, Any]
 """Name of a parameter -> its value; the password is plain here."""
 
 LOOK_S: Final = 5.0
-"""How long finding a host, and then its port, may take each, in seconds."""
+"""How long trying the port at one address may take, in seconds."""
 
 _PLACE: Final = "parameters."
-_HOST: Final = re.compile(r"[\w.-]{1,253}|[0-9A-Fa-f:.]{2,45}")
 _LARGEST_PORT: Final = 65_535
 
 
@@ -47,7 +45,7 @@ def parameter_faults(given: Parameters, spec: EngineSpec) -> tuple[Problem, ...]
 
 def _value_faults(given: Parameters, spec: EngineSpec) -> Iterator[Problem]:
     host, port, query = given.get("host"), given.get("port"), given.get("query") or {}
-    if host and not _HOST.fullmatch(host):
+    if host and not is_host(host):
         message = "must be one host name or address, without port, user or path"
         yield _fault("host", message, ErrorType.CONNECTION_INVALID_HOSTNAME_ERROR)
     if port is not None and port_number(port) is None:
@@ -120,30 +118,27 @@ def parameters_of(uri: str | Secret, spec: EngineSpec) -> dict[str, Any] | None:
 Look = Callable[[str, int | None], Problem | None]
 """Looks whether a server listens at host and port; the problem with it, None when all is well."""
 
+Find = Callable[[str, int | None], Sequence[str]]
+"""Gives the addresses of a host that the network policy allows; DatabaseError where there are none."""
 
-def look_at_server(host: str, port: int | None, *, timeout_s: float = LOOK_S) -> Problem | None:
+
+def look_at_server(host: str, port: int | None, *, find: Find, timeout_s: float = LOOK_S) -> Problem | None:
     """Return what keeps a connection from a server: an unknown host, a closed port, a host that does not answer.
 
-    The host is looked up, and with a port a connection is opened and closed; neither waits longer than `timeout_s`.
+    `find` gives the addresses of the host that may be reached, or raises; with a port a connection is opened to one of
+    them and closed, within `timeout_s` each.
 
     Raises:
         ThreadLimitError: the system gives no thread to look the name up.
     """
-    calls = BoundedCalls("looking at a server")
-    pending = calls.start(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
     try:
-        if not pending.wait(timeout_s):
-            pending.abandon(lambda _late: None)
-            return _fault("host", "could not be looked up in time", ErrorType.CONNECTION_HOST_DOWN_ERROR)
-        found = pending.result()
-    except (OSError, UnicodeError):  # UnicodeError: a name that no name server could know
-        return _fault("host", "cannot be found", ErrorType.CONNECTION_INVALID_HOSTNAME_ERROR)
-    finally:
-        calls.close()
-    return None if port is None else _port_fault([str(place[4][0]) for place in found], port, timeout_s)
+        addresses = find(host, port)
+    except DatabaseError as error:
+        return _fault("host", error.message, error.error_type)
+    return None if port is None else _port_fault(addresses, port, timeout_s)
 
 
-def _port_fault(addresses: list[str], port: int, timeout_s: float) -> Problem | None:
+def _port_fault(addresses: Sequence[str], port: int, timeout_s: float) -> Problem | None:
     """Try the first addresses; the port is closed when one of them says so and none takes the connection."""
     is_closed = False
     for address in addresses[:2]:

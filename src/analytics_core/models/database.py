@@ -40,7 +40,10 @@ _URI_NAMES = AliasChoices("orm_uri", "sqlalchemy_uri")
 
 
 class SshTunnel(StrictShape):
-    """A tunnel to a database; its secrets are never shown again (contract, `DatabaseSSHTunnel`)."""
+    """A tunnel to a database; its secrets are never shown again (contract, `DatabaseSSHTunnel`).
+
+    Beyond the contract, `host_key` pins the server's public key; without it `insecure_host_key` must be true.
+    """
 
     id: Whole | None = None
     username: Omittable[str] = None
@@ -49,6 +52,8 @@ class SshTunnel(StrictShape):
     private_key_password: Omittable[HiddenText] = None
     server_address: Omittable[str] = None
     server_port: Omittable[Annotated[Whole, Field(ge=1, le=65_535)]] = None
+    host_key: str | None = None
+    insecure_host_key: Omittable[Bool] = None
 
 
 class DatabaseParameters(StrictShape):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, BinaryIO
 from uuid import uuid4
 
@@ -283,7 +284,7 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             registry=self._runtime.registry,
             settings=self._runtime.settings,
             name_is_taken=self._named(given.database_name) is not None,
-            look=look_at_server,
+            look=partial(look_at_server, find=self._runtime.addresses_of_server),
         )
         if problems:
             raise PayloadSchemaError(shape=shape, problems=problems)
@@ -291,19 +292,21 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
     def test_connection(self, payload: DatabaseTestConnection | Payload) -> None:
         """Connect once and say nothing when it works (contract, `DatabaseTestConnectionSchema`).
 
-        A masked password is filled in from the stored database of the same `database_name`.
+        A masked password is filled in from the stored database of the same `database_name`, whose SSH tunnel is used
+        too, unless the payload has one or null.
 
         Raises:
             DatabaseError: what went wrong, diagnosed; ConnectionUriError when the URI is not allowed.
         """
         self._runtime.policy.require_manage_databases(self._actor)
-        trial = parse(DatabaseTestConnection, payload, shape="DatabaseTestConnectionSchema")
         shape = "DatabaseTestConnectionSchema"
+        trial = parse(DatabaseTestConnection, payload, shape=shape)
         stored = self._named(trial.database_name)
         given = given_uri(trial, shape=shape, registry=self._runtime.registry, stored=stored)
         uri = new_uri(given, shape=shape, stored=stored.uri if stored else None)
         post = DatabasePost(database_name=trial.database_name or "trial", **_given(trial))
-        record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
+        checked = self._runtime.check_uri(uri)
+        record = new_database(post, uri=uri, checked=checked, uuid=str(uuid4()), stored=stored)
         try:
             self._runtime.metadata.try_connection(self._actor, record)
         finally:
@@ -340,5 +343,5 @@ def _if_exists(given: Any) -> TableExists:
 
 
 def _given(trial: DatabaseTestConnection) -> Mapping[str, Any]:
-    names = ("engine", "driver", "configuration_method", "extra", "ssh_tunnel")
+    names = ("orm_uri", "engine", "driver", "configuration_method", "extra", "ssh_tunnel")
     return {name: getattr(trial, name) for name in names if name in trial.model_fields_set}

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from analytics_core._engines.guards import DatabaseFiles
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_parameters import (
@@ -34,6 +33,7 @@ from analytics_core._gate.uploads import WrittenTable, takes_uploads
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import MASK, Secret
 from analytics_core._resources.changes import changes_of
+from analytics_core._resources.databases.tunnels import shown_tunnel, stored_tunnel, takes_tunnels
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.stored_json import json_object
@@ -61,8 +61,13 @@ _NOT_COPIED = frozenset({"configuration_method", "driver", "engine", "orm_uri", 
 """Fields of payloads that no record copies: the checked URI says them, or nothing stores them."""
 
 
-def new_database(post: DatabasePost, *, uri: Secret, checked: CheckedUri, uuid: str) -> Database:
-    """Return the record of a create payload; `uuid` is used when the payload names none."""
+def new_database(
+    post: DatabasePost, *, uri: Secret, checked: CheckedUri, uuid: str, stored: Database | None = None
+) -> Database:
+    """Return the record of a create payload; `uuid` is used when the payload names none.
+
+    With `stored`, what the payload masks or leaves out of the SSH tunnel is that database's.
+    """
     _check_names(post, checked, shape="DatabaseRestApi.post")
     _check_options(post, checked)
     record = Database(
@@ -72,6 +77,7 @@ def new_database(post: DatabasePost, *, uri: Secret, checked: CheckedUri, uuid: 
         engine=checked.spec.name,
         driver=_driver(checked),
         configuration_method=post.configuration_method.value,
+        ssh_tunnel=stored_tunnel(post, checked, shape="DatabaseRestApi.post", stored=stored),
     )
     return replace(record, **changes_of(post, Database, without=_NOT_COPIED))
 
@@ -81,6 +87,7 @@ def changed_database(database: Database, put: DatabasePut, *, uri: Secret, check
     _check_names(put, checked, shape="DatabaseRestApi.put")
     _check_options(put, checked)
     changes: dict[str, Any] = {"uri": uri, "engine": checked.spec.name, "driver": _driver(checked)}
+    changes["ssh_tunnel"] = stored_tunnel(put, checked, shape="DatabaseRestApi.put", stored=database)
     if "configuration_method" in put.model_fields_set:
         changes["configuration_method"] = put.configuration_method.value
     return replace(database, **changes, **changes_of(put, Database, without=_NOT_COPIED))
@@ -164,15 +171,13 @@ def _check_names(payload: DatabasePost | DatabasePut, checked: CheckedUri, *, sh
 
 
 def _check_options(payload: DatabasePost | DatabasePut, checked: CheckedUri) -> None:
-    """Refuse options that the driver may not have, secrets outside the URI, and tunnels, which nothing here opens."""
+    """Refuse options that the driver may not have, and secrets outside the URI."""
     check_engine_params(payload.extra, checked.spec)
     options = json.loads(payload.extra or "{}")
     if problems := timeout_problems(payload.extra):
         raise PayloadSchemaError(shape="database extra", problems=problems)
     if mask_options(options) != options:
         raise ConnectionUriError("extra holds what looks like a secret; secrets belong into the connection URI")
-    if payload.ssh_tunnel is not None:
-        raise ConnectionUriError("SSH tunnels are not available; give an address that this host can reach")
 
 
 def parameter_problems(
@@ -255,7 +260,7 @@ def database_connection(database: Database, *, spec: EngineSpec | None) -> Datab
         database,
         orm_uri=masked(database.uri),
         configuration_method=ConfigurationMethod(database.configuration_method),
-        ssh_tunnel=None,
+        ssh_tunnel=shown_tunnel(database),
         parameters=None if spec is None else parameters_of(database.uri, spec),
         backend=database.engine,
         engine_information=_engine_information(spec),
@@ -307,5 +312,5 @@ def _explore_options(database: Database) -> dict[str, Any]:
 
 
 def _engine_information(spec: EngineSpec | None) -> dict[str, Any]:
-    opens_files = spec is not None and spec.guards.database_files is not DatabaseFiles.NONE
-    return {"supports_file_upload": takes_uploads(spec), "disable_ssh_tunneling": opens_files}
+    can_tunnel = spec is not None and any(takes_tunnels(driver) for driver in spec.drivers)
+    return {"supports_file_upload": takes_uploads(spec), "disable_ssh_tunneling": not can_tunnel}
