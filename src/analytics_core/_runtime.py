@@ -15,9 +15,9 @@ from analytics_core._gate.uploads import FileUploads
 from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import ChartLoader, StoreReadCache
+from analytics_core._network import AddressFinder
 from analytics_core._oauth.flow import AuthorizationFlow
 from analytics_core._oauth.tokens import OAuthTokens
-from analytics_core._network import AddressFinder
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.preparing import StoredFragments
 from analytics_core._querying.reading import ContextReader

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,12 +21,24 @@ from analytics_core._execution.connection_parameters import (
     uri_of,
 )
 from analytics_core._execution.connection_uri import parse_uri
+from analytics_core._network import AddressFinder
+from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.secret import MASK
 from analytics_core.errors import ConnectionUriError, ErrorType
 
 REGISTRY = installed_engines()
 ENGINES = [REGISTRY.get(name) for name in REGISTRY.names()]
 E = ErrorType
+
+
+class _Anywhere:
+    """A network policy that allows everything."""
+
+    def may_reach(self, _destination: object) -> bool:
+        return True
+
+
+ADDRESSES = partial(AddressFinder(_Anywhere()).find, purpose=DestinationPurpose.DATABASE)
 FULL: dict[str, Any] = {
     "host": "db.example",
     "port": 1234,

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import is_secret_name, parse_uri
-from analytics_core._records.secret import MASK, Secret
 from analytics_core._network import is_host
+from analytics_core._records.secret import MASK, Secret
 from analytics_core.errors import ConnectionUriError, DatabaseError, ErrorType, Problem
 
 Parameters = Mapping[str, Any]

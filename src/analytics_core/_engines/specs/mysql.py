@@ -417,7 +417,6 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         splits_nulls=True,
         searches_by_own_collation=True,
         partitions=_PARTITIONS,
-        usual_port=3306,
         parameters=ConnectionParameters.encrypted_by("ssl_verify_cert", "true"),
     )
 

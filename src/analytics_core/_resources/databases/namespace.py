@@ -343,5 +343,5 @@ def _if_exists(given: Any) -> TableExists:
 
 
 def _given(trial: DatabaseTestConnection) -> Mapping[str, Any]:
-    names = ("orm_uri", "engine", "driver", "configuration_method", "extra", "ssh_tunnel")
+    names = ("orm_uri", "parameters", "engine", "driver", "configuration_method", "extra", "ssh_tunnel")
     return {name: getattr(trial, name) for name in names if name in trial.model_fields_set}

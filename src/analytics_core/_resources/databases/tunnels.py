@@ -72,11 +72,19 @@ def takes_tunnels(driver: str | None) -> bool:
 
 def _check_password(payload: DatabasePost | DatabasePut, stored: Database, tunnel: Secret | None) -> None:
     """Refuse to send the stored password of the URI to wherever another tunnel leads."""
-    uri = payload.orm_uri.get_secret_value() if payload.orm_uri is not None else ""
-    is_reused = (not uri or MASK in uri) and MASK in masked(stored.uri)
+    is_reused = _takes_stored_secrets(payload) and MASK in masked(stored.uri)
     before, after = _readable(stored.ssh_tunnel), _readable(tunnel)
     if is_reused and (before is None or after is None or before.place != after.place):
-        raise ConnectionUriError("the SSH tunnel changed and leads elsewhere: give the password in the URI again")
+        raise ConnectionUriError("the SSH tunnel changed and leads elsewhere: give the password again")
+
+
+def _takes_stored_secrets(payload: DatabasePost | DatabasePut) -> bool:
+    """Tell whether secrets of the stored URI are used again: those that the payload masks, or all of it."""
+    if (parameters := payload.parameters) is not None:
+        password = "" if parameters.password is None else parameters.password.get_secret_value()
+        return MASK in (password, *(parameters.query or {}).values())
+    uri = payload.orm_uri.get_secret_value() if payload.orm_uri is not None else ""
+    return not uri or MASK in uri
 
 
 def _readable(held: Secret | None) -> StoredTunnel | None:
