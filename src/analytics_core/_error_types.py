@@ -111,6 +111,12 @@ class Problem:
     message: str
     error_type: ErrorType | None = None
 
+    def item(self) -> ErrorItem | None:
+        """Return the problem as an item of its own; None where that of the error tells it."""
+        if self.error_type is None:
+            return None
+        return ErrorItem(error_type=self.error_type, message=f"{self.path}: {self.message}", extra={"path": self.path})
+
 
 _PASSING: Final = frozenset(
     {

@@ -120,14 +120,8 @@ class PayloadSchemaError(PayloadError, code="INVALID_PAYLOAD_SCHEMA_ERROR"):
 
     def items(self) -> tuple[ErrorItem, ...]:
         """Return an item for each problem that has a type of its own, and this error's for all others."""
-        typed = tuple(
-            ErrorItem(
-                error_type=p.error_type, message=f"{p.path}: {p.message}", level=self.level, extra={"path": p.path}
-            )
-            for p in self.problems
-            if p.error_type is not None
-        )
-        return typed if typed and len(typed) == len(self.problems) else (*typed, *super().items())
+        own = tuple(item for item in (problem.item() for problem in self.problems) if item is not None)
+        return own if own and len(own) == len(self.problems) else (*own, *super().items())
 
 
 # ------------------------------------------------------------------------------------------------------------ access
@@ -438,10 +432,9 @@ class ConnectionUriError(DatabaseError, error_type=ErrorType.CONNECTION_MISSING_
 
 
 class SshTunnelError(DatabaseError, code="SSH_TUNNEL_ERROR"):
-    """The SSH tunnel to a database does not open or was lost; `.reason`, in `.extra` too, says which of these.
+    """The SSH tunnel to a database does not open or was lost; `.reason`, in `.extra` too, says why.
 
-    `host_key`, `password`, `private_key`, `passphrase`, `unreachable`, `refused` (no connection from there to the
-    database), `forbidden` (the SSH server allows none), `lost`, `closed`.
+    One of host_key, password, private_key, passphrase, unreachable, refused and forbidden (from there), lost, closed.
     """
 
     def __init__(
@@ -468,10 +461,7 @@ class StatementStoppedError(DatabaseError, code="STATEMENT_STOPPED_ERROR"):
 
 # ---------------------------------------------------------------------------------------------------------- OAuth 2.0
 class OAuth2RedirectError(AnalyticsError, error_type=ErrorType.OAUTH2_REDIRECT):
-    """The user must sign in at the provider of a database; `extra` has `url`, `tab_id` and `redirect_uri`.
-
-    `url` is the provider's page to go to, `redirect_uri` the host's callback that the provider leads back to.
-    """
+    """The user must sign in at the provider of a database; `extra` has `url` (where), `tab_id` and `redirect_uri`."""
 
     status = 403
 

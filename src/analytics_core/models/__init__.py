@@ -52,8 +52,9 @@ _NAMES = {
     ),
     "upload": "FileKind FileUploadOptions TableExists UploadedColumn UploadedTable",
     "database": (
-        "DatabaseConnection DatabaseExtra DatabaseFunctionNames DatabaseGet DatabaseListItem DatabasePost "
-        "DatabasePut DatabaseTable DatabaseTestConnection DatabaseValidateParameters FileUploadSchemas "
+        "DatabaseConnection DatabaseExtra DatabaseFunctionNames DatabaseGet DatabaseListItem "
+        "DatabaseParameters DatabasePost DatabasePut DatabaseTable DatabaseTestConnection DatabaseValidateParameters "
+        "FileUploadSchemas "
         "MetadataCacheTimeout OAuth2Client OAuth2ContentType OAuth2State OAuth2Token SshTunnel"
     ),
     "dataset": (
