@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.servers import LOOPBACK
 from tests.support.small_core import small_core
 
 from analytics_core import AnalyticsCore
@@ -28,7 +29,7 @@ MASK = "XXXXXXXXXX"
 
 @pytest.fixture
 def core(tmp_path: Path) -> Iterator[AnalyticsCore]:
-    with small_core(tmp_path) as made:
+    with small_core(tmp_path, allowed_networks=LOOPBACK) as made:
         yield made.core
 
 

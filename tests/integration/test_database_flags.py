@@ -150,7 +150,15 @@ def shown(core: AnalyticsCore, database_id: int, name: str, places: tuple[str, .
 
 # --------------------------------------------------------------------------------------------------------- each option
 def test_every_field_of_the_payloads_is_tried_here(town: Town) -> None:
-    from_elsewhere = {"database_name", "orm_uri", "engine", "driver", "ssh_tunnel", "is_managed_externally"}
+    from_elsewhere = {
+        "database_name",
+        "orm_uri",
+        "parameters",
+        "engine",
+        "driver",
+        "ssh_tunnel",
+        "is_managed_externally",
+    }
     for method in (town.admin.databases.create, town.admin.databases.update):
         with pytest.raises(PayloadSchemaError) as rejection:
             method(*([1] if method.__name__ == "update" else []), {"nosuch": 1})

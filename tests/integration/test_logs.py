@@ -33,7 +33,18 @@ from analytics_core.testing.clock import FixedClock
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 NAMESPACES = frozenset(
     {"annotation", "annotation_layer", "cache", "chart", "css_template", "dashboard", "database", "dataset", "embedded"}
-    | {"dataset_column", "dataset_metric", "form_data", "log", "permalink", "role", "row_level_security", "tag", "user"}
+    | {
+        "dataset_column",
+        "dataset_metric",
+        "form_data",
+        "log",
+        "oauth",
+        "permalink",
+        "role",
+        "row_level_security",
+        "tag",
+        "user",
+    }
 )
 
 

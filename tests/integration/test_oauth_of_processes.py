@@ -99,6 +99,7 @@ def expire(core: AnalyticsCore, guard: Provider) -> None:
         unit.oauth2_tokens.update(over, actor_id=None)
 
 
+@pytest.mark.parametrize("guard", ["https"], indirect=True)
 def test_two_hundred_callers_of_four_processes_make_one_request(
     url: str, core: AnalyticsCore, guard: Provider, settings: dict[str, Any], started: ExitStack
 ) -> None:

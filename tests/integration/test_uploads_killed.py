@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -66,8 +66,10 @@ def test_a_killed_upload_leaves_the_table_that_was_there(url: str, if_exists: st
 
 
 @pytest.mark.server
-def test_the_rows_of_an_upload_that_goes_on_are_not_cleaned_up(mariadb_url: str, tmp_path: Path) -> None:
-    url = driver_url(mariadb_url)
+def test_the_rows_of_an_upload_that_goes_on_are_not_cleaned_up(
+    make_mariadb_database: Callable[[], str], tmp_path: Path
+) -> None:
+    url = driver_url(make_mariadb_database())
     with upload_target(url) as target:
         with half_way(url, "fail", tmp_path):
             target.upload(b"id\n1\n", table="another")

@@ -41,7 +41,7 @@ _RECENT = "RecentActivityResponseSchema"
 _OWN_VERBS = frozenset(
     {"create", "update", "delete", "copy", "duplicate", "refresh", "grant", "revoke", "invalidate", "prune"}
     | {"tag", "untag", "add_favourite", "remove_favourite", "update_native_filters"}
-    | {"guest_token", "revoke_guest_tokens"}
+    | {"guest_token", "revoke_guest_tokens", "upload", "start", "callback", "forget"}
 )
 """Verbs of acts that the library writes itself, in the transaction of the act; nobody else writes them."""
 
