@@ -1,0 +1,64 @@
+"""A query on its way from a form: its fields, each with the fields of the form that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from analytics_core._formdata.form import FormValue
+
+
+class QueryDraft:
+    """The fields of one query; a list keeps the origin of each of its items."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self) -> None:
+        self._fields: dict[str, FormValue | tuple[FormValue, ...]] = {}
+
+    def put(self, name: str, value: Any, *origin: str) -> None:
+        """Set a field to a value that comes from these fields of the form."""
+        self._fields[name] = FormValue(value, origin)
+
+    def put_list(self, name: str, values: Iterable[FormValue | None]) -> None:
+        """Set a field to a list; None among the items is left out."""
+        self._fields[name] = tuple(value for value in values if value is not None)
+
+    def value(self, name: str) -> Any:
+        """Return the value of a field that is no list, None where there is none."""
+        field = self._fields.get(name)
+        return field.value if isinstance(field, FormValue) else None
+
+    def list(self, name: str) -> tuple[FormValue, ...]:
+        """Return the items of a list, empty where there is none."""
+        field = self._fields.get(name, ())
+        return () if isinstance(field, FormValue) else field
+
+    def drop(self, *names: str) -> None:
+        """Take fields out."""
+        for name in names:
+            self._fields.pop(name, None)
+
+    def copy(self) -> QueryDraft:
+        """Return a draft of its own with the same fields."""
+        other = QueryDraft()
+        other._fields = dict(self._fields)
+        return other
+
+    def written(self) -> dict[str, Any]:
+        """Return the query as a payload has it."""
+        return {
+            name: field.value if isinstance(field, FormValue) else [item.value for item in field]
+            for name, field in self._fields.items()
+        }
+
+    def origins(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the path of each value that comes from the form, with the fields that it comes from."""
+        for name, field in self._fields.items():
+            if isinstance(field, FormValue):
+                if field.origin:
+                    yield name, field.origin
+                continue
+            for place, item in enumerate(field):
+                if item.origin:
+                    yield f"{name}.{place}", item.origin

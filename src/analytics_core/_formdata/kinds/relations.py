@@ -1,0 +1,85 @@
+"""Charts of what flows or leads from one to another, and of spans of time: Sankey, chord, graph, Gantt, calendar."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from analytics_core._formdata.base_query import base_query
+from analytics_core._formdata.chart_kind import ChartKind
+from analytics_core._formdata.draft import QueryDraft
+from analytics_core._formdata.form import Form, FormValue, column_label, distinct
+
+_OTHER_ENDPOINT: Final = "the front end draws it from an older endpoint of its server"
+
+
+def _sankey(form: Form) -> list[QueryDraft]:
+    query = base_query(form)
+    query.put_list("groupby", (*form.columns("source"), *form.columns("target")))
+    if form.flag("sort_by_metric"):
+        metric = form.metrics("metric")[:1]
+        query.put_list("orderby", (FormValue([key.value, False], (*key.origin, "sort_by_metric")) for key in metric))
+    return [query]
+
+
+def _plain(form: Form) -> list[QueryDraft]:
+    return [base_query(form)]
+
+
+def _graph(form: Form) -> list[QueryDraft]:
+    query = base_query(form)
+    names = ("source", "target", "source_category", "target_category")
+    columns = (*query.list("columns"), *(column for name in names for column in form.columns(name)))
+    query.put_list("columns", distinct(columns, column_label))
+    return [query]
+
+
+def _gantt(form: Form) -> list[QueryDraft]:
+    query = base_query(form)
+    keys = query.list("orderby")
+    names = ("start_time", "end_time", "y_axis", "series", "tooltip_columns")
+    columns = [column for name in names for column in form.columns(name)]
+    columns += [FormValue(key.value[0], key.origin) for key in keys]
+    query.put_list("columns", distinct(tuple(columns), column_label))
+    query.put_list("metrics", form.metrics("tooltip_metrics"))
+    query.put_list("orderby", keys)
+    query.put_list("series_columns", form.columns("series"))
+    return [query]
+
+
+def _calendar(form: Form) -> list[QueryDraft]:
+    """Build one bucket for each small box of the calendar."""
+    query = base_query(form)
+    grain = _CALENDAR_GRAINS.get(str(form.get("subdomain_granularity")))
+    if grain is None:
+        form.reject("subdomain_granularity", f"must be one of {', '.join(_CALENDAR_GRAINS)}")
+    query.put("extras", {**(query.value("extras") or {}), "time_grain_sqla": grain}, "subdomain_granularity")
+    query.put("is_timeseries", True, "viz_type")
+    return [query]
+
+
+_CALENDAR_GRAINS: Final = {"min": "PT1M", "hour": "PT1H", "day": "P1D", "week": "P1W", "month": "P1M"}
+
+
+def _entity(form: Form) -> list[QueryDraft]:
+    query = base_query(form)
+    query.put_list("columns", distinct((*query.list("columns"), *form.columns("entity")), column_label))
+    return [query]
+
+
+KINDS: Final = (
+    ChartKind(name="sankey_v2", build=_sankey, defaults={"row_limit": 10_000}, is_compared=True),
+    ChartKind(name="chord", build=_plain, defaults={"row_limit": 10_000}, is_compared=True, note=_OTHER_ENDPOINT),
+    ChartKind(name="horizon", build=_plain, defaults={"row_limit": 10_000}, is_compared=True, note=_OTHER_ENDPOINT),
+    ChartKind(
+        name="world_map",
+        build=_plain,
+        defaults={"row_limit": 10_000},
+        is_compared=True,
+        note=f"{_OTHER_ENDPOINT}; its query has no country, so that it answers the totals",
+    ),
+    ChartKind(name="graph_chart", build=_graph, defaults={"row_limit": 10_000}),
+    ChartKind(name="gantt_chart", build=_gantt, defaults={"row_limit": 10_000}),
+    ChartKind(name="calendar", build=_calendar, defaults={"subdomain_granularity": "day"}),
+    ChartKind(name="country_map", build=_entity),
+    ChartKind(name="para", build=_plain, defaults={"row_limit": 10_000}),
+)

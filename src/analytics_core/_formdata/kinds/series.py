@@ -1,0 +1,112 @@
+"""Charts of series along an axis: lines, bars, areas, two of them in one, numbers with a trend, numbers over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from analytics_core._formdata.base_query import axis_columns, base_query, has_axis, mark_axis, sorted_by_default
+from analytics_core._formdata.chart_kind import ChartKind
+from analytics_core._formdata.draft import QueryDraft
+from analytics_core._formdata.form import Form, FormValue, metric_label
+from analytics_core._formdata.series_steps import FLATTEN, Series
+
+_DEFAULTS: Final = {"row_limit": 10_000, "show_empty_columns": True, "truncate_metric": True}
+
+
+def _series(form: Form) -> list[QueryDraft]:
+    query = base_query(form)
+    dimensions = query.list("series_columns") or query.list("columns")
+    further = _sorting_metrics(form)
+    query.put_list("metrics", (*query.list("metrics"), *further))
+    steps = Series(form, query.list("metrics"), dimensions)
+    _place(form, query)
+    query.put_list("orderby", sorted_by_default(form, query))
+    if not query.list("orderby"):
+        query.drop("orderby")
+    query.put_list("time_offsets", steps.periods)
+    last = (steps.sort(), FLATTEN, steps.forecast())
+    query.put_list("post_processing", (*_first_steps(steps), steps.share(), *last))
+    mark_axis(form, query)
+    return [query]
+
+
+def _sorting_metrics(form: Form) -> tuple[FormValue, ...]:
+    """Return the metric that only sorts the axis, if there is one."""
+    key = form.get("x_axis_sort")
+    asked = {metric_label(metric.value) for metric in form.metrics("metrics")}
+    decides = form.metrics("timeseries_limit_metric")[:1]
+    return tuple(one for one in decides if metric_label(one.value) == key and key not in asked)
+
+
+def _place(form: Form, query: QueryDraft) -> None:
+    """Put the axis before the dimensions; without one, the time column is the axis."""
+    groups = form.columns("groupby")
+    query.put_list("columns", (*(axis_columns(form) if has_axis(form) else ()), *groups))
+    query.put_list("series_columns", groups)
+    if not has_axis(form):
+        query.put("is_timeseries", True, "x_axis")
+
+
+def _first_steps(steps: Series) -> Iterable[FormValue | None]:
+    return steps.pivot(), steps.window(), steps.compare(), steps.resample(), steps.rename()
+
+
+def _mixed(form: Form) -> list[QueryDraft]:
+    return [_half(form), _half(form.second("_b"))]
+
+
+def _half(form: Form) -> QueryDraft:
+    query = base_query(form)
+    steps = Series(form, query.list("metrics"), query.list("series_columns") or query.list("columns"))
+    _place(form, query)
+    query.put_list("time_offsets", steps.periods)
+    query.put_list("post_processing", (*_first_steps(steps), FLATTEN))
+    query.put_list("orderby", sorted_by_default(form, query))
+    mark_axis(form, query)
+    return query
+
+
+def _big_number(form: Form) -> list[QueryDraft]:
+    query = base_query(form)
+    steps = Series(form, query.list("metrics"), query.list("columns"))
+    query.put_list("columns", axis_columns(form) if has_axis(form) else query.list("columns"))
+    if not has_axis(form):
+        query.put("is_timeseries", True, "x_axis")
+    query.put_list("post_processing", (steps.pivot(), steps.window(), steps.resample(), FLATTEN))
+    mark_axis(form, query)
+    if form.get("aggregation") != "raw":
+        return [query]
+    whole = base_query(form)
+    whole.put_list("columns", ())
+    whole.put("is_timeseries", False, "aggregation")
+    whole.put_list("post_processing", ())
+    return [query, whole]
+
+
+def _big_number_total(form: Form) -> list[QueryDraft]:
+    return [base_query(form)]
+
+
+def _period_over_period(form: Form) -> list[QueryDraft]:
+    query = base_query(form)
+    steps = Series(form, query.list("metrics"), ())
+    query.put_list("columns", (*query.list("columns"), *form.columns("cols")))
+    query.put_list("post_processing", (steps.compare(),))
+    query.put_list("time_offsets", steps.periods)
+    return [query]
+
+
+_LINES: Final = (
+    *("echarts_timeseries", "echarts_timeseries_smooth", "echarts_timeseries_step", "echarts_timeseries_scatter"),
+)
+_COMPARED: Final = ("echarts_timeseries_line", "echarts_timeseries_bar", "echarts_area")
+
+KINDS: Final = (
+    *(ChartKind(name=name, build=_series, defaults=_DEFAULTS) for name in _LINES),
+    *(ChartKind(name=name, build=_series, defaults=_DEFAULTS, is_compared=True) for name in _COMPARED),
+    ChartKind(name="mixed_timeseries", build=_mixed, defaults=_DEFAULTS),
+    ChartKind(name="big_number", build=_big_number, is_compared=True),
+    ChartKind(name="big_number_total", build=_big_number_total, is_compared=True),
+    ChartKind(name="pop_kpi", build=_period_over_period),
+)
