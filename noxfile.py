@@ -128,8 +128,13 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def faults(session: nox.Session) -> None:
-    """Try the library under faults: servers that hang or die, caches, forks, Ctrl-C, a full disk, a clock put back."""
+    """Try the library under faults: servers that hang or die, caches, forks, Ctrl-C, a full disk, a clock put back.
+
+    The tests that take too long for the suite come first; `-- PART` leaves them out.
+    """
     _install(session, ENGINES)
+    if not session.posargs:
+        session.run("python", "-m", "pytest", "-n", "2", "-m", "long")
     session.run("python", "-m", "tests.faults", *session.posargs)
 
 

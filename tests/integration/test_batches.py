@@ -365,7 +365,16 @@ def _over_a_file(folder: Path) -> AnalyticsCore:
     return core
 
 
-@pytest.mark.parametrize("world", ENGINES, indirect=True, scope="module")
+@pytest.mark.parametrize(
+    "world",
+    [
+        pytest.param("postgresql", marks=pytest.mark.server),
+        pytest.param("mysql", marks=[pytest.mark.server, pytest.mark.long]),
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("sqlite", "duckdb")),
+    ],
+    indirect=True,
+    scope="module",
+)
 def test_a_large_result_takes_little_memory(world: World) -> None:
     if world.engine == "duckdb":
         world.host._runtime.connector.dispose(1)  # a file has one holder

@@ -130,6 +130,7 @@ def endless_of(url: sa.URL) -> str:
     return POSTGRES_ENDLESS if url.get_backend_name() == "postgresql" else MARIADB_ENDLESS
 
 
+@pytest.mark.long
 def test_limits_hold_on_a_socket_of_ours(url: sa.URL, open_engine: Callable[..., sa.Engine]) -> None:
     assert url.port is not None
     with stalling_proxy(url.port) as proxy:

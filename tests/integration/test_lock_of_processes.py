@@ -21,7 +21,7 @@ TIMES, PROCESSES, TTL_S = 5, 4, 3.0
 STORES = [
     "file",
     pytest.param("postgres", marks=pytest.mark.server),
-    pytest.param("mariadb", marks=pytest.mark.server),
+    pytest.param("mariadb", marks=[pytest.mark.server, pytest.mark.long]),
 ]
 
 

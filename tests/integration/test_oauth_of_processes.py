@@ -26,8 +26,8 @@ PROCESSES, THREADS, ANSWER_S = 4, 50, 1.0
 BEYOND_S = 2.0
 STORES = [
     "file",
-    pytest.param("postgres", marks=pytest.mark.server),
-    pytest.param("mariadb", marks=pytest.mark.server),
+    pytest.param("postgres", marks=[pytest.mark.server, pytest.mark.long]),
+    pytest.param("mariadb", marks=[pytest.mark.server, pytest.mark.long]),
 ]
 
 

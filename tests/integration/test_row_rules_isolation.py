@@ -158,7 +158,7 @@ def alone(world: TenantWorld) -> dict[str, Any]:
     return answers(world, "acme")
 
 
-@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(foreign=FOREIGN)
 def test_rows_outside_the_rules_change_no_answer(
     world: TenantWorld, alone: dict[str, Any], foreign: list[tuple[Any, ...]]

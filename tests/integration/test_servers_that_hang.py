@@ -177,6 +177,7 @@ def test_a_server_that_comes_back_is_asked_again(behind: Behind) -> None:
     assert behind.shop.rows("SELECT 2", limits=limits(timeout_s=20)) == [(2,)]
 
 
+@pytest.mark.long
 def test_a_lost_connection_puts_no_driver_text_into_the_log(behind: Behind, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     assert behind.shop.rows("SELECT 1") == [(1,)]

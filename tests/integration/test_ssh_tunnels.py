@@ -203,6 +203,7 @@ def test_a_fork_opens_a_tunnel_of_its_own(core: AnalyticsCore, sshd: OpensshServ
     assert len(sshd.sessions()) == 1
 
 
+@pytest.mark.long
 def test_a_hanging_server_hangs_nobody(core: AnalyticsCore, sshd: OpensshServer, postgres_url: str) -> None:
     sshd.hang()
     started = time.monotonic()

@@ -235,4 +235,5 @@ def _carry(read: Any, write: Any, end: Any) -> None:
     with suppress(OSError, EOFError):
         while data := read(32_768):
             write(data)
-    end.close()
+    with suppress(OSError, EOFError):  # the transport may be gone already
+        end.close()

@@ -118,9 +118,13 @@ class _Exchange:
             if self._tls is None:
                 return plain
             try:
-                self._socket = self._tls.wrap_socket(plain, server_hostname=self._host)
+                # The handshake comes after, so that `abort` reaches the socket while the other side drips it.
+                self._socket = tls = self._tls.wrap_socket(
+                    plain, server_hostname=self._host, do_handshake_on_connect=False
+                )
+                tls.do_handshake()
             except BaseException:  # whatever it is goes on upwards; the connection must not stay open
-                plain.close()
+                self._socket.close()
                 raise
             return self._socket
         raise failure

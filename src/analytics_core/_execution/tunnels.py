@@ -177,7 +177,8 @@ def _transport(plan: StoredTunnel, addresses: AddressLookup) -> Transport:
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNHEARD_MS)
     transport = Transport(opened)
     silent = logging.getLogger(_LOG_NAME)
-    silent.addHandler(logging.NullHandler())
+    if not silent.handlers:
+        silent.addHandler(logging.NullHandler())
     silent.propagate, silent.disabled = False, True
     transport.set_log_channel(_LOG_NAME)
     transport.banner_timeout = transport.auth_timeout = OPEN_TIMEOUT_S

@@ -134,14 +134,14 @@ class OAuthTokens:
             waited_s += step_s
             found, is_held = self._stored.look_again(owner)
             if was_held and not is_held:
+                self._sleeper.sleep(_LOOK_AGAIN_S)  # the lock is let go a moment after its claim
                 break
             was_held = was_held or is_held
         return found
 
     def _renewed_under(self, lease: Lease, owner: TokenOwner, client: OAuth2Client, began_s: float) -> str | None:
         try:
-            left_s = self._lock_s - (self._clock.monotonic() - began_s)
-            claimed = self._stored.claim(owner, for_s=left_s)
+            claimed = self._stored.claim(owner, for_s=self._lock_s)  # ends no earlier than the lock, which began before
             if not isinstance(claimed, OAuth2TokenRecord):
                 return claimed
             return self._asked(claimed, client, began_s)
