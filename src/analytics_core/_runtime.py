@@ -19,6 +19,7 @@ from analytics_core._network import AddressFinder
 from analytics_core._oauth.flow import AuthorizationFlow
 from analytics_core._oauth.tokens import OAuthTokens
 from analytics_core._querying.batch_queries import BatchQueries
+from analytics_core._querying.chart_contexts import ChartContexts
 from analytics_core._querying.preparing import StoredFragments
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
@@ -91,6 +92,7 @@ class Runtime(Components):
     templates: QueryTemplates
     stored_fragments: StoredFragments
     contexts: ContextReader
+    chart_contexts: ChartContexts
     queries: QueryRunner
     batches: BatchQueries
     charts: ChartLoader

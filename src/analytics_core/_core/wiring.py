@@ -26,6 +26,8 @@ from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._execution.table_loader import TableLoader
+from analytics_core._formdata.registry import ENTRY_POINTS as CHART_KINDS
+from analytics_core._formdata.registry import installed_chart_kinds
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
 from analytics_core._frames.registry import installed_operations
 from analytics_core._gate.gate import Gate
@@ -46,6 +48,7 @@ from analytics_core._oauth.stored_tokens import StoredTokens
 from analytics_core._oauth.tokens import OAuthTokens
 from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.batch_queries import BatchQueries
+from analytics_core._querying.chart_contexts import ChartContexts
 from analytics_core._querying.preparing import Preparer, StoredFragments
 from analytics_core._querying.reading import LISTS_OF_VALUES, ContextReader
 from analytics_core._querying.ready_query import ReadyQueries
@@ -75,7 +78,7 @@ from analytics_core.ports import (
 def added_by_packages() -> Mapping[str, Iterable[EntryPoint]]:
     """Return the entry points of our groups; they are looked for once a core, which takes long."""
     found = entry_points()
-    return {group: found.select(group=group) for group in (ADVANCED_DATA_TYPES, ENGINES, OPERATIONS)}
+    return {group: found.select(group=group) for group in (ADVANCED_DATA_TYPES, CHART_KINDS, ENGINES, OPERATIONS)}
 
 
 def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) -> Runtime:
@@ -101,7 +104,8 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     templates = QueryTemplates(renderer, _limits(settings), lookups=lookups)
     operations = installed_operations(added[OPERATIONS])
     ready = ReadyQueries(gate=gate, preparer=planning, templates=templates, settings=settings, operations=operations)
-    queries = _queries(parts, loader=loader, gate=gate, ready=ready)
+    chart_contexts = ChartContexts(installed_chart_kinds(added[CHART_KINDS]))
+    queries = _queries(parts, loader=loader, gate=gate, ready=ready, chart_contexts=chart_contexts)
     oauth_flow, oauth_tokens = _oauth(parts)
     return Runtime(
         **{field.name: getattr(parts, field.name) for field in fields(parts)},
@@ -115,6 +119,7 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
         known_users=StoreReadCache(store, clock, seconds=settings.metadata_freshness_s, nouns=("user",)),
         actors=StoreReadCache(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
         contexts=_contexts(settings),
+        chart_contexts=chart_contexts,
         queries=queries,
         batches=BatchQueries(runner=queries, ready=ready, gate=gate, settings=settings, observer=parts.observer),
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
@@ -148,7 +153,9 @@ def _oauth(parts: Components) -> tuple[AuthorizationFlow, OAuthTokens]:
     return flow, tokens
 
 
-def _queries(parts: Components, *, loader: DatasetLoader, gate: Gate, ready: ReadyQueries) -> QueryRunner:
+def _queries(
+    parts: Components, *, loader: DatasetLoader, gate: Gate, ready: ReadyQueries, chart_contexts: ChartContexts
+) -> QueryRunner:
     settings = parts.settings
     return QueryRunner(
         loader=loader,
@@ -156,7 +163,7 @@ def _queries(parts: Components, *, loader: DatasetLoader, gate: Gate, ready: Rea
         ready=ready,
         results=StoredResults(parts.cache, parts.clock, secret=settings.key, most_bytes=settings.cache_max_bytes),
         settings=settings,
-        annotator=_annotator(parts),
+        annotator=_annotator(parts, chart_contexts),
         observer=parts.observer,
     )
 
@@ -187,11 +194,12 @@ def _databases(parts: Components, gate: Gate, row_security: RowSecurity) -> dict
     return {"metadata": metadata, "uploads": uploads}
 
 
-def _annotator(parts: Components) -> Annotator:
+def _annotator(parts: Components, chart_contexts: ChartContexts) -> Annotator:
     return Annotator(
         reader=AnnotationReader(parts.store, most=parts.settings.max_annotations),
         policy=parts.policy,
         limits=_limits(parts.settings),
+        chart_contexts=chart_contexts,
         most_layers=parts.settings.max_annotation_layers,
     )
 

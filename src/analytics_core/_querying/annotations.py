@@ -20,6 +20,7 @@ from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.time_bounds import NO_FILTER, resolve_range
 from analytics_core._frames.frame import Frame
 from analytics_core._lookups.loading import AnnotationReader
+from analytics_core._querying.chart_contexts import ChartContext, ChartContexts
 from analytics_core._querying.chart_request import (
     GRAIN_OVERRIDES,
     GRANULARITY_OVERRIDES,
@@ -31,7 +32,6 @@ from analytics_core._querying.chart_request import (
     totals_source,
     unread_overrides,
 )
-from analytics_core._querying.reading import stored_context
 from analytics_core._records.chart import Annotation, Chart
 from analytics_core._results.answer import LimitEntry, QueryResult
 from analytics_core._results.rows import AnnotationData, records
@@ -202,8 +202,17 @@ class _LayerResult:
 class Annotator:
     """Adds to answers what their annotation layers show."""
 
-    def __init__(self, *, reader: AnnotationReader, policy: Policy, limits: PlanLimits, most_layers: int) -> None:
+    def __init__(
+        self,
+        *,
+        reader: AnnotationReader,
+        policy: Policy,
+        limits: PlanLimits,
+        chart_contexts: ChartContexts,
+        most_layers: int,
+    ) -> None:
         self._reader = reader
+        self._chart_contexts = chart_contexts
         self._policy = policy
         self._limits = limits
         self._most_layers = most_layers
@@ -303,7 +312,7 @@ class Annotator:
         """Return the chart of a layer, which the actor may read, and what it is asked for the layer."""
         chart, dataset = self._reader.chart(chart_id)
         self._policy.require_read_chart(host.request.actor, chart, dataset)
-        return chart, *_context(chart, layer, host)
+        return chart, *_context(chart, self._chart_contexts.of_chart(chart), layer, host)
 
 
 def notes_of_layers(query: ChartDataQueryObject) -> tuple[str, ...]:
@@ -345,17 +354,17 @@ def _source_id(layer: ChartAnnotationLayer) -> int:
 
 
 def _context(
-    chart: Chart, layer: ChartAnnotationLayer, host: AnnotatedQuery
+    chart: Chart, own: ChartContext, layer: ChartAnnotationLayer, host: AnnotatedQuery
 ) -> tuple[ChartDataQueryContext, list[str]]:
     """Return the chart's query context as the layer wants it, with what a caller should know about it."""
-    context = parse_query_context(stored_context(chart))
+    context = parse_query_context(own.text)
     if not context.queries:
         raise QueryError(f"chart {chart.id} asks nothing: its query_context has no queries")
     # Only the first query is shown; another one counts where it gives the first its totals.
     requested = context.queries if totals_source(requested_queries(context)) is not None else context.queries[:1]
     plain = [query.model_copy(update={"annotation_layers": (), "result_type": None}) for query in requested]
     unread = unread_overrides(layer)
-    notes = [f"overrides kept but not read: {', '.join(unread[:_LISTED])}"] if unread else []
+    notes = [*own.notes, *([f"overrides kept but not read: {', '.join(unread[:_LISTED])}"] if unread else [])]
     if context.queries[0].annotation_layers:
         notes.append(f"the layers of chart {chart.id} itself are not followed")
     changes = {

@@ -249,6 +249,7 @@ class ChartRequest:
         strict: refuse parts of a query that have no effect, of which an answer tells otherwise.
         cancel: stops it from another thread.
         budget: what is left of the request; None until the query engine begins with it.
+        notes: what each answer tells of the request as a whole.
     """
 
     actor: Actor
@@ -261,6 +262,7 @@ class ChartRequest:
     strict: bool = False
     cancel: CancelToken | None = None
     budget: RequestBudget | None = None
+    notes: tuple[str, ...] = ()
 
     def on(self, context: ChartDataQueryContext) -> ChartRequest:
         """Return the same request for another query context."""

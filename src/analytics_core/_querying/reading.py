@@ -9,9 +9,8 @@ from typing import Any, Final
 
 from analytics_core._memo import Memo
 from analytics_core._querying.chart_request import ChartRequest, RequestedQuery, requested_queries, unread_keys
-from analytics_core._records.chart import Chart
 from analytics_core._security.actor import Actor
-from analytics_core.errors import LimitError, PayloadSchemaError, Problem, QueryError
+from analytics_core.errors import LimitError, PayloadSchemaError, Problem
 from analytics_core.models.parsing import Payload, check_text, parse_query_context
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 from analytics_core.models.strict_json import holds_numpy, json_text, plain_values
@@ -144,15 +143,6 @@ def _nothing_requested(context: ChartDataQueryContext) -> Problem:
     if context.form_data:
         return Problem(path="queries", message="form data alone cannot be answered yet; name at least one query")
     return Problem(path="queries", message='name at least one query, for example {"metrics": ["count"]}')
-
-
-def stored_context(chart: Chart) -> str:
-    """Return the query context that a chart stores; QueryError when it stores none."""
-    if not chart.query_context:
-        raise QueryError(
-            f"chart {chart.id} has no query_context; save one with charts.update, or ask with a query context"
-        )
-    return chart.query_context
 
 
 def context_text(payload: ChartDataQueryContext | Payload, context: ChartDataQueryContext) -> str:

@@ -175,7 +175,8 @@ class QueryRunner:
         watch.statement = ready.main.statement.display_sql
         watch.begin("results")
         force = ready.key is None or request.force
-        result = _with_notes(self._run(request, ready) if force else self._stored_or_run(request, ready), ready)
+        result = self._run(request, ready) if force else self._stored_or_run(request, ready)
+        result = _with_notes(result, ready, request.notes)
         if not requested.query.annotation_layers or (annotated := _annotated_query(request, ready)) is None:
             return result
         watch.begin("annotations")
@@ -252,7 +253,7 @@ class QueryRunner:
             return ExplainedQuery(failure=error)
         told = partial(explained, spec=loaded.spec, key=ready.key, timeout=ready.timeout)
         offsets = {comparison.text: told(prepared, offsets={}, notes=()) for comparison, prepared in ready.shifted}
-        notes = (*ready.notes, *notes_of_layers(requested.query))
+        notes = (*request.notes, *ready.notes, *notes_of_layers(requested.query))
         return told(ready.main, offsets=offsets, notes=notes, steps=ready.steps)
 
 
@@ -269,13 +270,13 @@ def _inside(admission: DatasetAdmission) -> Hashable:
     return (admission.actor.role_ids, admission.actor.user.attributes) if admission.loaded.dataset.sql else None
 
 
-def _with_notes(result: QueryResult, ready: ReadyQuery) -> QueryResult:
-    """Return the result with the notes of this payload before those of its steps.
+def _with_notes(result: QueryResult, ready: ReadyQuery, notes: tuple[str, ...]) -> QueryResult:
+    """Return the result with the notes of this request and payload before those of its steps.
 
     A kept result may come from a payload with other unread keys: what they are is not part of its key.
     """
     plan = ready.main.plan
-    return replace(result, notes=(*plan.unused, *plan.notes, *ready.notes, *result.notes))
+    return replace(result, notes=(*notes, *plan.unused, *plan.notes, *ready.notes, *result.notes))
 
 
 def _count_was_cut(counted: Frame, plan: QueryPlan) -> bool | None:

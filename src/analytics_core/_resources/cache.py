@@ -209,7 +209,11 @@ class CacheControl(Namespace):
         try:
             with self._runtime.store.unit_of_work() as unit:
                 chart, context = context_of_chart(
-                    self._reader(unit), chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters
+                    self._reader(unit),
+                    self._runtime.chart_contexts,
+                    chart_id,
+                    dashboard_id=dashboard_id,
+                    extra_filters=extra_filters,
                 )
             return _outcome(chart_id, ChartQueries(self._runtime, self._actor).fill(chart, context, self._cancel))
         except AnalyticsError as failure:

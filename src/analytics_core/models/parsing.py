@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from analytics_core.errors import PayloadFormatError, PayloadSchemaError, Problem, nearest
 from analytics_core.models.query import ChartDataExtras, ChartDataQueryContext, ChartDataQueryObject
-from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
+from analytics_core.models.strict_json import RepeatedKeyError, plain_values, read_json_once
 
 _RENAMED = (
     ("groupby", "columns"),
@@ -113,18 +113,30 @@ def parse(model: type[Shape], payload: Shape | Payload, *, shape: str, text_is_c
         raise schema_error(error, shape=shape, model=model) from None
 
 
+def read_object(payload: Payload, *, shape: str) -> Mapping[str, Any]:
+    """Return the object that a payload of any fields is, with plain values.
+
+    Raises:
+        PayloadFormatError: not a JSON object, or text that no engine can take.
+    """
+    content = _content(payload, None, shape)
+    check_text(content, shape=shape)
+    read: Mapping[str, Any] = plain_values(content, shape=shape)
+    return read
+
+
 def written(payload: BaseModel) -> dict[str, Any]:
     """Return what a model says: the fields that it was given, under the contract's names, secrets unmasked."""
     return payload.model_dump(by_alias=True, exclude_unset=True, warnings=False, fallback=str)
 
 
-def _content(payload: Any, model: type[BaseModel], shape: str) -> Mapping[str, Any]:
+def _content(payload: Any, model: type[BaseModel] | None, shape: str) -> Mapping[str, Any]:
     if isinstance(payload, Mapping):
         return payload
-    if isinstance(payload, model):
+    if model is not None and isinstance(payload, model):
         return written(payload)
     if not isinstance(payload, str | bytes | bytearray):
-        known = f"a mapping, JSON text or a {model.__name__}"
+        known = "a mapping or JSON text" if model is None else f"a mapping, JSON text or a {model.__name__}"
         raise PayloadFormatError(f"{shape}: a payload is {known}, not {type(payload).__name__}")
     try:
         content = read_json_once(payload, parse_constant=_reject_constant)

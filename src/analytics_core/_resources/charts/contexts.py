@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analytics_core._compile.columns import BASE_AXIS, FORECASTS
-from analytics_core._querying.reading import stored_context
+from analytics_core._querying.chart_contexts import ChartContexts
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.dashboards.filters import charts_in_scope, layout_of, stored_filters
@@ -22,12 +22,17 @@ _SHAPE = "ChartCacheWarmUpRequestSchema"
 
 
 def context_of_chart(
-    reader: Reader, chart_id: int, *, dashboard_id: int | None, extra_filters: GivenFilters
+    reader: Reader,
+    contexts: ChartContexts,
+    chart_id: int,
+    *,
+    dashboard_id: int | None,
+    extra_filters: GivenFilters,
 ) -> tuple[Chart, dict[str, Any]]:
     """Return a chart, and the query context that its readers ask.
 
     Raises:
-        QueryError: the chart stores no query context, or one that is no JSON object.
+        QueryError: the chart stores neither a query context nor a form, or one that is no JSON object.
         NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
         PayloadSchemaError: `extra_filters` are no filters.
     """
@@ -39,12 +44,12 @@ def context_of_chart(
         if chart.id not in dashboard.chart_ids:
             raise NotFoundError("chart", chart.id, place=f"on dashboard {dashboard.id}")
         default = dashboard_filters(dashboard, chart.id)
-    return chart, with_filters(_context(chart), default.and_then(given))
+    return chart, with_filters(_context(chart, contexts), default.and_then(given))
 
 
-def _context(chart: Chart) -> dict[str, Any]:
+def _context(chart: Chart, contexts: ChartContexts) -> dict[str, Any]:
     try:
-        content = read_json_once(stored_context(chart))
+        content = read_json_once(contexts.of_chart(chart).text)
     except RepeatedKeyError as error:
         raise QueryError(f"the query_context of chart {chart.id} {error}; save one with charts.update") from None
     except (ValueError, RecursionError):

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
 from analytics_core._lookups.loading import find_dataset_of
@@ -58,7 +59,7 @@ from analytics_core.models.chart import (
     FavoriteStatuses,
 )
 from analytics_core.models.dashboard import TagTarget
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, parse, read_object
 
 LISTING = Listing(
     shape="chart",
@@ -129,13 +130,44 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
                 and `__granularity` as `col` mean the time options of the query.
 
         Raises:
-            QueryError: the chart stores no query context.
+            QueryError: the chart stores neither a query context nor a form.
             NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
         """
         with self._runtime.store.unit_of_work() as unit:
             return context_of_chart(
-                self._reader(unit), chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters
+                self._reader(unit),
+                self._runtime.chart_contexts,
+                chart_id,
+                dashboard_id=dashboard_id,
+                extra_filters=extra_filters,
             )[1]
+
+    def payload(self, chart_id: int) -> BuiltPayload:
+        """Return the query context that the form of a chart asks, with the fields that each of its values comes from.
+
+        It is built of `params` whatever query context is stored; `data` asks it where none is stored, or where the form
+        was edited since.
+
+        Raises:
+            QueryError: the chart stores no form that can be read.
+            PayloadSchemaError: fields of the form cannot be used, all of them at once.
+            NotFoundError, ChartAccessError: unknown, or not for this actor.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            return self._runtime.chart_contexts.built(self._reader(unit).chart(chart_id))
+
+    def payload_of(self, form_data: Payload) -> BuiltPayload:
+        """Return the query context that form data ask, as `payload` does for a stored chart; nothing is looked up.
+
+        Args:
+            form_data: what a chart stores as `params`, with `viz_type` and `datasource` (such as `12__table`); a
+                mapping or its JSON text.
+
+        Raises:
+            PayloadFormatError: they are no JSON object.
+            PayloadSchemaError: fields cannot be used, all of them at once.
+        """
+        return self._runtime.chart_contexts.of_form(read_object(form_data, shape="form_data"))
 
     def explain(self, question: Question, *, strict: bool | None = None) -> Explanation:
         """Return why the answer would be what it is: the statements, and who asked for each clause; nothing runs.

@@ -12,7 +12,7 @@ from analytics_core._compile.fingerprint import digest_of
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.handlers import JobOutcome
 from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.reading import context_text, stored_context
+from analytics_core._querying.reading import context_text
 from analytics_core._records.chart import Chart
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.batches import is_stored_id
@@ -91,8 +91,8 @@ class ChartQueries(JobQueries):
 
     def request(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartRequest:
         """Return what the actor requests with a question; `strict` None is as the settings say."""
-        chart, payload = self._chart_and_context(question)
-        return self._request(chart, payload, force=force, strict=strict)
+        chart, payload, notes = self._chart_and_context(question)
+        return replace(self._request(chart, payload, force=force, strict=strict), notes=notes)
 
     def fill(self, chart: Chart, payload: Payload, cancel: CancelToken | None) -> ChartData:
         """Answer a query context of a chart anew and keep the results as a reader of the chart would find them."""
@@ -114,7 +114,7 @@ class ChartQueries(JobQueries):
         self, question: Question, *, force: bool = False, strict: bool | None = None
     ) -> tuple[ChartJobPayload, str]:
         """Return the payload of a job, and the name of the database that it asks; errors of `data` are raised here."""
-        chart, payload = self._chart_and_context(question)
+        chart, payload, _ = self._chart_and_context(question)
         request = self._read(payload, strict=strict)
         requested = ChartJobPayload(
             chart_id=chart.id if chart else None,
@@ -124,12 +124,15 @@ class ChartQueries(JobQueries):
         )
         return requested, self._runtime.queries.database_of(request)
 
-    def _chart_and_context(self, question: Question) -> tuple[Chart | None, ChartDataQueryContext | Payload]:
-        """Return the chart that a question names, if it names one, and the query context that it asks."""
+    def _chart_and_context(
+        self, question: Question
+    ) -> tuple[Chart | None, ChartDataQueryContext | Payload, tuple[str, ...]]:
+        """Return the chart that a question names, if it names one, the query context that it asks, and its notes."""
         if not isinstance(question, int):
-            return None, question
+            return None, question, ()
         chart = self._chart(question)
-        return chart, stored_context(chart)
+        own = self._runtime.chart_contexts.of_chart(chart)
+        return chart, own.text, own.notes
 
     def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
         chart = None if question.chart_id is None else self._chart(question.chart_id)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+from analytics_core._querying.chart_contexts import stored_form
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard, Tag
 from analytics_core._records.datasource import Dataset
@@ -246,9 +247,7 @@ def chart_screenshot(chart: Chart, *, actor_id: int, readable: FieldFormatter) -
 
 def form_data(chart: Chart) -> dict[str, Any]:
     """Return what the chart stores for drawing, completed by what the record knows."""
-    datasource = f"{chart.datasource_id}__{chart.datasource_type}" if chart.datasource_id is not None else None
-    known = {"slice_id": chart.id, "viz_type": chart.viz_type, "datasource": datasource}
-    return {**json_object(chart.params), **{name: value for name, value in known.items() if value is not None}}
+    return stored_form(chart, json_object(chart.params))
 
 
 def _people_and_times(chart: Chart, people: UserIndex, readable: FieldFormatter) -> dict[str, Any]:

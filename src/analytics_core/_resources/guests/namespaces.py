@@ -12,7 +12,7 @@ from analytics_core._error_types import short_repr
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
 from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.reading import context_text, stored_context
+from analytics_core._querying.reading import context_text
 from analytics_core._records.chart import Chart
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import GuestVisit
@@ -288,7 +288,8 @@ class GuestQueries(JobQueries):
             raise GuestAccessError("guests ask for stored charts: name one in form_data.slice_id, or ask by its id")
         _require_named(self.actor, chart_id)
         chart = self._chart(chart_id)
-        request = self._read(stored_context(chart), strict=strict)
+        own = self._runtime.chart_contexts.of_chart(chart)
+        request = replace(self._read(own.text, strict=strict), notes=own.notes)
         reject_statements(request.context)
         if requested is not None:
             derived = answerable(self._stored(chart, request.context), requested.context)
@@ -309,7 +310,7 @@ class GuestQueries(JobQueries):
             main_columns={key: dataset.main_dttm_col for key, dataset in datasets.items()},
             default_rows=self._runtime.settings.default_row_limit,
             most_rows=self._runtime.settings.max_row_limit,
-            address_params=_address_params(stored_context(chart), datasets.values()),
+            address_params=_address_params(self._runtime.chart_contexts.of_chart(chart).text, datasets.values()),
         )
 
 

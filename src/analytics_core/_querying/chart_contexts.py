@@ -1,0 +1,140 @@
+"""The query contexts of stored charts: as they are stored, or built of the form data that people edit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from analytics_core._formdata.chart_kind import ChartKind
+from analytics_core._formdata.field_names import ASKED
+from analytics_core._formdata.payload import BuiltPayload, build_payload
+from analytics_core._formdata.registry import ChartKinds
+from analytics_core._memo import Memo
+from analytics_core._records.chart import Chart
+from analytics_core.errors import QueryError
+from analytics_core.models.strict_json import RepeatedKeyError, json_text, read_json_once
+
+_OF_A_REQUEST: Final = frozenset(
+    {
+        *("datasource", "force", "result_format", "result_type", "url_params", "custom_params"),
+        *("extra_filters", "extra_form_data", "temporal_columns_lookup"),
+    }
+)
+"""Fields that clients set for one request, or for themselves; they do not tell whether a form was edited."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartContext:
+    """The query context of a chart as JSON text, with what its answers should tell of how it was made.
+
+    `built` is None where the context is the stored one.
+    """
+
+    text: str
+    built: BuiltPayload | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What differs from the chart that people see, as sentences without a full stop."""
+        return () if self.built is None else self.built.notes
+
+
+class ChartContexts:
+    """Gives the query contexts of charts; any thread may use it.
+
+    Args:
+        kinds: the chart kinds.
+    """
+
+    def __init__(self, kinds: ChartKinds) -> None:
+        self._kinds = kinds
+        self._known: Memo[tuple[object, ...], ChartContext] = Memo()
+
+    def of_form(self, form_data: Mapping[str, Any]) -> BuiltPayload:
+        """Return the query context that a form asks.
+
+        Raises:
+            PayloadSchemaError: fields that cannot be used, all of them at once.
+        """
+        return build_payload(form_data, self._kinds)
+
+    def of_chart(self, chart: Chart) -> ChartContext:
+        """Return the context of a chart: the stored one; where there is none, or its form was edited, a built one.
+
+        Raises:
+            QueryError: the chart stores neither a context nor a form that can be read.
+            PayloadSchemaError: fields of its form cannot be used.
+        """
+        key = (chart.id, chart.query_context, chart.params, chart.viz_type, chart.datasource_id)
+        known = self._known.get(key)
+        if known is None:
+            known = self._made(chart)
+            self._known.put(key, known)
+        return known
+
+    def built(self, chart: Chart) -> BuiltPayload:
+        """Return what is built of the form of a chart, whatever context it stores; errors are those of `of_chart`."""
+        return self.of_form(_read_form(chart))
+
+    def _made(self, chart: Chart) -> ChartContext:
+        if chart.query_context and not self._is_edited(chart):
+            return ChartContext(text=chart.query_context)
+        if not chart.params:
+            raise QueryError(
+                f"chart {chart.id} has no query_context and no params; save one of them with charts.update, or ask "
+                "with a query context"
+            )
+        built = self.built(chart)
+        return ChartContext(text=json_text(built.payload, shape="form_data"), built=built)
+
+    def _is_edited(self, chart: Chart) -> bool:
+        """Tell whether the form of a chart asks otherwise than the one that its stored context was made of.
+
+        A context that does not say what form it was made of, or that nobody can read, is never called out of date.
+        """
+        try:
+            context = read_json_once(chart.query_context or "")
+            form = _read_form(chart) if chart.params else {}
+        except (ValueError, RecursionError, QueryError):
+            return False
+        before = context.get("form_data") if isinstance(context, dict) else None
+        if not isinstance(before, dict) or not form or "viz_type" not in before:
+            return False
+        kind = self._kinds.kind_of(form.get("viz_type"))
+        if before["viz_type"] != form.get("viz_type"):
+            return True
+        names = (form.keys() | (before.keys() & kind.defaults.keys())) & (ASKED - _OF_A_REQUEST)
+        return any(_differs(name, form, before, kind) for name in names)
+
+
+def stored_form(chart: Chart, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that a chart stores for drawing, completed by what its record knows."""
+    datasource = f"{chart.datasource_id}__{chart.datasource_type}" if chart.datasource_id is not None else None
+    known = {"slice_id": chart.id, "viz_type": chart.viz_type, "datasource": datasource}
+    return {**fields, **{name: value for name, value in known.items() if value is not None}}
+
+
+def _read_form(chart: Chart) -> dict[str, Any]:
+    try:
+        fields = read_json_once(chart.params or "{}")
+    except RepeatedKeyError as error:
+        raise QueryError(f"the params of chart {chart.id} {error}; save them again with charts.update") from None
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise QueryError(f"the params of chart {chart.id} are no JSON object; save them again with charts.update")
+    return stored_form(chart, fields)
+
+
+def _differs(name: str, form: Mapping[str, Any], before: Mapping[str, Any], kind: ChartKind) -> bool:
+    default = kind.defaults.get(name)
+    if name not in before and name not in form:
+        return False
+    meant, meant_before = (_meant(fields.get(name, default)) for fields in (form, before))
+    return bool(meant != meant_before)
+
+
+def _meant(value: Any) -> Any:
+    """Return a value as it counts: what is empty is none."""
+    return None if value in (None, "", [], {}, False) else value

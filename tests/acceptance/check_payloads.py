@@ -1,0 +1,85 @@
+"""Compares the payloads that we build of charts' form data with those that the peer's front end built of them.
+
+    python tests/acceptance/check_payloads.py ../shared/acceptance
+
+All fields of `queries` must be equal, and all others but those that `payload_differences.txt` lists with a reason.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from analytics_core._formdata.payload import build_payload
+from analytics_core._formdata.registry import ChartKinds
+
+_MISSING = "<absent>"
+_DIFFERENCES = Path(__file__).with_name("payload_differences.txt")
+
+
+def main() -> int:
+    """Compare, print; return the exit code."""
+    kinds, reasons = ChartKinds(), _reasons()
+    compared, problems, used = set(), [], set()
+    count = 0
+    for case in _cases(Path(sys.argv[1])):
+        count += 1
+        compared.add(case["viz_type"])
+        built = build_payload(case["form_data"], kinds)
+        for path, wanted, found in _differences(case["payload"], built.payload):
+            reason = next((pattern for pattern in reasons if fnmatchcase(path, pattern)), None)
+            if reason is None:
+                problems.append(f"{case['id']}: {path}: {wanted!r} wanted, {found!r} found")
+            else:
+                used.add(reason)
+    unmarked = {name for name in kinds if kinds[name].is_compared} - compared
+    problems += [f"{name}: marked as compared, but no case holds one" for name in sorted(unmarked)]
+    problems += [f"payload_differences.txt: {pattern} differs nowhere" for pattern in reasons.keys() - used]
+    print("\n".join(problems))
+    print(f"payloads: {count} charts of {len(compared)} kinds, {len(problems)} problems")
+    return 1 if problems or not count else 0
+
+
+def _cases(folder: Path) -> Iterator[dict[str, Any]]:
+    for path in sorted((folder / "cases").iterdir()):
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        case: dict[str, Any] = json.loads(data)
+        if "form_data" in case:
+            yield case
+
+
+def _reasons() -> Mapping[str, str]:
+    lines = (line.strip() for line in _DIFFERENCES.read_text(encoding="utf-8").splitlines())
+    told = [line.partition(": ") for line in lines if line and not line.startswith("#")]
+    for pattern, _, reason in told:
+        if pattern.startswith("queries") or fnmatchcase("queries.0.columns", pattern) or not reason:
+            raise SystemExit(f"payload_differences.txt: {pattern} needs a reason, and may be no field of queries")
+    return {pattern: reason for pattern, _, reason in told}
+
+
+def _differences(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield path and both values of what differs: the fields of the context, of its queries and of its form."""
+    pairs = [("", _without(wanted), _without(found)), ("form_data.", wanted.get("form_data"), found.get("form_data"))]
+    queries = wanted["queries"], found["queries"]
+    if len(queries[0]) != len(queries[1]):
+        yield "queries", len(queries[0]), len(queries[1])
+    pairs += [(f"queries.{place}.", *both) for place, both in enumerate(zip(*queries, strict=False))]
+    for prefix, one, other in pairs:
+        sides = (one or {}, other or {})
+        for name in sorted(sides[0].keys() | sides[1].keys()):
+            values = [side.get(name, _MISSING) for side in sides]
+            if values[0] != values[1]:
+                yield f"{prefix}{name}", *values
+
+
+def _without(context: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in context.items() if name not in ("queries", "form_data")}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
