@@ -401,7 +401,7 @@ def test_tokens_go_when_the_client_of_the_database_changes(
     with runtime.store.unit_of_work() as unit:
         stored = unit.databases.get(1)
         changed = unit.databases.update(replace(stored, secret_extra=own), actor_id=1)
-        runtime.oauth_tokens.drop_for_other_clients(unit, changed, before=stored)
+        runtime.oauth_tokens.drop_for_others(unit, changed, before=stored, is_elsewhere=False)
     assert bool(records(core)) is stays
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -23,6 +24,7 @@ from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest,
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
 from analytics_core._execution.sessions.opening import ADDRESSED_DRIVERS, ADDRESSES, BeforeConnect
 from analytics_core._execution.tunnels import Tunnel
+from analytics_core._execution.user_tokens import giving_token, required_token, secret_arguments
 from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._network import AddressFinder
 from analytics_core._records.datasource import Access, Database, Identity
@@ -40,6 +42,7 @@ from analytics_core.errors import (
 
 _POOL_TIMEOUT_S = 30
 _POOL_RECYCLE_S = 1_800
+_MOST_POOLS_OF_USERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +178,7 @@ class SqlAlchemyConnector:
             raise DatabaseAccessError(
                 f"database {database.database_name!r} may only be read; set allow_dml or allow_file_upload to change it"
             )
-        acting = identity if database.impersonate_user else None
+        acting = identity if database.impersonate_user or (identity is not None and identity.token) else None
         key = _Key(database.id, database.uuid, database.audit.version, acting, access)
         with self._lock:
             if key in self._opened:
@@ -183,8 +186,17 @@ class SqlAlchemyConnector:
             if key not in self._opened:
                 self._opened[key] = self._make(database, key)
                 self._drop([older for older in self._opened if _is_older(older, key)], release=False)
+                self._drop(self._crowd(), release=False)
+            elif acting is not None:
+                self._opened[key] = self._opened.pop(key)  # used last
             self._drop_otherwise_opened(self._opened[key])
             return self._opened[key]
+
+    def _crowd(self) -> list[_Key]:
+        """Return which pools of users are one too many: those used longest ago, where nobody uses them now."""
+        of_users = [key for key in self._opened if key.identity is not None]
+        idle = (key for key in of_users if not self._opened[key].is_in_use)
+        return list(islice(idle, max(len(of_users) - _MOST_POOLS_OF_USERS, 0)))
 
     def _drop_replaced(self, opened: _PooledEngine) -> None:
         """Close what is open on a file in whose place there is another one, or none: it would be read for ever.
@@ -249,19 +261,20 @@ class SqlAlchemyConnector:
             memory_name = f"{self._name}-{database.id}-{database.uuid}"
         if checked.file is not None or memory_name is not None:
             pool["pool_recycle"] = -1
-        return OpenRequest(
-            url=checked.engine_url.set(username=key.identity.username) if key.identity else checked.engine_url,
+        request = OpenRequest(
+            url=checked.engine_url,
             file=checked.file,
             memory_name=memory_name,
             access=key.access,
             may_change=database.allow_dml or database.allow_file_upload,
             connect_args=options.connect_args,
-            pool_options={**pool, **options.pool},
+            pool_options={**pool, **options.pool, **secret_arguments(database, checked.spec)},
             answer_s=self._settings.statement_timeout_s + ANSWER_GRACE_S,
             before_connect=(
                 self._steps(checked) if database.ssh_tunnel is None else (self._tunnel(database, checked, key),)
             ),
         )
+        return request if key.identity is None else _acting(request, database, checked, key.identity)
 
     def _tunnel(self, database: Database, checked: CheckedUri, key: _Key) -> BeforeConnect:
         """Return what leads each connection through the database's tunnel, to where its SSH server finds the name."""
@@ -310,6 +323,20 @@ class SqlAlchemyConnector:
             self._tunnels.pop(unused).close()
 
 
+def _acting(request: OpenRequest, database: Database, checked: CheckedUri, identity: Identity) -> OpenRequest:
+    """Return a request for connections of a user: under their name, with their token, or with both."""
+    url, pool, steps = request.url, request.pool_options, request.before_connect
+    if database.impersonate_user:
+        url = url.set(username=identity.username)
+    if identity.token is not None:
+        how = required_token(checked.spec)
+        url = url.update_query_dict(how.options)
+        steps = (*steps, giving_token(checked.spec, checked.url, identity.token))
+        if how.is_sent_each_time:
+            pool = {**pool, "pool_recycle": 0}  # no connection is lent twice
+    return replace(request, url=url, pool_options=pool, before_connect=steps)
+
+
 def _missing_driver(checked: CheckedUri) -> SettingsError:
     label, extra_name = checked.spec.label, checked.spec.extra_name
     if extra_name is not None:
@@ -330,6 +357,12 @@ def _file_id(request: OpenRequest) -> tuple[int, int] | None:
 
 
 def _is_older(key: _Key, than: _Key) -> bool:
-    """Whether `key` is an earlier version of the same database for the same identity, for reading or writing."""
-    same = (than.database_id, than.uuid, than.identity)
-    return (key.database_id, key.uuid, key.identity) == same and key.version < than.version
+    """Whether `key` is of an earlier version of the same database for the same user, or of another token of theirs."""
+    if (key.database_id, key.uuid, _who(key)) != (than.database_id, than.uuid, _who(than)):
+        return False
+    return key.version < than.version or (key.version == than.version and key.identity != than.identity)
+
+
+def _who(key: _Key) -> str | None:
+    """Return whom a pool connects as, whichever token proves it."""
+    return None if key.identity is None else key.identity.key

@@ -142,6 +142,38 @@ class ConnectionParameters:
         return cls(names=(*cls().names, "encryption"), encryption={name: value})
 
 
+class TokenForm(StrEnum):
+    """What a driver takes for a user's token: the text, or an object of a package of its own."""
+
+    TEXT = "text"
+    TRINO_JWT = "Trino's JWT authentication"
+    BIGQUERY_CLIENT = "a client of BigQuery with the token's credentials"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserToken:
+    """How the OAuth 2.0 token of a user reaches the driver.
+
+    Attributes:
+        argument: of the driver's `connect`; it takes the token.
+        form: what it takes for it.
+        beside: further arguments.
+        replaces: arguments that the URI may have given, and that are taken out.
+        options: of the URL, which keep the dialect from looking for credentials of its own.
+        is_sent_each_time: whether the driver sends it with each request, so that no connection outlives it.
+    """
+
+    argument: str = "password"
+    form: TokenForm = TokenForm.TEXT
+    beside: Mapping[str, str] = field(default_factory=dict, hash=False)
+    replaces: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    is_sent_each_time: bool = False
+
+
+TOKEN_AS_PASSWORD: Final = UserToken()
+"""For servers that ask for a password, and let a plug-in of theirs check it."""
+
 SERVER_PARAMETERS: Final = ConnectionParameters()
 """A server with users and databases, which encrypts as it is set up."""
 
@@ -215,6 +247,8 @@ class EngineSpec:
         closes_group_keys: whether keys of GROUP BY stand in parentheses, because sqlglot would write an alias instead.
         partitions: how partitions of tables are told; None: not known.
         parameters: by what a connection is entered where no URI is given.
+        user_token: how the OAuth 2.0 token of a user reaches the driver; None: the engine takes none.
+        secret_options: options of `extra` of a database that are secret, and that the dialect takes.
         compares_moments_as_text: whether moments are stored as texts, and a bound compares with them letter by letter.
     """
 
@@ -274,3 +308,5 @@ class EngineSpec:
     sorted_moment: Callable[[exp.Expr, TimeFormat], exp.Expr] | None = None
     partitions: PartitionReader | None = None
     parameters: ConnectionParameters = SERVER_PARAMETERS
+    user_token: UserToken | None = None
+    secret_options: tuple[str, ...] = ()

@@ -97,7 +97,7 @@ def merge_masked(new_uri: str, stored: Secret) -> Secret:
         return Secret(new_uri)
     old = parse_uri(stored)
     known_names = all(is_secret_name(name) and name in old.query for name in masked_names)
-    if not known_names or _server(new) != _server(old):
+    if not known_names or server_of(new) != server_of(old):
         raise ConnectionUriError("the server or its options changed: give the password again")
     merged = new.set(query={name: old.query[name] if name in masked_names else v for name, v in new.query.items()})
     if new.password == MASK:
@@ -105,7 +105,8 @@ def merge_masked(new_uri: str, stored: Secret) -> Secret:
     return Secret(merged.render_as_string(hide_password=False))
 
 
-def _server(url: sa.URL) -> tuple[Any, ...]:
+def server_of(url: sa.URL) -> tuple[Any, ...]:
+    """Return driver, user, host, port and harmless options of a URL: where its secrets are sent, and as whose."""
     options = frozenset((name, value) for name, value in url.query.items() if not is_secret_name(name))
     return (url.drivername.casefold(), url.username, (url.host or "").casefold(), url.port, options)
 

@@ -296,6 +296,6 @@ def _seconds(value: Any) -> int | None:
 def _key(kind: str, admission: Admission, schema: str | None = None) -> str:
     """Return the key of a list; the address, without its secrets, keeps stores apart that share uuids and a cache."""
     database, identity = admission.database, admission.identity
-    acting = None if identity is None else identity.username
+    acting = None if identity is None else identity.key
     parts = (kind, database.id, database.uuid, database.audit.version, masked(database.uri), acting, schema)
     return f"database-names-{hashlib.sha256(repr(parts).encode()).hexdigest()}"

@@ -29,7 +29,7 @@ from analytics_core._engines import (
 )
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, interval, minus, number, plus, text, times, whole_quotient
-from analytics_core._engines.spec import Bind, ConnectionParameters, EngineSpec, Refuse, Syntax
+from analytics_core._engines.spec import TOKEN_AS_PASSWORD, Bind, ConnectionParameters, EngineSpec, Refuse, Syntax
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FilterValueError
 from analytics_core.models.enums import TimeGrain
@@ -418,6 +418,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         searches_by_own_collation=True,
         partitions=_PARTITIONS,
         parameters=ConnectionParameters.encrypted_by("ssl_verify_cert", "true"),
+        user_token=TOKEN_AS_PASSWORD,
     )
 
 

@@ -25,7 +25,7 @@ from analytics_core._engines import (
 )
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, interval
-from analytics_core._engines.spec import Bind, ConnectionParameters, Refuse, Syntax, nulls_are_large
+from analytics_core._engines.spec import TOKEN_AS_PASSWORD, Bind, ConnectionParameters, Refuse, Syntax, nulls_are_large
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 
 
@@ -360,5 +360,6 @@ ENGINES = (
         allows_cost_estimate=True,
         partitions=_PARTITIONS,
         parameters=ConnectionParameters.encrypted_by("sslmode", "require"),
+        user_token=TOKEN_AS_PASSWORD,
     ),
 )

@@ -15,6 +15,8 @@ from analytics_core._engines.spec import (
     EngineSpec,
     ParamStyle,
     Syntax,
+    TokenForm,
+    UserToken,
     nulls_are_last,
 )
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
@@ -144,7 +146,11 @@ def _engine(name: str, label: str, moment: bounds.Moment) -> EngineSpec:
 _TRINO = _engine("trino", "Trino", _moment_with((6,), "FROM_ISO8601_TIMESTAMP_NANOS"))
 _PRESTO = _engine("presto", "Presto", _moment_with((), "FROM_ISO8601_TIMESTAMP"))
 
+_USER_TOKEN = UserToken(
+    argument="auth", form=TokenForm.TRINO_JWT, beside={"http_scheme": "https"}, is_sent_each_time=True
+)
+
 ENGINES = (
-    replace(_TRINO, paramstyle=ParamStyle.QMARK),
+    replace(_TRINO, paramstyle=ParamStyle.QMARK, user_token=_USER_TOKEN),
     replace(_PRESTO, guards=replace(_GUARDS, uri_options=frozenset()), parameters=SERVER_PARAMETERS),
 )

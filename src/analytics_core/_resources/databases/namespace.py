@@ -29,6 +29,7 @@ from analytics_core._resources.databases.records import (
     upload_details,
     uploaded_table,
 )
+from analytics_core._resources.databases.secret_options import is_elsewhere
 from analytics_core._resources.lists import DATABASES, Listing, ResourceLists, anybody
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.related_names import related_objects
@@ -135,7 +136,8 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             uri = new_uri(given, shape="DatabaseRestApi.put", stored=stored.uri)
             record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
             changed = unit.databases.update(record, actor_id=self._actor.id)
-            self._runtime.oauth_tokens.drop_for_other_clients(unit, changed, before=stored)
+            elsewhere = is_elsewhere(self._runtime.check_uri(uri), stored)
+            self._runtime.oauth_tokens.drop_for_others(unit, changed, before=stored, is_elsewhere=elsewhere)
             act.log(unit, details={"database_id": database_id})
         self._runtime.connector.dispose(database_id)
         return database_get(changed, spec=self._spec_of(changed))

@@ -6,7 +6,6 @@ removed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -23,7 +22,6 @@ from analytics_core._execution.connection_parameters import (
 from analytics_core._execution.connection_uri import (
     CheckedUri,
     check_engine_params,
-    mask_options,
     masked,
     merge_masked,
     parse_uri,
@@ -33,6 +31,7 @@ from analytics_core._gate.uploads import WrittenTable, takes_uploads
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import MASK, Secret
 from analytics_core._resources.changes import changes_of
+from analytics_core._resources.databases.secret_options import kept_options, shown_options, split_options
 from analytics_core._resources.databases.tunnels import shown_tunnel, stored_tunnel, takes_tunnels
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.people.directory import UserIndex
@@ -57,8 +56,8 @@ from analytics_core.models.upload import UploadedColumn, UploadedTable
 
 _Given = DatabasePost | DatabasePut | DatabaseTestConnection
 
-_NOT_COPIED = frozenset({"configuration_method", "driver", "engine", "orm_uri", "parameters", "ssh_tunnel"})
-"""Fields of payloads that no record copies: the checked URI says them, or nothing stores them."""
+_NOT_COPIED = frozenset({"configuration_method", "driver", "engine", "extra", "orm_uri", "parameters", "ssh_tunnel"})
+"""Fields of payloads that no record copies: the checked URI says them, they are taken apart, or nothing stores them."""
 
 
 def new_database(
@@ -70,6 +69,7 @@ def new_database(
     """
     _check_names(post, checked, shape="DatabaseRestApi.post")
     _check_options(post, checked)
+    extra, secret_extra = split_options(post.extra, checked, stored=stored)
     record = Database(
         uuid=uuid,
         database_name=post.database_name,
@@ -77,6 +77,8 @@ def new_database(
         engine=checked.spec.name,
         driver=_driver(checked),
         configuration_method=post.configuration_method.value,
+        extra=extra,
+        secret_extra=secret_extra,
         ssh_tunnel=stored_tunnel(post, checked, shape="DatabaseRestApi.post", stored=stored),
     )
     return replace(record, **changes_of(post, Database, without=_NOT_COPIED))
@@ -88,6 +90,10 @@ def changed_database(database: Database, put: DatabasePut, *, uri: Secret, check
     _check_options(put, checked)
     changes: dict[str, Any] = {"uri": uri, "engine": checked.spec.name, "driver": _driver(checked)}
     changes["ssh_tunnel"] = stored_tunnel(put, checked, shape="DatabaseRestApi.put", stored=database)
+    if "extra" in put.model_fields_set:
+        changes["extra"], changes["secret_extra"] = split_options(put.extra, checked, stored=database)
+    else:
+        changes["secret_extra"] = kept_options(checked, database)
     if "configuration_method" in put.model_fields_set:
         changes["configuration_method"] = put.configuration_method.value
     return replace(database, **changes, **changes_of(put, Database, without=_NOT_COPIED))
@@ -171,13 +177,10 @@ def _check_names(payload: DatabasePost | DatabasePut, checked: CheckedUri, *, sh
 
 
 def _check_options(payload: DatabasePost | DatabasePut, checked: CheckedUri) -> None:
-    """Refuse options that the driver may not have, and secrets outside the URI."""
+    """Refuse options that the driver may not have."""
     check_engine_params(payload.extra, checked.spec)
-    options = json.loads(payload.extra or "{}")
     if problems := timeout_problems(payload.extra):
         raise PayloadSchemaError(shape="database extra", problems=problems)
-    if mask_options(options) != options:
-        raise ConnectionUriError("extra holds what looks like a secret; secrets belong into the connection URI")
 
 
 def parameter_problems(
@@ -259,6 +262,7 @@ def database_connection(database: Database, *, spec: EngineSpec | None) -> Datab
         DatabaseConnection,
         database,
         orm_uri=masked(database.uri),
+        extra=shown_options(database),
         configuration_method=ConfigurationMethod(database.configuration_method),
         ssh_tunnel=shown_tunnel(database),
         parameters=None if spec is None else parameters_of(database.uri, spec),
