@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,16 @@ from sqlalchemy.exc import NoSuchModuleError
 
 from analytics_core._adapters.network import PublicNetworkPolicy
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._execution.connection_uri import CheckedUri, SpecLookup, check_engine_params, check_uri
+from analytics_core._execution.connection_uri import (
+    CheckedUri,
+    EngineOptions,
+    SpecLookup,
+    check_engine_params,
+    check_uri,
+)
 from analytics_core._execution.diagnosis import SentStatement, diagnose
 from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
+from analytics_core._execution.server_authorities import AuthoritiesFile, arguments, asked_of, check_authorities
 from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
 from analytics_core._execution.sessions.opening import ADDRESSED_DRIVERS, ADDRESSES, BeforeConnect
@@ -60,12 +67,13 @@ class _Key:
 
 @dataclass(frozen=True, slots=True)
 class _PooledEngine:
-    """An engine, the session that made it, what it was made from, and which file that was."""
+    """An engine, the session that made it, what it was made from, which file that was, and whom its server needs."""
 
     engine: sa.Engine
     session: Session
     request: OpenRequest
     file_id: tuple[int, int] | None
+    authorities: AuthoritiesFile | None
 
     @property
     def is_in_use(self) -> bool:
@@ -215,7 +223,12 @@ class SqlAlchemyConnector:
 
     def _make(self, database: Database, key: _Key) -> _PooledEngine:
         checked = check_uri(database.uri, settings=self._settings, specs=self._specs, allowed_files=self._allowed_files)
-        request = self._request(database, checked, key)
+        options = check_engine_params(database.extra, checked.spec)
+        bundle = check_authorities(database.extra, checked.spec, asked=asked_of(checked, options))
+        authorities = None if bundle is None else AuthoritiesFile(bundle)
+        request = self._request(database, checked, key, options)
+        if authorities is not None:
+            request = replace(request, before_connect=(*request.before_connect, _trust(authorities, checked, options)))
         if request.memory_name in self._lost_memories:
             raise DatabaseError(
                 f"database {database.database_name!r} is in the memory of the process that this one was forked from; "
@@ -234,10 +247,11 @@ class SqlAlchemyConnector:
             failure = diagnose(error, checked.spec, sent=SentStatement(url=checked.url), is_connected=False)
         if failure is not None:
             raise failure
-        return _PooledEngine(engine.execution_options(**{SESSION_OPTION: session}), session, request, _file_id(request))
+        return _PooledEngine(
+            engine.execution_options(**{SESSION_OPTION: session}), session, request, _file_id(request), authorities
+        )
 
-    def _request(self, database: Database, checked: CheckedUri, key: _Key) -> OpenRequest:
-        options = check_engine_params(database.extra, checked.spec)
+    def _request(self, database: Database, checked: CheckedUri, key: _Key, options: EngineOptions) -> OpenRequest:
         pool: dict[str, Any] = {
             "pool_size": self._settings.pool_size,
             "pool_timeout": min(_POOL_TIMEOUT_S, self._settings.statement_timeout_s),
@@ -255,7 +269,7 @@ class SqlAlchemyConnector:
             memory_name=memory_name,
             access=key.access,
             may_change=database.allow_dml or database.allow_file_upload,
-            connect_args=options.connect_args,
+            connect_args={**_handed_over(checked), **options.connect_args},
             pool_options={**pool, **options.pool},
             answer_s=self._settings.statement_timeout_s + ANSWER_GRACE_S,
             before_connect=(
@@ -303,11 +317,29 @@ class SqlAlchemyConnector:
         in_use = {(opened.request.file, opened.request.memory_name) for opened in self._opened.values()}
         for opened in dropped:
             opened.engine.dispose()
+            if opened.authorities is not None:
+                opened.authorities.remove()
             if release and (opened.request.file, opened.request.memory_name) not in in_use:
                 opened.session.release(opened.request)
         used = {key.of_database for key in self._opened}
         for unused in self._tunnels.keys() - used:
             self._tunnels.pop(unused).close()
+
+
+def _trust(authorities: AuthoritiesFile, checked: CheckedUri, options: EngineOptions) -> BeforeConnect:
+    """Return the step that tells a driver to take no server but one that these authorities vouch for."""
+    told, spec = checked.spec.authorities, checked.spec
+    asked = asked_of(checked, options)
+
+    def name_authorities(named: dict[str, Any]) -> None:
+        if told is not None:
+            named.update(arguments(spec, told, authorities.path(), asked=asked))
+
+    return name_authorities
+
+
+def _handed_over(checked: CheckedUri) -> dict[str, Any]:
+    return {name: value for name, value in checked.url.query.items() if name in checked.spec.handed_over}
 
 
 def _missing_driver(checked: CheckedUri) -> SettingsError:
