@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -47,6 +48,8 @@ from analytics_core.errors import (
 
 _POOL_TIMEOUT_S = 30
 _POOL_RECYCLE_S = 1_800
+_IDLE_S = 600.0
+"""How long connections to a server are kept that nobody asks for: another process may have removed their database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +68,29 @@ class _Key:
         return self.database_id, self.uuid, self.version
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _PooledEngine:
-    """An engine, the session that made it, what it was made from, which file that was, and whom its server needs."""
+    """An engine, the session that made it, what it was made from, which file that was, and whom its server needs.
+
+    `asked_at` is when somebody last asked for it, in seconds of the monotonic clock.
+    """
 
     engine: sa.Engine
     session: Session
     request: OpenRequest
     file_id: tuple[int, int] | None
     authorities: AuthoritiesFile | None
+    asked_at: float = 0.0
 
     @property
     def is_in_use(self) -> bool:
         """Whether a connection is lent."""
         return self.engine.pool.checkedout() > 0  # type: ignore[attr-defined, no-any-return]  # a QueuePool
+
+    @property
+    def is_of_server(self) -> bool:
+        """Whether it is neither of a file nor of a memory, which would be lost."""
+        return self.request.file is None and self.request.memory_name is None
 
 
 class SqlAlchemyConnector:
@@ -92,6 +104,7 @@ class SqlAlchemyConnector:
         specs: finds the spec of an engine by the backend name of a URI.
         allowed_files: single database files that may be opened although no data root holds them.
         addresses: finds those of servers that may be reached; None: by `Settings.allowed_networks`.
+        idle_s: connections to a server that nobody asked for so long are closed when any database is asked.
     """
 
     def __init__(
@@ -101,6 +114,7 @@ class SqlAlchemyConnector:
         specs: SpecLookup,
         allowed_files: Iterable[Path | str] = (),
         addresses: AddressFinder | None = None,
+        idle_s: float = _IDLE_S,
     ) -> None:
         self._settings = settings
         self._specs = specs
@@ -108,6 +122,7 @@ class SqlAlchemyConnector:
         if addresses is None:
             addresses = AddressFinder(PublicNetworkPolicy(settings.allowed_networks))
         self._addresses = addresses
+        self._idle_s = idle_s
         self._name = uuid4().hex
         self._lock = forkable_rlock()
         self._opened: dict[_Key, _PooledEngine] = {}
@@ -190,9 +205,17 @@ class SqlAlchemyConnector:
                 self._drop_replaced(self._opened[key])
             if key not in self._opened:
                 self._opened[key] = self._make(database, key)
-                self._drop([older for older in self._opened if _is_older(older, key)], release=False)
+            self._opened[key].asked_at = time.monotonic()
+            self._drop([older for older in self._opened if _is_older(older, key)], release=False)
+            self._drop_idle()
             self._drop_otherwise_opened(self._opened[key])
             return self._opened[key]
+
+    def _drop_idle(self) -> None:
+        """Close the connections to servers that nobody has asked for of late."""
+        latest = time.monotonic() - self._idle_s
+        idle = [key for key, held in self._opened.items() if held.asked_at < latest and held.is_of_server]
+        self._drop([key for key in idle if not self._opened[key].is_in_use], release=True)
 
     def _drop_replaced(self, opened: _PooledEngine) -> None:
         """Close what is open on a file in whose place there is another one, or none: it would be read for ever.
@@ -362,6 +385,5 @@ def _file_id(request: OpenRequest) -> tuple[int, int] | None:
 
 
 def _is_older(key: _Key, than: _Key) -> bool:
-    """Whether `key` is an earlier version of the same database for the same identity, for reading or writing."""
-    same = (than.database_id, than.uuid, than.identity)
-    return (key.database_id, key.uuid, key.identity) == same and key.version < than.version
+    """Whether `key` is an earlier version of the same database, whoever connects, for reading or writing."""
+    return (key.database_id, key.uuid) == (than.database_id, than.uuid) and key.version < than.version
