@@ -13,7 +13,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from sqlglot import exp
 
@@ -182,6 +182,30 @@ FILE_PARAMETERS: Final = ConnectionParameters(names=("database",), required=("da
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TrustedAuthorities:
+    """How a driver is told which authorities vouch for a server, so that it takes no other and nothing unencrypted.
+
+    Attributes:
+        file: path of a file with their certificates (PEM) -> the driver's arguments.
+        settings: option of a connection -> what is asked of it, in lower case ("" where nothing is) -> what the driver
+            is told; what is not here cannot be asked beside the certificates.
+    """
+
+    file: Callable[[str], Mapping[str, Any]]
+    settings: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def given_by(cls, argument: str | tuple[str, str], **told: Any) -> TrustedAuthorities:
+        """Return those of a driver that takes the file by this argument, and is `told` one value of each setting.
+
+        Two names are those of an argument that is a mapping, and of its key.
+        """
+        outer, inner = (argument, None) if isinstance(argument, str) else argument
+        settings = {option: {"": value, str(value).casefold(): value} for option, value in told.items()}
+        return cls(file=lambda path: {outer: path if inner is None else {inner: path}}, settings=settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSpec:
     """The facts of one engine, all of them: nothing else in the library knows an engine by its name.
 
@@ -249,6 +273,8 @@ class EngineSpec:
         parameters: by what a connection is entered where no URI is given.
         user_token: how the OAuth 2.0 token of a user reaches the driver; None: the engine takes none.
         secret_options: options of `extra` of a database that are secret, and that the dialect takes.
+        authorities: how the driver is told whom to trust; None: it takes no certificates.
+        handed_over: options of URIs that the dialect leaves out, which the driver takes as arguments.
         compares_moments_as_text: whether moments are stored as texts, and a bound compares with them letter by letter.
     """
 
@@ -310,3 +336,5 @@ class EngineSpec:
     parameters: ConnectionParameters = SERVER_PARAMETERS
     user_token: UserToken | None = None
     secret_options: tuple[str, ...] = ()
+    authorities: TrustedAuthorities | None = field(default=None, hash=False)
+    handed_over: frozenset[str] = frozenset()

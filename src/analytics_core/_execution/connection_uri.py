@@ -241,7 +241,9 @@ def _check_options(options: Mapping[str, Any], spec: EngineSpec) -> None:
     for name, value in options.items():
         if name not in allowed:
             listed = ", ".join(sorted(allowed)) or "none"
-            raise _error(spec, f"connection option {name[:60]!r} is not allowed; allowed: {listed}")
+            as_text = spec.authorities is not None and name in spec.authorities.file("")
+            instead = "; give certificates as text, by extra.server_cert" if as_text else ""
+            raise _error(spec, f"connection option {name[:60]!r} is not allowed; allowed: {listed}{instead}")
         if not isinstance(value, str | int | float | bool) or len(str(value)) > 500:
             raise _error(spec, f"connection option {name!r} must be one short value")
 

@@ -118,7 +118,7 @@ _SPARK = replace(
     literal=literals.LiteralStyle(dialect="spark").write,
     guards=replace(
         _GUARDS,
-        uri_options=frozenset(),
+        uri_options=frozenset({"auth"}),
         revealing=guards.RevealingRelations.of(
             relations="", schemas="sys", harmless="", functions=""
         ),  # of Hive's metastore

@@ -1,4 +1,4 @@
-"""Trino, and Presto, whose timestamps have milliseconds only. Not run here; written from the documentation."""
+"""Trino, and what Presto shares with it. Not run here; written from the documentation."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from analytics_core._engines import bounds, fences, grains, guards, meanings, no
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, equal, number, text, times
 from analytics_core._engines.spec import (
-    SERVER_PARAMETERS,
     ConnectionParameters,
     EngineSpec,
     ParamStyle,
     Syntax,
     TokenForm,
+    TrustedAuthorities,
     UserToken,
     nulls_are_last,
 )
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
 
-def _moment_with(precision: tuple[int, ...], from_iso: str) -> bounds.Moment:
+def moment_with(precision: tuple[int, ...], from_iso: str) -> bounds.Moment:
     """Return `moment` for timestamps of a precision; `from_iso` parses ISO text to a zoned timestamp."""
     as_timestamp = operators.cast_to(Type.TIMESTAMP, *precision)
 
@@ -91,7 +91,7 @@ _ERRORS = (
         (r"Connection refused", meanings.REFUSED_PORT),
     ),
 )
-_GUARDS = guards.Guards(
+GUARDS = guards.Guards(
     uri_options=frozenset({"catalog", "schema", "http_scheme", "source", "verify"}),
     database_files=guards.DatabaseFiles.NONE,
     denied_functions=guards.name_set(
@@ -121,7 +121,8 @@ _GUARDS = guards.Guards(
 )
 
 
-def _engine(name: str, label: str, moment: bounds.Moment) -> EngineSpec:
+def engine(name: str, label: str, moment: bounds.Moment) -> EngineSpec:
+    """Return the facts that Trino and Presto share."""
     return replace(
         ansi_engine(
             name=name,
@@ -129,7 +130,7 @@ def _engine(name: str, label: str, moment: bounds.Moment) -> EngineSpec:
             dialect=name,
             drivers=("rest",),
             extra_name=name,
-            guards=_GUARDS,
+            guards=GUARDS,
             error_patterns=_ERRORS,
             comparison=bounds.MomentComparison(moment=moment),
             bucket=_bucket,
@@ -143,14 +144,20 @@ def _engine(name: str, label: str, moment: bounds.Moment) -> EngineSpec:
     )
 
 
-_TRINO = _engine("trino", "Trino", _moment_with((6,), "FROM_ISO8601_TIMESTAMP_NANOS"))
-_PRESTO = _engine("presto", "Presto", _moment_with((), "FROM_ISO8601_TIMESTAMP"))
+_TRUSTED = TrustedAuthorities.given_by("verify", http_scheme="https")
+_LEFT_OUT = frozenset({"http_scheme", "catalog", "schema"})
+_TRINO = engine("trino", "Trino", moment_with((6,), "FROM_ISO8601_TIMESTAMP_NANOS"))
 
 _USER_TOKEN = UserToken(
     argument="auth", form=TokenForm.TRINO_JWT, beside={"http_scheme": "https"}, is_sent_each_time=True
 )
 
 ENGINES = (
-    replace(_TRINO, paramstyle=ParamStyle.QMARK, user_token=_USER_TOKEN),
-    replace(_PRESTO, guards=replace(_GUARDS, uri_options=frozenset()), parameters=SERVER_PARAMETERS),
+    replace(
+        _TRINO,
+        paramstyle=ParamStyle.QMARK,
+        authorities=_TRUSTED,
+        handed_over=_LEFT_OUT,
+        user_token=_USER_TOKEN,
+    ),
 )

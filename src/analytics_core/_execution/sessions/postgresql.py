@@ -115,15 +115,16 @@ class PostgresqlSession(Session):
 
 
 def _patience(request: OpenRequest) -> dict[str, Any]:
-    """Return what libpq and the kernel are told about servers that are gone without a word."""
+    """Return what libpq and the kernel are told about servers that are gone without a word, where the URL does not."""
     unacknowledged_ms = round(request.answer_s * 1000)
-    return {
+    patience = {
         "connect_timeout": CONNECT_TIMEOUT_S,
         "tcp_user_timeout": unacknowledged_ms,
         "keepalives_idle": 30,
         "keepalives_interval": 5,
         "keepalives_count": 3,
     }
+    return {name: value for name, value in patience.items() if name not in request.url.query}
 
 
 def _rows_per_chunk(statement: Statement) -> int:

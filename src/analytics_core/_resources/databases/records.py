@@ -26,6 +26,7 @@ from analytics_core._execution.connection_uri import (
     merge_masked,
     parse_uri,
 )
+from analytics_core._execution.server_authorities import asked_of, check_authorities
 from analytics_core._gate.metadata import timeout_problems
 from analytics_core._gate.uploads import WrittenTable, takes_uploads
 from analytics_core._records.datasource import Database
@@ -88,6 +89,8 @@ def changed_database(database: Database, put: DatabasePut, *, uri: Secret, check
     """Return the record after an update; null clears what may be empty and leaves everything else as it is."""
     _check_names(put, checked, shape="DatabaseRestApi.put")
     _check_options(put, checked)
+    if "extra" not in put.model_fields_set and uri.reveal() != database.uri.reveal():
+        _check_connection(database.extra, checked)
     changes: dict[str, Any] = {"uri": uri, "engine": checked.spec.name, "driver": _driver(checked)}
     changes["ssh_tunnel"] = stored_tunnel(put, checked, shape="DatabaseRestApi.put", stored=database)
     if "extra" in put.model_fields_set:
@@ -176,9 +179,15 @@ def _check_names(payload: DatabasePost | DatabasePut, checked: CheckedUri, *, sh
         raise PayloadSchemaError(shape=shape, problems=problems)
 
 
+def _check_connection(extra: str | None, checked: CheckedUri) -> None:
+    """Refuse options that the driver may not have, and certificates that it does not take."""
+    asked = asked_of(checked, check_engine_params(extra, checked.spec))
+    check_authorities(extra, checked.spec, asked=asked)
+
+
 def _check_options(payload: DatabasePost | DatabasePut, checked: CheckedUri) -> None:
     """Refuse options that the driver may not have."""
-    check_engine_params(payload.extra, checked.spec)
+    _check_connection(payload.extra, checked)
     if problems := timeout_problems(payload.extra):
         raise PayloadSchemaError(shape="database extra", problems=problems)
 
@@ -227,11 +236,18 @@ def _engine_problems(given: DatabaseValidateParameters, spec: EngineSpec, settin
     if given.driver and given.driver.casefold() not in allowed:
         yield Problem(path="driver", message=f"must be one of {', '.join(allowed)}")
     try:
-        check_engine_params(given.extra, spec)
+        options = check_engine_params(given.extra, spec)
+        check_authorities(given.extra, spec, asked={**_asked(given, spec), **options.connect_args})
     except ConnectionUriError as rejection:
         yield Problem(path="extra", message=rejection.message)
     for problem in timeout_problems(given.extra):
         yield replace(problem, path=f"extra.{problem.path}")
+
+
+def _asked(given: DatabaseValidateParameters, spec: EngineSpec) -> dict[str, Any]:
+    """Return the options of the URI that the parameters mean."""
+    parameters = given.parameters or DatabaseParameters()
+    return {**(parameters.query or {}), **(spec.parameters.encryption if parameters.encryption else {})}
 
 
 def database_get(database: Database, *, spec: EngineSpec | None) -> DatabaseGet:
