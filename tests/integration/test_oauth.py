@@ -446,7 +446,7 @@ def test_tokens_are_sealed_anew_and_pruned(
 
 def test_somebody_with_one_dataset_may_authorize(open_core: Callable[..., SmallCore], guard: Provider) -> None:
     small = open_core()
-    reader = small.reader(small.orders())
+    reader = small.reader(small.stored_orders())
     authorize(reader, guard, "reader")
     assert reader.oauth.access_token(1) == guard.issued[0]
     assert small.core.oauth.access_token(1) is None

@@ -275,7 +275,7 @@ class MariadbServer(PrivateServer):
 class TlsPostgres(PostgresServer):
     """A private PostgreSQL that takes encrypted connections too.
 
-    The roles `guarded` and `nosuch` must know a password, `secured` must come encrypted.
+    The roles `guarded` and `nosuch` and members of `by_password` must know a password, `secured` must come encrypted.
     """
 
     name = "PostgreSQL-TLS"
@@ -286,7 +286,7 @@ class TlsPostgres(PostgresServer):
         super().initialise(folder, binaries)
         _make_certificates(folder)
         rules = folder / "data" / "pg_hba.conf"
-        guarded = "host all guarded,nosuch all scram-sha-256\nhostnossl all secured all reject\n"
+        guarded = "host all guarded,nosuch,+by_password all scram-sha-256\nhostnossl all secured all reject\n"
         rules.write_text(guarded + rules.read_text())
 
     @classmethod

@@ -142,12 +142,19 @@ class ConnectionParameters:
         return cls(names=(*cls().names, "encryption"), encryption={name: value})
 
 
-class TokenForm(StrEnum):
-    """What a driver takes for a user's token: the text, or an object of a package of its own."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenWrapper:
+    """A callable of a driver's package that makes of a token what the driver takes for it.
 
-    TEXT = "text"
-    TRINO_JWT = "Trino's JWT authentication"
-    BIGQUERY_CLIENT = "a client of BigQuery with the token's credentials"
+    Attributes:
+        path: its module and name, `package.module:name`.
+        argument: that takes the token, or what another wrapper made of it; None: the first.
+        host_as: a further argument, which takes the host of the URL; None: none.
+    """
+
+    path: str
+    argument: str | None = None
+    host_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +163,7 @@ class UserToken:
 
     Attributes:
         argument: of the driver's `connect`; it takes the token.
-        form: what it takes for it.
+        wrappers: what make of the token what the driver takes, one after the other; none: it takes the text.
         beside: further arguments.
         replaces: arguments that the URI may have given, and that are taken out.
         options: of the URL, which keep the dialect from looking for credentials of its own.
@@ -164,11 +171,16 @@ class UserToken:
     """
 
     argument: str = "password"
-    form: TokenForm = TokenForm.TEXT
+    wrappers: tuple[TokenWrapper, ...] = ()
     beside: Mapping[str, str] = field(default_factory=dict, hash=False)
     replaces: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
     is_sent_each_time: bool = False
+
+    @classmethod
+    def wrapped_by(cls, path: str, *, argument: str) -> UserToken:
+        """Return how a driver takes an object of its package that is made of the token, and sends with each request."""
+        return cls(argument=argument, wrappers=(TokenWrapper(path=path),), is_sent_each_time=True)
 
 
 TOKEN_AS_PASSWORD: Final = UserToken()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 import sqlalchemy as sa
 
-from analytics_core._engines.spec import EngineSpec, TokenForm, UserToken
+from analytics_core._engines.spec import EngineSpec, TokenWrapper, UserToken
 from analytics_core._execution.sessions.opening import BeforeConnect
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import Secret
@@ -38,7 +38,10 @@ def giving_token(spec: EngineSpec, url: sa.URL, token: Secret, *, load: Load = i
         for name in how.replaces:
             named.pop(name, None)
         named.update(how.beside)
-        named[how.argument] = _FORMS[how.form](token.reveal(), url, load)
+        made: Any = token.reveal()
+        for wrapper in how.wrappers:
+            made = _wrapped(made, wrapper, url, load)
+        named[how.argument] = made
 
     return give
 
@@ -63,17 +66,8 @@ def stored_secrets(database: Database) -> dict[str, Any]:
     raise StoredDataError(f"the secret options of database {database.database_name!r} cannot be read; give them again")
 
 
-def _trino_jwt(token: str, _url: sa.URL, load: Load) -> Any:
-    return load("trino.auth").JWTAuthentication(token)
-
-
-def _bigquery_client(token: str, url: sa.URL, load: Load) -> Any:
-    credentials = load("google.oauth2.credentials").Credentials(token)
-    return load("google.cloud.bigquery").Client(project=url.host, credentials=credentials)
-
-
-_FORMS: Final[dict[TokenForm, Callable[[str, sa.URL, Load], Any]]] = {
-    TokenForm.TEXT: lambda token, _url, _load: token,
-    TokenForm.TRINO_JWT: _trino_jwt,
-    TokenForm.BIGQUERY_CLIENT: _bigquery_client,
-}
+def _wrapped(made: Any, wrapper: TokenWrapper, url: sa.URL, load: Load) -> Any:
+    module, _, name = wrapper.path.partition(":")
+    named = {} if wrapper.host_as is None else {wrapper.host_as: url.host}
+    make = getattr(load(module), name)
+    return make(made, **named) if wrapper.argument is None else make(**{wrapper.argument: made}, **named)

@@ -14,7 +14,6 @@ from analytics_core._engines.spec import (
     EngineSpec,
     ParamStyle,
     Syntax,
-    TokenForm,
     TrustedAuthorities,
     UserToken,
     nulls_are_last,
@@ -147,17 +146,5 @@ def engine(name: str, label: str, moment: bounds.Moment) -> EngineSpec:
 _TRUSTED = TrustedAuthorities.given_by("verify", http_scheme="https")
 _LEFT_OUT = frozenset({"http_scheme", "catalog", "schema"})
 _TRINO = engine("trino", "Trino", moment_with((6,), "FROM_ISO8601_TIMESTAMP_NANOS"))
-
-_USER_TOKEN = UserToken(
-    argument="auth", form=TokenForm.TRINO_JWT, beside={"http_scheme": "https"}, is_sent_each_time=True
-)
-
-ENGINES = (
-    replace(
-        _TRINO,
-        paramstyle=ParamStyle.QMARK,
-        authorities=_TRUSTED,
-        handed_over=_LEFT_OUT,
-        user_token=_USER_TOKEN,
-    ),
-)
+_JWT = UserToken.wrapped_by("trino.auth:JWTAuthentication", argument="auth")
+ENGINES = (replace(_TRINO, paramstyle=ParamStyle.QMARK, authorities=_TRUSTED, handed_over=_LEFT_OUT, user_token=_JWT),)
