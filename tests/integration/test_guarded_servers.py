@@ -124,7 +124,7 @@ def test_a_right_password_lets_in_where_the_user_may_go(core: AnalyticsCore, gua
     core.databases.test_connection(form)
 
 
-def test_a_database_that_mariadb_does_not_know(core: AnalyticsCore, guarded: Guarded) -> None:
+def test_a_database_that_the_server_does_not_know(core: AnalyticsCore, guarded: Guarded) -> None:
     form = guarded.form(username="postgres" if guarded.engine == "postgresql" else "root", database="nosuch")
     assert refusal(core, form).error_type is E.CONNECTION_UNKNOWN_DATABASE_ERROR
 
