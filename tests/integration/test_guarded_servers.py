@@ -261,6 +261,12 @@ def test_a_statement_over_an_encrypted_connection_is_stopped_on_the_server(guard
         assert shop.rows("SELECT 1") == [(1,)]
 
 
+def test_a_folder_that_takes_no_files_is_a_typed_error(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="cannot be written to the folder for temporary files") as caught:
+        AuthoritiesFile("text", folder=tmp_path / "nosuch").path()
+    assert str(tmp_path) not in str(caught.value.to_payload())
+
+
 def test_the_file_goes_with_its_object_and_not_with_a_forked_child() -> None:
     held = AuthoritiesFile("text")
     path = Path(held.path())
