@@ -124,7 +124,7 @@ def test_a_right_password_lets_in_where_the_user_may_go(core: AnalyticsCore, gua
     core.databases.test_connection(form)
 
 
-def test_a_database_that_mariadb_does_not_know(core: AnalyticsCore, guarded: Guarded) -> None:
+def test_a_database_that_the_server_does_not_know(core: AnalyticsCore, guarded: Guarded) -> None:
     form = guarded.form(username="postgres" if guarded.engine == "postgresql" else "root", database="nosuch")
     assert refusal(core, form).error_type is E.CONNECTION_UNKNOWN_DATABASE_ERROR
 
@@ -259,6 +259,12 @@ def test_a_statement_over_an_encrypted_connection_is_stopped_on_the_server(guard
         assert time.monotonic() - began < 3
         assert shop.is_returned()
         assert shop.rows("SELECT 1") == [(1,)]
+
+
+def test_a_folder_that_takes_no_files_is_a_typed_error(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="cannot be written to the folder for temporary files") as caught:
+        AuthoritiesFile("text", folder=tmp_path / "nosuch").path()
+    assert str(tmp_path) not in str(caught.value.to_payload())
 
 
 def test_the_file_goes_with_its_object_and_not_with_a_forked_child() -> None:

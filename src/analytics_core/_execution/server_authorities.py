@@ -101,10 +101,15 @@ class AuthoritiesFile:
 
     It is written when a connection is first made, and again should somebody have tidied it away. It goes with `remove`,
     or with this object, or with the process; not with a forked child.
+
+    Args:
+        bundle: the certificates.
+        folder: where the file is made; None: the system's folder for temporary files.
     """
 
-    def __init__(self, bundle: str) -> None:
+    def __init__(self, bundle: str, *, folder: Path | None = None) -> None:
         self._bundle = bundle
+        self._folder = folder
         self._lock = forkable_lock()
         self._finish: weakref.finalize[..., AuthoritiesFile] | None = None
         self._path: Path | None = None
@@ -130,13 +135,13 @@ class AuthoritiesFile:
     def _written(self) -> Path:
         written: Path | None = None
         with suppress(OSError):  # told below, without the path
-            number, name = tempfile.mkstemp(prefix="analytics_core-", suffix=".pem")  # for nobody else to read
+            number, name = tempfile.mkstemp(prefix="analytics_core-", suffix=".pem", dir=self._folder)  # 0600
+            self._finish = weakref.finalize(self, _remove, Path(name), os.getpid())
             with os.fdopen(number, "w", encoding="ascii") as file:
                 file.write(self._bundle)
             written = Path(name)
         if written is None:
-            raise DatabaseError(f"extra.{OPTION} cannot be written to the system's folder for temporary files")
-        self._finish = weakref.finalize(self, _remove, written, os.getpid())
+            raise DatabaseError(f"extra.{OPTION} cannot be written to the folder for temporary files")
         return written
 
 

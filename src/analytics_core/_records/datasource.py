@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -38,6 +39,14 @@ class Database(StoredRecord):
     ssh_tunnel: Secret | None = None
     external_url: str | None = None
     is_managed_externally: bool = False
+
+    def sets(self, option: str) -> bool:
+        """Tell whether a switch of `extra` is on; False where `extra` cannot be read."""
+        try:
+            options = json.loads(self.extra or "{}")
+        except (ValueError, RecursionError):  # stored by an older host
+            return False
+        return isinstance(options, dict) and options.get(option) is True
 
 
 class Access(StrEnum):

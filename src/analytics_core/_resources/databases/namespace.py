@@ -91,7 +91,8 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         post = parse(DatabasePost, payload, shape="DatabaseRestApi.post")
         act = begin_act(self._runtime, self._actor, "database.create")
         shape = "DatabaseRestApi.post"
-        uri = new_uri(given_uri(post, shape=shape, registry=self._runtime.registry), shape=shape)
+        registry = self._runtime.registry
+        uri = new_uri(given_uri(post, shape=shape, registry=registry), shape=shape, registry=registry)
         record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.databases.add(record, actor_id=self._actor.id)
@@ -132,8 +133,9 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             stored = self._reader(unit).database(database_id)
             self._runtime.policy.require_write(self._actor, stored)
             reject_later_change(stored, unchanged_since)
-            given = given_uri(put, shape="DatabaseRestApi.put", registry=self._runtime.registry, stored=stored)
-            uri = new_uri(given, shape="DatabaseRestApi.put", stored=stored.uri)
+            shape, registry = "DatabaseRestApi.put", self._runtime.registry
+            given = given_uri(put, shape=shape, registry=registry, stored=stored)
+            uri = new_uri(given, shape=shape, registry=registry, stored=stored.uri)
             record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
             changed = unit.databases.update(record, actor_id=self._actor.id)
             elsewhere = is_elsewhere(self._runtime.check_uri(uri), stored)
@@ -304,8 +306,9 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         shape = "DatabaseTestConnectionSchema"
         trial = parse(DatabaseTestConnection, payload, shape=shape)
         stored = self._named(trial.database_name)
-        given = given_uri(trial, shape=shape, registry=self._runtime.registry, stored=stored)
-        uri = new_uri(given, shape=shape, stored=stored.uri if stored else None)
+        registry = self._runtime.registry
+        given = given_uri(trial, shape=shape, registry=registry, stored=stored)
+        uri = new_uri(given, shape=shape, registry=registry, stored=stored.uri if stored else None)
         post = DatabasePost(database_name=trial.database_name or "trial", **_given(trial))
         checked = self._runtime.check_uri(uri)
         record = new_database(post, uri=uri, checked=checked, uuid=str(uuid4()), stored=stored)

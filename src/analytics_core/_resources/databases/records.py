@@ -22,6 +22,7 @@ from analytics_core._execution.connection_parameters import (
 from analytics_core._execution.connection_uri import (
     CheckedUri,
     check_engine_params,
+    check_metadata_params,
     masked,
     merge_masked,
     parse_uri,
@@ -102,7 +103,7 @@ def changed_database(database: Database, put: DatabasePut, *, uri: Secret, check
     return replace(database, **changes, **changes_of(put, Database, without=_NOT_COPIED))
 
 
-def new_uri(post_uri: Any, *, shape: str, stored: Secret | None = None) -> Secret:
+def new_uri(post_uri: Any, *, shape: str, registry: EngineRegistry, stored: Secret | None = None) -> Secret:
     """Return the URI that a payload means; with `stored`, a masked password stands for the stored one.
 
     Raises:
@@ -111,7 +112,7 @@ def new_uri(post_uri: Any, *, shape: str, stored: Secret | None = None) -> Secre
     """
     text = post_uri.get_secret_value() if post_uri is not None else ""
     if text and stored is not None:
-        return merge_masked(text, stored)
+        return merge_masked(text, stored, specs=registry.get)
     if MASK in text:
         raise ConnectionUriError("the connection URI holds a mask and nothing is stored yet; give the password itself")
     if text:
@@ -183,6 +184,7 @@ def _check_connection(extra: str | None, checked: CheckedUri) -> None:
     """Refuse options that the driver may not have, and certificates that it does not take."""
     asked = asked_of(checked, check_engine_params(extra, checked.spec))
     check_authorities(extra, checked.spec, asked=asked)
+    check_metadata_params(extra, checked.spec)
 
 
 def _check_options(payload: DatabasePost | DatabasePut, checked: CheckedUri) -> None:
@@ -238,6 +240,7 @@ def _engine_problems(given: DatabaseValidateParameters, spec: EngineSpec, settin
     try:
         options = check_engine_params(given.extra, spec)
         check_authorities(given.extra, spec, asked={**_asked(given, spec), **options.connect_args})
+        check_metadata_params(given.extra, spec)
     except ConnectionUriError as rejection:
         yield Problem(path="extra", message=rejection.message)
     for problem in timeout_problems(given.extra):
