@@ -32,6 +32,7 @@ from analytics_core._gate.gate import Gate
 from analytics_core._gate.metadata import CachedNames, MetadataReader
 from analytics_core._gate.partitions import Partitions
 from analytics_core._gate.row_security import RowSecurity
+from analytics_core._gate.tables import TableReader
 from analytics_core._gate.uploads import FileUploads
 from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
@@ -184,9 +185,10 @@ def _databases(parts: Components, gate: Gate, row_security: RowSecurity, tokens:
         row_security=row_security,
         timeout_s=limit_s,
     )
+    tables = TableReader(gate=gate, reflector=reflector, row_security=row_security, settings=parts.settings)
     loader = TableLoader(parts.connector, tokens)
     uploads = FileUploads(gate=gate, reflector=reflector, names=names, loader=loader, settings=parts.settings)
-    return {"metadata": metadata, "uploads": uploads}
+    return {"metadata": metadata, "tables": tables, "uploads": uploads}
 
 
 def _annotator(parts: Components) -> Annotator:

@@ -212,7 +212,15 @@ class PostgresqlMetadata(EngineMetadata):
 
     def view_names(self, inspector: sa.Inspector, schema: str | None) -> Sequence[str]:
         """Return the names of views and materialised views."""
-        return (*inspector.get_view_names(schema), *inspector.get_materialized_view_names(schema))
+        return (*inspector.get_view_names(schema), *self.materialized_view_names(inspector, schema))
+
+    def materialized_view_names(self, inspector: sa.Inspector, schema: str | None) -> Sequence[str]:
+        """Return the names of materialised views."""
+        return inspector.get_materialized_view_names(schema)
+
+    def catalogs(self, connection: sa.Connection) -> tuple[str, ...]:
+        """Return the database of the connection: statements reach no other."""
+        return tuple(connection.exec_driver_sql("SELECT pg_catalog.current_database()::text").scalars())
 
     def functions_sql(self, _connection: sa.Connection) -> str | None:
         """Ask for what can be called without naming its schema."""

@@ -29,12 +29,13 @@ from analytics_core._execution.connection_uri import (
 )
 from analytics_core._execution.server_authorities import asked_of, check_authorities
 from analytics_core._gate.metadata import timeout_problems
-from analytics_core._gate.uploads import WrittenTable, takes_uploads
+from analytics_core._gate.uploads import WrittenTable
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import MASK, Secret
 from analytics_core._resources.changes import changes_of
 from analytics_core._resources.databases.secret_options import kept_options, shown_options, split_options
-from analytics_core._resources.databases.tunnels import shown_tunnel, stored_tunnel, takes_tunnels
+from analytics_core._resources.databases.tables import engine_information
+from analytics_core._resources.databases.tunnels import shown_tunnel, stored_tunnel
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.stored_json import json_object
@@ -255,7 +256,7 @@ def _asked(given: DatabaseValidateParameters, spec: EngineSpec) -> dict[str, Any
 
 def database_get(database: Database, *, spec: EngineSpec | None) -> DatabaseGet:
     """Return one database (contract, `DatabaseRestApi.get`)."""
-    return shown_as(DatabaseGet, database, backend=database.engine, engine_information=_engine_information(spec))
+    return shown_as(DatabaseGet, database, backend=database.engine, engine_information=engine_information(spec))
 
 
 def database_item(
@@ -271,7 +272,7 @@ def database_item(
         allows_subquery=spec is not None and spec.allows_subqueries,
         backend=database.engine,
         changed_on_delta_humanized=readable.delta(database.audit.changed_on),
-        engine_information=_engine_information(spec),
+        engine_information=engine_information(spec),
     )
 
 
@@ -286,7 +287,7 @@ def database_connection(database: Database, *, spec: EngineSpec | None) -> Datab
         ssh_tunnel=shown_tunnel(database),
         parameters=None if spec is None else parameters_of(database.uri, spec),
         backend=database.engine,
-        engine_information=_engine_information(spec),
+        engine_information=engine_information(spec),
     )
 
 
@@ -332,8 +333,3 @@ def _explore_options(database: Database) -> dict[str, Any]:
         "disable_data_preview": options.get("disable_data_preview", False) is True,
         "explore_database_id": explored if type(explored) is int else database.id,
     }
-
-
-def _engine_information(spec: EngineSpec | None) -> dict[str, Any]:
-    can_tunnel = spec is not None and any(takes_tunnels(driver) for driver in spec.drivers)
-    return {"supports_file_upload": takes_uploads(spec), "disable_ssh_tunneling": not can_tunnel}
