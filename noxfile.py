@@ -88,10 +88,11 @@ def _require_shared(session: nox.Session) -> None:
 
 @nox.session
 def acceptance(session: nox.Session) -> None:
-    """Compare the shapes with the contract, and real chart queries with the recorded answers, on all four engines."""
+    """Compare shapes, payloads built of form data, and answers of all four engines with the contract and recordings."""
     _require_shared(session)
     _install(session, ENGINES)
     session.run("python", "tests/acceptance/check_shapes.py", str(SHARED / "spec" / "shapes.json"))
+    session.run("python", "tests/acceptance/check_payloads.py", str(SHARED / "acceptance"))
     session.run("python", "tests/acceptance/run_acceptance.py", str(SHARED / "acceptance"), *session.posargs)
 
 

@@ -9,7 +9,15 @@ from typing import Any, TypeVar
 
 import hypothesis
 import pytest
-from tests.support.servers import MariadbServer, PostgresServer, PrivateServers, ServerMissingError, make_server_folder
+from tests.support.servers import (
+    MariadbServer,
+    PostgresServer,
+    PrivateServers,
+    ServerMissingError,
+    TlsMariadb,
+    TlsPostgres,
+    make_server_folder,
+)
 from tests.support.stores import empty_store
 
 pytest_plugins = ["tests.support.secret_watch", "tests.support.lean_run"]
@@ -61,6 +69,12 @@ def postgres_server(pytestconfig: pytest.Config) -> PostgresServer:
 def mariadb_server(pytestconfig: pytest.Config) -> MariadbServer:
     """The run's private MariaDB."""
     return _or_skip(pytestconfig.stash[SERVERS].mariadb)
+
+
+@pytest.fixture(scope="session", params=["postgresql", "mysql"])
+def tls_server(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> TlsPostgres | TlsMariadb:
+    """The run's private PostgreSQL, then MariaDB, that take encrypted connections."""
+    return _or_skip(lambda: pytestconfig.stash[SERVERS].tls(request.param))
 
 
 @pytest.fixture(scope="session")

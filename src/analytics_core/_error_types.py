@@ -146,6 +146,7 @@ class AnalyticsError(Exception):
     default_type: ClassVar[ErrorType] = ErrorType.GENERIC_BACKEND_ERROR
     code: str = default_type.value
     retryable: bool = False
+    _beside: tuple[ErrorItem, ...] = ()
 
     def __init_subclass__(cls, *, error_type: ErrorType | None = None, code: str | None = None, **options: Any) -> None:
         """Give a class its type and its code: the code it names, else its own type; all else is as in its base."""
@@ -186,9 +187,15 @@ class AnalyticsError(Exception):
         self.args = (self.message,)
         return self
 
+    def beside(self, other: AnalyticsError) -> Self:
+        """Return this error with the items of another one after its own: what would help, next to what went wrong."""
+        self._beside = (*self._beside, *other.items())
+        return self
+
     def items(self) -> tuple[ErrorItem, ...]:
-        """Return the error items; one unless a subclass gathers several."""
-        return (ErrorItem(error_type=self.error_type, message=self.message, level=self.level, extra=self.extra),)
+        """Return the error items: its own, unless a subclass gathers several, and those of errors beside it."""
+        own = ErrorItem(error_type=self.error_type, message=self.message, level=self.level, extra=self.extra)
+        return (own, *self._beside)
 
     def to_payload(self) -> dict[str, Any]:
         """Return `{message, errors: [...]}`, the body that goes with `.status` (contract, section Errors)."""

@@ -11,6 +11,7 @@ from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.connection_uri import CheckedUri, check_uri
 from analytics_core._gate.metadata import MetadataReader
 from analytics_core._gate.row_security import RowSecurity
+from analytics_core._gate.tables import TableReader
 from analytics_core._gate.uploads import FileUploads
 from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
@@ -86,6 +87,7 @@ class Runtime(Components):
     actors: StoreReadCache[Hashable, Actor]
     guests: Guests
     metadata: MetadataReader
+    tables: TableReader
     uploads: FileUploads
     row_security: RowSecurity
     simulations: Simulations

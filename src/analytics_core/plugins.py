@@ -1,7 +1,8 @@
 """What a package imports to add to the library, and the groups of entry points that it names its additions in.
 
 An entry point of `OPERATIONS` names one `Operation`, one of `ADVANCED_DATA_TYPES` one `AdvancedDataType`, one of
-`ENGINES` one `EngineSpec`. What specs of engines are built of stands in modules, from `bounds` to `tokens`.
+`CHART_KINDS` one `ChartKind`, one of `ENGINES` one `EngineSpec`. What specs of engines are built of stands in modules,
+from `bounds` to `tokens`.
 """
 
 from __future__ import annotations
@@ -24,23 +25,32 @@ from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._engines.spec import EngineSpec, ErrorPattern, ParamStyle, Syntax
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._formdata.chart_kind import ChartKind
+from analytics_core._formdata.draft import QueryDraft
+from analytics_core._formdata.form import Form, FormValue
+from analytics_core._formdata.registry import ENTRY_POINTS as CHART_KINDS
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
 from analytics_core._frames.registry import Operation
 
 __all__ = [
     "ADVANCED_DATA_TYPES",
+    "CHART_KINDS",
     "ENGINES",
     "OPERATIONS",
     "STANDARD_TABLE_NAMES",
     "AdvancedDataType",
+    "ChartKind",
     "DatabaseFiles",
     "EngineRegistry",
     "EngineSpec",
     "ErrorPattern",
+    "Form",
+    "FormValue",
     "Guards",
     "NameSet",
     "Operation",
     "ParamStyle",
+    "QueryDraft",
     "RevealingRelations",
     "Span",
     "Syntax",

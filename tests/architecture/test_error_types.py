@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import inspect
 import json
@@ -185,3 +186,51 @@ def test_an_error_that_an_older_version_wrote_has_the_code_of_its_class() -> Non
     old = {name: held for name, held in written["facts"].items() if name not in ("code", "retryable")}
     read = error_from_json({**written, "facts": old})
     assert (read.code, read.retryable) == ("STORE_UNAVAILABLE_ERROR", True)
+
+
+# -------------------------------------------------------------------------------- what raises the types of the contract
+ROW = r"^\| `([A-Z0-9_]+)` \| ([^|`]+) \| (?:`([\w/]+\.py)::(\w+)`)? ?\|$"
+NOT_RAISED = "not raised"
+
+
+def rows_of_types() -> dict[str, tuple[str, str, str]]:
+    """Return type -> when it is raised, and the file and name of its test, from the page."""
+    found = re.findall(ROW, PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len({row[0] for row in found}) == len(found)
+    return {kind: (reason, path, test) for kind, reason, path, test in found}
+
+
+def raised_types() -> set[str]:
+    """Return the types that code names, or that are those of a class that it makes."""
+    classes = {kind.__name__: kind for kind in PUBLIC}
+    found = set()
+    for path in (PROJECT / "src" / "analytics_core").rglob("*.py"):
+        if path.name in ("_error_types.py", "errors.py") or "testing" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in classes:
+                found.add(classes[node.func.id].default_type.value)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                found |= {node.attr} if node.value.id in ("ErrorType", "_E") else set()
+    return found
+
+
+def test_the_page_has_a_row_for_each_type_of_the_contract() -> None:
+    assert list(rows_of_types()) == CONTRACT
+
+
+def test_the_types_that_the_page_says_are_raised_are_raised_and_no_others() -> None:
+    told = {kind for kind, (reason, _, _) in rows_of_types().items() if not reason.startswith(NOT_RAISED)}
+    assert told == raised_types() & set(CONTRACT)
+
+
+@pytest.mark.parametrize("kind", CONTRACT)
+def test_each_type_that_is_raised_names_a_test_that_knows_it(kind: str) -> None:
+    reason, path, name = rows_of_types()[kind]
+    if reason.startswith(NOT_RAISED):
+        assert (path, name) == ("", "")
+        return
+    text = (PROJECT / path).read_text(encoding="utf-8")
+    assert name in {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    of_this_type = [error.__name__ for error in PUBLIC if error.default_type.value == kind]
+    assert re.search(rf"\b(?:{'|'.join([kind, *of_this_type])})\b", text)

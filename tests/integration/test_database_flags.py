@@ -65,7 +65,7 @@ OPTIONS: Mapping[str, Option] = {
 }
 EXTRAS: Mapping[str, Any] = {
     "engine_params": {"pool_size": 2},
-    "metadata_params": {"naming": "x"},
+    "metadata_params": {"schema": "main", "naming_convention": {"ix": "ix_%(table_name)s"}},
     "metadata_cache_timeout": {"schema_cache_timeout": 5, "table_cache_timeout": 0},
     "schemas_allowed_for_file_upload": ["main"],
     "version": "16",
@@ -225,6 +225,26 @@ def test_what_extra_says_of_the_screens_shows_in_lists(town: Town, make: Any, ke
     database_id, usual = make(extra=json.dumps({key: EXTRAS[key]})), make()
     assert getattr(item(town.reader, database_id), key) is EXTRAS[key]
     assert getattr(item(town.reader, usual), key) is (not EXTRAS[key])
+
+
+def test_a_database_that_disables_drill_to_detail_shows_no_rows_behind_charts(town: Town) -> None:
+    asked = {**context({"metrics": ["count"]}), "result_type": "drill_detail"}
+    assert town.admin.charts.data(asked).raise_for_error().results[0].data
+    for switch, refuses in (({"disable_drill_to_detail": True}, True), ({"disable_drill_to_detail": "yes"}, False)):
+        town.admin.databases.update(1, {"extra": json.dumps(switch)})
+        for core in (town.admin, town.reader):
+            answer = core.charts.data(asked)
+            if not refuses:
+                assert answer.raise_for_error().results[0].data
+                continue
+            with pytest.raises(DatabaseAccessError, match="the rows behind a chart are not shown") as rejection:
+                answer.raise_for_error()
+            assert (rejection.value.status, rejection.value.error_type.value) == (403, "DATABASE_SECURITY_ACCESS_ERROR")
+            with pytest.raises(DatabaseAccessError):
+                list(core.charts.batches(asked))
+        usual = town.admin.charts.data(context({"metrics": ["count"]})).raise_for_error()
+        assert usual.results[0].data == [{"count": 6}]
+    town.admin.databases.update(1, {"extra": None})
 
 
 @pytest.mark.parametrize("name", NOT_IN_THE_CONTRACT)

@@ -401,7 +401,7 @@ def test_tokens_go_when_the_client_of_the_database_changes(
     with runtime.store.unit_of_work() as unit:
         stored = unit.databases.get(1)
         changed = unit.databases.update(replace(stored, secret_extra=own), actor_id=1)
-        runtime.oauth_tokens.drop_for_other_clients(unit, changed, before=stored)
+        runtime.oauth_tokens.drop_for_others(unit, changed, before=stored, is_elsewhere=False)
     assert bool(records(core)) is stays
 
 
@@ -446,7 +446,7 @@ def test_tokens_are_sealed_anew_and_pruned(
 
 def test_somebody_with_one_dataset_may_authorize(open_core: Callable[..., SmallCore], guard: Provider) -> None:
     small = open_core()
-    reader = small.reader(small.orders())
+    reader = small.reader(small.stored_orders())
     authorize(reader, guard, "reader")
     assert reader.oauth.access_token(1) == guard.issued[0]
     assert small.core.oauth.access_token(1) is None

@@ -205,7 +205,7 @@ def test_a_state_counts_once_in_all_threads_and_processes(
 
 def test_a_callback_of_somebody_else_is_refused(small: SmallCore, guard: Provider) -> None:
     """Neither the victim's callback in the attacker's session, nor the attacker's in the victim's."""
-    core, other = small.core, small.reader(small.orders())
+    core, other = small.core, small.reader(small.stored_orders())
     of_admin = guard.authorize(core.oauth.start(1).url)
     assert "not yours" in rejected(other, guard, of_admin["state"], of_admin["code"])
     of_reader = guard.authorize(other.oauth.start(1).url)
@@ -215,7 +215,7 @@ def test_a_callback_of_somebody_else_is_refused(small: SmallCore, guard: Provide
 
 def test_a_stolen_code_cannot_be_redeemed_with_a_state_of_ones_own(small: SmallCore, guard: Provider) -> None:
     """PKCE: the code belongs to the state that it was given for."""
-    attacker = small.reader(small.orders())
+    attacker = small.reader(small.stored_orders())
     stolen = guard.authorize(small.core.oauth.start(1).url, "victim")["code"]
     with pytest.raises(errors.OAuth2Error, match="invalid_grant"):
         attacker.oauth.callback(state=attacker.oauth.start(1).state, code=stolen)
@@ -223,7 +223,7 @@ def test_a_stolen_code_cannot_be_redeemed_with_a_state_of_ones_own(small: SmallC
 
 
 def test_somebody_who_lost_the_database_brings_nothing_home(small: SmallCore, guard: Provider) -> None:
-    dataset = small.orders()
+    dataset = small.stored_orders()
     reader = small.reader(dataset)
     given = guard.authorize(reader.oauth.start(1).url)
     small.core.datasets.delete(dataset.id)
@@ -235,7 +235,7 @@ def test_somebody_who_lost_the_database_brings_nothing_home(small: SmallCore, gu
 
 
 def test_nobody_sees_or_takes_tokens_of_others(small: SmallCore, guard: Provider) -> None:
-    other = small.reader(small.orders())
+    other = small.reader(small.stored_orders())
     small.core.oauth.callback(**guard.authorize(small.core.oauth.start(1).url))
     assert (other.oauth.access_token(1), other.oauth.list()) == (None, ())
     other.oauth.forget(1)

@@ -42,7 +42,7 @@ class Behind:
     endless: str
 
 
-@pytest.fixture(params=["postgresql", "mysql"])
+@pytest.fixture(params=["postgresql", pytest.param("mysql", marks=pytest.mark.long)])
 def behind(
     request: pytest.FixtureRequest,
     make_postgres_database: Callable[..., str],

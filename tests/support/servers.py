@@ -272,6 +272,57 @@ class MariadbServer(PrivateServer):
         return self.url(database)
 
 
+class TlsPostgres(PostgresServer):
+    """A private PostgreSQL that takes encrypted connections too.
+
+    The roles `guarded` and `nosuch` and members of `by_password` must know a password, `secured` must come encrypted.
+    """
+
+    name = "PostgreSQL-TLS"
+
+    @classmethod
+    def initialise(cls, folder: Path, binaries: Mapping[str, str]) -> None:
+        """Make the data folder, the authority, the server's certificate and the rules for those roles."""
+        super().initialise(folder, binaries)
+        _make_certificates(folder)
+        rules = folder / "data" / "pg_hba.conf"
+        guarded = "host all guarded,nosuch,+by_password all scram-sha-256\nhostnossl all secured all reject\n"
+        rules.write_text(guarded + rules.read_text())
+
+    @classmethod
+    def command(cls, folder: Path, binaries: Mapping[str, str], port: int) -> Sequence[str]:
+        """Return the command with the server's certificate."""
+        files = [f"-c{name}={folder / 'server.pem'}" for name in ("ssl_cert_file", "ssl_key_file")]
+        return [*super().command(folder, binaries, port), "-cssl=on", *files]
+
+
+class TlsMariadb(MariadbServer):
+    """A private MariaDB that takes encrypted connections too."""
+
+    name = "MariaDB-TLS"
+
+    @classmethod
+    def initialise(cls, folder: Path, binaries: Mapping[str, str]) -> None:
+        """Make the data folder, the authority and the server's certificate."""
+        super().initialise(folder, binaries)
+        _make_certificates(folder)
+
+    @classmethod
+    def command(cls, folder: Path, binaries: Mapping[str, str], port: int) -> Sequence[str]:
+        """Return the command with the server's certificate."""
+        files = [f"--ssl-{name}={folder / 'server.pem'}" for name in ("cert", "key")]
+        return [*super().command(folder, binaries, port), *files]
+
+
+def _make_certificates(folder: Path) -> None:
+    """Write `authority.pem`, and `server.pem` for 127.0.0.1 signed by it, which only the server's user reads."""
+    from tests.support.oauth_provider import make_authority
+
+    make_authority(folder, "127.0.0.1")
+    (folder / "server.pem").chmod(0o600)
+    _give_to_server_user(folder / "server.pem")
+
+
 class PrivateServers:
     """The servers of one folder, each started when first asked for; several processes may share the folder."""
 
@@ -290,9 +341,15 @@ class PrivateServers:
         assert isinstance(server, MariadbServer)
         return server
 
+    def tls(self, engine: str) -> TlsPostgres | TlsMariadb:
+        """Return the shared PostgreSQL (`postgresql`) or MariaDB that takes encrypted connections."""
+        server = self._shared(TlsPostgres if engine == "postgresql" else TlsMariadb)
+        assert isinstance(server, TlsPostgres | TlsMariadb)
+        return server
+
     def stop(self) -> None:
         """Stop what runs and remove the folder."""
-        for kind in (PostgresServer, MariadbServer):
+        for kind in (PostgresServer, MariadbServer, TlsPostgres, TlsMariadb):
             if server := kind.attach(self.folder / kind.name):
                 server.stop()
         shutil.rmtree(self.folder, ignore_errors=True)

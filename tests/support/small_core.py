@@ -8,8 +8,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from analytics_core import AnalyticsCore, Settings
+from analytics_core._records.datasource import Dataset
 from analytics_core._security.policy import Policy
 from analytics_core.ports import UserDirectory
 
@@ -34,6 +36,13 @@ class SmallCore:
     def orders(self, **changes: Any) -> Any:
         """Create the dataset `orders`."""
         return self.core.datasets.create({"database": 1, "table_name": "orders", **changes})
+
+    def stored_orders(self) -> Any:
+        """Store the dataset `orders` without asking its database, which may let nobody in yet."""
+        with self.core._runtime.store.unit_of_work() as unit:
+            record = Dataset(uuid=str(uuid4()), database_id=1, table_name="orders")
+            stored = unit.datasets.add(record, actor_id=1)
+        return self.core.datasets.get(stored.id)
 
     def reader(self, *grants: Any, username: str = "reader") -> AnalyticsCore:
         """Create a user with these grants, and return the core as they see it."""

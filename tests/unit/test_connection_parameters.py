@@ -20,7 +20,7 @@ from analytics_core._execution.connection_parameters import (
     port_number,
     uri_of,
 )
-from analytics_core._execution.connection_uri import parse_uri
+from analytics_core._execution.connection_uri import is_secret_name, parse_uri
 from analytics_core._network import AddressFinder
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.secret import MASK
@@ -61,7 +61,7 @@ def test_parameters_come_back_from_their_uri(spec: EngineSpec) -> None:
     assert parameter_faults(parameters, spec) == ()
     shown = parameters_of(uri_of(parameters, spec.name, spec), spec)
     masked = {"password": MASK} if "password" in parameters else {}
-    secrets = {name: MASK for name in parameters.get("query", {}) if "token" in name}
+    secrets = {name: MASK for name in parameters.get("query", {}) if is_secret_name(name)}
     query = {"query": parameters["query"] | secrets} if "query" in parameters else {}
     assert shown == parameters | masked | query
 

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analytics_core._engines.registry import installed_engines
 from analytics_core._execution.connection_uri import mask_options, masked, merge_masked, parse_uri
 from analytics_core._records.secret import MASK, Secret
 from analytics_core.errors import ConnectionUriError
 
+REGISTRY = installed_engines()
 STORED = Secret("postgresql+psycopg://ann:s3cr3t@db.example.org:5432/shop")
 
 
@@ -69,18 +71,46 @@ def test_no_password_survives_masking(password: str) -> None:
 
 def test_a_new_password_replaces_the_stored_one() -> None:
     new = "postgresql+psycopg://ann:other@elsewhere/shop"
-    assert merge_masked(new, STORED).reveal() == new
+    assert merge_masked(new, STORED, specs=REGISTRY.get).reveal() == new
 
 
 @pytest.mark.parametrize("database", ["shop", "archive"])
 def test_the_mask_stands_for_the_stored_password_on_the_same_server(database: str) -> None:
-    merged = merge_masked(f"postgresql+psycopg://ann:{MASK}@db.example.org:5432/{database}", STORED)
+    merged = merge_masked(f"postgresql+psycopg://ann:{MASK}@db.example.org:5432/{database}", STORED, specs=REGISTRY.get)
     assert merged.reveal() == f"postgresql+psycopg://ann:s3cr3t@db.example.org:5432/{database}"
 
 
 def test_a_uri_as_it_was_read_can_be_written_back() -> None:
     stored = Secret("trino://ann:p%40ss%2Fword@host:443/c?access_token=abc&source=bi")
-    assert parse_uri(merge_masked(masked(stored), stored)) == parse_uri(stored)
+    assert parse_uri(merge_masked(masked(stored), stored, specs=REGISTRY.get)) == parse_uri(stored)
+
+
+@pytest.mark.parametrize(
+    ("stored", "new"),
+    [
+        ("postgresql+psycopg://ann:{}@h/d", "postgresql://ann:{}@h/d"),
+        ("postgresql://ann:{}@h/d", "postgresql+psycopg://ann:{}@h/d"),
+        ("postgresql://ann:{}@h/d", "POSTGRES://ann:{}@H/d"),
+        ("mariadb://ann:{}@h/d", "mysql+pymysql://ann:{}@h/d"),
+        ("nosuch+x://ann:{}@h/d", "nosuch+x://ann:{}@h/other"),
+    ],
+)
+def test_a_driver_that_is_not_named_is_the_first_of_its_engine(stored: str, new: str) -> None:
+    merged = merge_masked(new.format(MASK), Secret(stored.format("s3cr3t")), specs=REGISTRY.get)
+    assert parse_uri(merged).password == "s3cr3t"
+
+
+@pytest.mark.parametrize(
+    ("stored", "new"),
+    [
+        ("druid+https://ann:{}@h/d", "druid://ann:{}@h/d"),  # which is in clear
+        ("spark+https://ann:{}@h/d", "spark+http://ann:{}@h/d"),
+        ("nosuch+x://ann:{}@h/d", "nosuch://ann:{}@h/d"),
+    ],
+)
+def test_a_mask_does_not_take_its_password_to_another_driver(stored: str, new: str) -> None:
+    with pytest.raises(ConnectionUriError, match="give the password again"):
+        merge_masked(new.format(MASK), Secret(stored.format("s3cr3t")), specs=REGISTRY.get)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +129,7 @@ def test_a_uri_as_it_was_read_can_be_written_back() -> None:
 )
 def test_a_mask_with_another_server_or_options_never_uses_the_stored_password(uri: str) -> None:
     with pytest.raises(ConnectionUriError, match="give the password again") as caught:
-        merge_masked(uri, STORED)
+        merge_masked(uri, STORED, specs=REGISTRY.get)
     assert "s3cr3t" not in str(caught.value.to_payload())
 
 

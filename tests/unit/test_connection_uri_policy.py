@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support.execution import REGISTRY, settings
 
-from analytics_core._execution.connection_uri import CheckedUri, check_engine_params, check_uri
+from analytics_core._execution.connection_uri import CheckedUri, check_engine_params, check_metadata_params, check_uri
 from analytics_core.errors import ConnectionUriError
 
 
@@ -195,6 +195,44 @@ def test_other_places_and_settings_of_file_engines_are_refused(uri: str, tmp_pat
 def test_databases_in_memory_need_no_root(uri: str, name: str) -> None:
     checked = check(uri)
     assert (checked.file, checked.memory_name) == (None, name)
+
+
+# ---------------------------------------------------------------------------------------------------- metadata params
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {},
+        {"metadata_params": {}},
+        {"metadata_params": {"schema": "sales", "quote_schema": True, "info": {"a": 1}}},
+        {"metadata_params": {"naming_convention": {"ix": "ix_%(column_0_label)s"}}},
+        {"version": "16"},
+        {"version": None},
+    ],
+)
+def test_plain_metadata_params_and_versions_pass(extra: Any) -> None:
+    check_metadata_params(json.dumps(extra), REGISTRY.get("postgresql"))
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"metadata_params": {"bind": "postgresql://evil"}},
+        {"metadata_params": {"naming": "x"}},
+        {"metadata_params": {"__class__": {}}},
+        {"metadata_params": {"schema": ["a"]}},
+        {"metadata_params": {"schema": None}},
+        {"metadata_params": {"quote_schema": "yes"}},
+        {"metadata_params": {"naming_convention": "os.system"}},
+        {"metadata_params": ["schema"]},
+        {"metadata_params": "x"},
+        {"version": 16},
+        {"version": ["16"]},
+        {"version": "1" * 101},
+    ],
+)
+def test_other_metadata_params_and_versions_are_refused(extra: Any) -> None:
+    with pytest.raises(ConnectionUriError, match=r"metadata|version"):
+        check_metadata_params(json.dumps(extra), REGISTRY.get("postgresql"))
 
 
 # ------------------------------------------------------------------------------------------------------ engine params

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,21 @@ from sqlalchemy.exc import NoSuchModuleError
 
 from analytics_core._adapters.network import PublicNetworkPolicy
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._execution.connection_uri import CheckedUri, SpecLookup, check_engine_params, check_uri
+from analytics_core._execution.connection_uri import (
+    CheckedUri,
+    EngineOptions,
+    SpecLookup,
+    check_engine_params,
+    check_uri,
+)
 from analytics_core._execution.diagnosis import SentStatement, diagnose
 from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
+from analytics_core._execution.server_authorities import AuthoritiesFile, arguments, asked_of, check_authorities
 from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
 from analytics_core._execution.sessions.opening import ADDRESSED_DRIVERS, ADDRESSES, BeforeConnect
 from analytics_core._execution.tunnels import Tunnel
+from analytics_core._execution.user_tokens import giving_token, required_token, secret_arguments
 from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._network import AddressFinder
 from analytics_core._records.datasource import Access, Database, Identity
@@ -40,6 +49,9 @@ from analytics_core.errors import (
 
 _POOL_TIMEOUT_S = 30
 _POOL_RECYCLE_S = 1_800
+_MOST_POOLS_OF_USERS = 200
+_IDLE_S = 600.0
+"""How long connections to a server are kept that nobody asks for: another process may have removed their database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +70,29 @@ class _Key:
         return self.database_id, self.uuid, self.version
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _PooledEngine:
-    """An engine, the session that made it, what it was made from, and which file that was."""
+    """An engine, the session that made it, what it was made from, which file that was, and whom its server needs.
+
+    `asked_at` is when somebody last asked for it, in seconds of the monotonic clock.
+    """
 
     engine: sa.Engine
     session: Session
     request: OpenRequest
     file_id: tuple[int, int] | None
+    authorities: AuthoritiesFile | None
+    asked_at: float = 0.0
 
     @property
     def is_in_use(self) -> bool:
         """Whether a connection is lent."""
         return self.engine.pool.checkedout() > 0  # type: ignore[attr-defined, no-any-return]  # a QueuePool
+
+    @property
+    def is_of_server(self) -> bool:
+        """Whether it is neither of a file nor of a memory, which would be lost."""
+        return self.request.file is None and self.request.memory_name is None
 
 
 class SqlAlchemyConnector:
@@ -84,6 +106,7 @@ class SqlAlchemyConnector:
         specs: finds the spec of an engine by the backend name of a URI.
         allowed_files: single database files that may be opened although no data root holds them.
         addresses: finds those of servers that may be reached; None: by `Settings.allowed_networks`.
+        idle_s: connections to a server that nobody asked for so long are closed when any database is asked.
     """
 
     def __init__(
@@ -93,6 +116,7 @@ class SqlAlchemyConnector:
         specs: SpecLookup,
         allowed_files: Iterable[Path | str] = (),
         addresses: AddressFinder | None = None,
+        idle_s: float = _IDLE_S,
     ) -> None:
         self._settings = settings
         self._specs = specs
@@ -100,6 +124,7 @@ class SqlAlchemyConnector:
         if addresses is None:
             addresses = AddressFinder(PublicNetworkPolicy(settings.allowed_networks))
         self._addresses = addresses
+        self._idle_s = idle_s
         self._name = uuid4().hex
         self._lock = forkable_rlock()
         self._opened: dict[_Key, _PooledEngine] = {}
@@ -175,16 +200,29 @@ class SqlAlchemyConnector:
             raise DatabaseAccessError(
                 f"database {database.database_name!r} may only be read; set allow_dml or allow_file_upload to change it"
             )
-        acting = identity if database.impersonate_user else None
+        acting = identity if database.impersonate_user or (identity is not None and identity.token) else None
         key = _Key(database.id, database.uuid, database.audit.version, acting, access)
         with self._lock:
             if key in self._opened:
                 self._drop_replaced(self._opened[key])
             if key not in self._opened:
                 self._opened[key] = self._make(database, key)
-                self._drop([older for older in self._opened if _is_older(older, key)], release=False)
+            self._opened[key].asked_at = time.monotonic()
+            self._drop([older for older in self._opened if _is_older(older, key)], release=False)
+            self._drop_unused()
             self._drop_otherwise_opened(self._opened[key])
             return self._opened[key]
+
+    def _drop_unused(self) -> None:
+        """Close the connections to servers that nobody has asked for of late, and those of too many users."""
+        latest = time.monotonic() - self._idle_s
+        idle = {key for key, held in self._opened.items() if held.asked_at < latest and held.is_of_server}
+        of_users = sorted((key for key in self._opened if key.identity is not None), key=self._asked_at)
+        idle.update(of_users[: max(len(of_users) - _MOST_POOLS_OF_USERS, 0)])
+        self._drop([key for key in idle if not self._opened[key].is_in_use], release=True)
+
+    def _asked_at(self, key: _Key) -> float:
+        return self._opened[key].asked_at
 
     def _drop_replaced(self, opened: _PooledEngine) -> None:
         """Close what is open on a file in whose place there is another one, or none: it would be read for ever.
@@ -215,7 +253,12 @@ class SqlAlchemyConnector:
 
     def _make(self, database: Database, key: _Key) -> _PooledEngine:
         checked = check_uri(database.uri, settings=self._settings, specs=self._specs, allowed_files=self._allowed_files)
-        request = self._request(database, checked, key)
+        options = check_engine_params(database.extra, checked.spec)
+        bundle = check_authorities(database.extra, checked.spec, asked=asked_of(checked, options))
+        authorities = None if bundle is None else AuthoritiesFile(bundle)
+        request = self._request(database, checked, key, options)
+        if authorities is not None:
+            request = replace(request, before_connect=(*request.before_connect, _trust(authorities, checked, options)))
         if request.memory_name in self._lost_memories:
             raise DatabaseError(
                 f"database {database.database_name!r} is in the memory of the process that this one was forked from; "
@@ -234,10 +277,11 @@ class SqlAlchemyConnector:
             failure = diagnose(error, checked.spec, sent=SentStatement(url=checked.url), is_connected=False)
         if failure is not None:
             raise failure
-        return _PooledEngine(engine.execution_options(**{SESSION_OPTION: session}), session, request, _file_id(request))
+        return _PooledEngine(
+            engine.execution_options(**{SESSION_OPTION: session}), session, request, _file_id(request), authorities
+        )
 
-    def _request(self, database: Database, checked: CheckedUri, key: _Key) -> OpenRequest:
-        options = check_engine_params(database.extra, checked.spec)
+    def _request(self, database: Database, checked: CheckedUri, key: _Key, options: EngineOptions) -> OpenRequest:
         pool: dict[str, Any] = {
             "pool_size": self._settings.pool_size,
             "pool_timeout": min(_POOL_TIMEOUT_S, self._settings.statement_timeout_s),
@@ -249,19 +293,20 @@ class SqlAlchemyConnector:
             memory_name = f"{self._name}-{database.id}-{database.uuid}"
         if checked.file is not None or memory_name is not None:
             pool["pool_recycle"] = -1
-        return OpenRequest(
-            url=checked.engine_url.set(username=key.identity.username) if key.identity else checked.engine_url,
+        request = OpenRequest(
+            url=checked.engine_url,
             file=checked.file,
             memory_name=memory_name,
             access=key.access,
             may_change=database.allow_dml or database.allow_file_upload,
-            connect_args=options.connect_args,
-            pool_options={**pool, **options.pool},
+            connect_args={**_handed_over(checked), **options.connect_args},
+            pool_options={**pool, **options.pool, **secret_arguments(database, checked.spec)},
             answer_s=self._settings.statement_timeout_s + ANSWER_GRACE_S,
             before_connect=(
                 self._steps(checked) if database.ssh_tunnel is None else (self._tunnel(database, checked, key),)
             ),
         )
+        return request if key.identity is None else _acting(request, database, checked, key.identity)
 
     def _tunnel(self, database: Database, checked: CheckedUri, key: _Key) -> BeforeConnect:
         """Return what leads each connection through the database's tunnel, to where its SSH server finds the name."""
@@ -303,11 +348,43 @@ class SqlAlchemyConnector:
         in_use = {(opened.request.file, opened.request.memory_name) for opened in self._opened.values()}
         for opened in dropped:
             opened.engine.dispose()
+            if opened.authorities is not None:
+                opened.authorities.remove()
             if release and (opened.request.file, opened.request.memory_name) not in in_use:
                 opened.session.release(opened.request)
         used = {key.of_database for key in self._opened}
         for unused in self._tunnels.keys() - used:
             self._tunnels.pop(unused).close()
+
+
+def _acting(request: OpenRequest, database: Database, checked: CheckedUri, identity: Identity) -> OpenRequest:
+    """Return a request for connections of a user: under their name, with their token, or with both."""
+    url, pool, steps = request.url, request.pool_options, request.before_connect
+    if database.impersonate_user:
+        url = url.set(username=identity.username)
+    if identity.token is not None:
+        how = required_token(checked.spec)
+        url = url.update_query_dict(how.options)
+        steps = (*steps, giving_token(checked.spec, checked.url, identity.token))
+        if how.is_sent_each_time:
+            pool = {**pool, "pool_recycle": 0}  # no connection is lent twice
+    return replace(request, url=url, pool_options=pool, before_connect=steps)
+
+
+def _trust(authorities: AuthoritiesFile, checked: CheckedUri, options: EngineOptions) -> BeforeConnect:
+    """Return the step that tells a driver to take no server but one that these authorities vouch for."""
+    told, spec = checked.spec.authorities, checked.spec
+    asked = asked_of(checked, options)
+
+    def name_authorities(named: dict[str, Any]) -> None:
+        if told is not None:
+            named.update(arguments(spec, told, authorities.path(), asked=asked))
+
+    return name_authorities
+
+
+def _handed_over(checked: CheckedUri) -> dict[str, Any]:
+    return {name: value for name, value in checked.url.query.items() if name in checked.spec.handed_over}
 
 
 def _missing_driver(checked: CheckedUri) -> SettingsError:
@@ -330,6 +407,13 @@ def _file_id(request: OpenRequest) -> tuple[int, int] | None:
 
 
 def _is_older(key: _Key, than: _Key) -> bool:
-    """Whether `key` is an earlier version of the same database for the same identity, for reading or writing."""
-    same = (than.database_id, than.uuid, than.identity)
-    return (key.database_id, key.uuid, key.identity) == same and key.version < than.version
+    """Whether `key` is of an earlier version of the same database, or of another token of the same user."""
+    if (key.database_id, key.uuid) != (than.database_id, than.uuid):
+        return False
+    is_same_user = _who(key) is not None and _who(key) == _who(than)
+    return key.version < than.version or (is_same_user and key.identity != than.identity)
+
+
+def _who(key: _Key) -> str | None:
+    """Return whom a pool connects as, whichever token proves it."""
+    return None if key.identity is None else key.identity.key

@@ -107,8 +107,8 @@ _STYLES = {
 _ROWS = 100
 
 
-def select_star(dataset: Dataset, spec: EngineSpec) -> str:
-    """Return `SELECT <columns> FROM <table> LIMIT 100` for a physical dataset, in the syntax of its engine."""
+def select_star(dataset: Dataset, spec: EngineSpec, *, rows: int = _ROWS) -> str:
+    """Return `SELECT <columns> FROM <table> LIMIT <rows>` for a physical dataset, in the syntax of its engine."""
     names = [column.column_name for column in dataset.columns if not column.expression]
     table = exp.Table(
         this=quoted(dataset.table_name),
@@ -116,4 +116,4 @@ def select_star(dataset: Dataset, spec: EngineSpec) -> str:
         catalog=quoted(dataset.catalog) if dataset.catalog else None,
     )
     columns: list[exp.Expr] = [exp.Column(this=quoted(name)) for name in names] or [exp.Star()]
-    return exp.select(*columns).from_(table).limit(_ROWS).sql(dialect=spec.dialect, pretty=True)
+    return exp.select(*columns).from_(table).limit(rows).sql(dialect=spec.dialect, pretty=True)

@@ -34,6 +34,7 @@ from analytics_core._gate.gate import Gate
 from analytics_core._gate.metadata import CachedNames, MetadataReader
 from analytics_core._gate.partitions import Partitions
 from analytics_core._gate.row_security import RowSecurity
+from analytics_core._gate.tables import TableReader
 from analytics_core._gate.uploads import FileUploads
 from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
@@ -46,6 +47,7 @@ from analytics_core._oauth.flow import AuthorizationFlow
 from analytics_core._oauth.state import StateSigner
 from analytics_core._oauth.stored_tokens import StoredTokens
 from analytics_core._oauth.tokens import OAuthTokens
+from analytics_core._oauth.user_tokens import UserTokens
 from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.chart_contexts import ChartContexts
@@ -91,12 +93,14 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     row_security = RowSecurity(books=books, sources=parts.row_filters, renderer=TemplateRenderer(), parser=parser)
     planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
     loader = DatasetLoader(store, parts.registry, clock, freshness_s=settings.metadata_freshness_s)
+    oauth_flow, oauth_tokens, user_tokens = _oauth(parts)
     gate = Gate(
         policy=policy,
         registry=parts.registry,
-        runner=StatementRunner(parts.connector),
+        runner=StatementRunner(parts.connector, user_tokens),
         row_security=row_security,
         books=books,
+        tokens=user_tokens,
     )
     partitions = Partitions(gate=gate, row_security=row_security, timeout_s=settings.statement_timeout_s)
     lookups = LookupFactory(loader=loader, gate=gate, policy=policy, preparer=planning, partitions=partitions)
@@ -106,11 +110,10 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     ready = ReadyQueries(gate=gate, preparer=planning, templates=templates, settings=settings, operations=operations)
     chart_contexts = ChartContexts(installed_chart_kinds(added[CHART_KINDS]))
     queries = _queries(parts, loader=loader, gate=gate, ready=ready, chart_contexts=chart_contexts)
-    oauth_flow, oauth_tokens = _oauth(parts)
     return Runtime(
         **{field.name: getattr(parts, field.name) for field in fields(parts)},
         wall_clock=clock,
-        **_databases(parts, gate, row_security),
+        **_databases(parts, gate, row_security, user_tokens),
         row_security=row_security,
         simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
         templates=templates,
@@ -130,7 +133,7 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     )
 
 
-def _oauth(parts: Components) -> tuple[AuthorizationFlow, OAuthTokens]:
+def _oauth(parts: Components) -> tuple[AuthorizationFlow, OAuthTokens, UserTokens]:
     settings = parts.settings
     client_of = partial(client_of_database, clients=settings.clients)
     stored, requests = StoredTokens(parts.store, parts.clock), TokenRequests(parts.token_endpoint)
@@ -150,7 +153,7 @@ def _oauth(parts: Components) -> tuple[AuthorizationFlow, OAuthTokens]:
         client_of=client_of,
         timeout_s=settings.oauth2_timeout_s,
     )
-    return flow, tokens
+    return flow, tokens, UserTokens(flow=flow, tokens=tokens, client_of=client_of)
 
 
 def _queries(
@@ -176,10 +179,10 @@ def _contexts(settings: Settings) -> ContextReader:
     )
 
 
-def _databases(parts: Components, gate: Gate, row_security: RowSecurity) -> dict[str, Any]:
+def _databases(parts: Components, gate: Gate, row_security: RowSecurity, tokens: UserTokens) -> dict[str, Any]:
     """Return what reads databases' own facts and what uploads into them, which share the names that are kept."""
     limit_s = parts.settings.statement_timeout_s
-    reflector = Reflector(parts.connector, timeout_s=limit_s)
+    reflector = Reflector(parts.connector, tokens, timeout_s=limit_s)
     names = CachedNames(reflector, parts.cache, EntrySeal(parts.settings.key))
     metadata = MetadataReader(
         gate=gate,
@@ -189,9 +192,10 @@ def _databases(parts: Components, gate: Gate, row_security: RowSecurity) -> dict
         row_security=row_security,
         timeout_s=limit_s,
     )
-    loader = TableLoader(parts.connector)
+    tables = TableReader(gate=gate, reflector=reflector, row_security=row_security, settings=parts.settings)
+    loader = TableLoader(parts.connector, tokens)
     uploads = FileUploads(gate=gate, reflector=reflector, names=names, loader=loader, settings=parts.settings)
-    return {"metadata": metadata, "uploads": uploads}
+    return {"metadata": metadata, "tables": tables, "uploads": uploads}
 
 
 def _annotator(parts: Components, chart_contexts: ChartContexts) -> Annotator:

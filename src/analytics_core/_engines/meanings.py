@@ -59,6 +59,7 @@ DENIED_ANY = ErrorMeaning(
     _E.CONNECTION_DATABASE_PERMISSIONS_ERROR, "the database user lacks a privilege that this statement needs"
 )
 BAD_LOGIN = ErrorMeaning(_E.CONNECTION_ACCESS_DENIED_ERROR, "user name or password is not accepted by the server")
+NO_ENCRYPTION = BAD_LOGIN.said("the encrypted connection that is asked for cannot be made with this server")
 BAD_USER = ErrorMeaning(_E.CONNECTION_INVALID_USERNAME_ERROR, "the server does not know the user {user}")
 BAD_PASSWORD = ErrorMeaning(
     _E.CONNECTION_INVALID_PASSWORD_ERROR, "the server does not accept the password of user {user}"

@@ -13,7 +13,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from sqlglot import exp
 
@@ -142,11 +142,79 @@ class ConnectionParameters:
         return cls(names=(*cls().names, "encryption"), encryption={name: value})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenWrapper:
+    """A callable of a driver's package that makes of a token what the driver takes for it.
+
+    Attributes:
+        path: its module and name, `package.module:name`.
+        argument: that takes the token, or what another wrapper made of it; None: the first.
+        host_as: a further argument, which takes the host of the URL; None: none.
+    """
+
+    path: str
+    argument: str | None = None
+    host_as: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserToken:
+    """How the OAuth 2.0 token of a user reaches the driver.
+
+    Attributes:
+        argument: of the driver's `connect`; it takes the token.
+        wrappers: what make of the token what the driver takes, one after the other; none: it takes the text.
+        beside: further arguments.
+        replaces: arguments that the URI may have given, and that are taken out.
+        options: of the URL, which keep the dialect from looking for credentials of its own.
+        is_sent_each_time: whether the driver sends it with each request, so that no connection outlives it.
+    """
+
+    argument: str = "password"
+    wrappers: tuple[TokenWrapper, ...] = ()
+    beside: Mapping[str, str] = field(default_factory=dict, hash=False)
+    replaces: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    is_sent_each_time: bool = False
+
+    @classmethod
+    def wrapped_by(cls, path: str, *, argument: str) -> UserToken:
+        """Return how a driver takes an object of its package that is made of the token, and sends with each request."""
+        return cls(argument=argument, wrappers=(TokenWrapper(path=path),), is_sent_each_time=True)
+
+
+TOKEN_AS_PASSWORD: Final = UserToken()
+"""For servers that ask for a password, and let a plug-in of theirs check it."""
+
 SERVER_PARAMETERS: Final = ConnectionParameters()
 """A server with users and databases, which encrypts as it is set up."""
 
 FILE_PARAMETERS: Final = ConnectionParameters(names=("database",), required=("database",), has_address=False)
 """A file, named by its path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrustedAuthorities:
+    """How a driver is told which authorities vouch for a server, so that it takes no other and nothing unencrypted.
+
+    Attributes:
+        file: path of a file with their certificates (PEM) -> the driver's arguments.
+        settings: option of a connection -> what is asked of it, in lower case ("" where nothing is) -> what the driver
+            is told; what is not here cannot be asked beside the certificates.
+    """
+
+    file: Callable[[str], Mapping[str, Any]]
+    settings: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def given_by(cls, argument: str | tuple[str, str], **told: Any) -> TrustedAuthorities:
+        """Return those of a driver that takes the file by this argument, and is `told` one value of each setting.
+
+        Two names are those of an argument that is a mapping, and of its key.
+        """
+        outer, inner = (argument, None) if isinstance(argument, str) else argument
+        settings = {option: {"": value, str(value).casefold(): value} for option, value in told.items()}
+        return cls(file=lambda path: {outer: path if inner is None else {inner: path}}, settings=settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +283,10 @@ class EngineSpec:
         closes_group_keys: whether keys of GROUP BY stand in parentheses, because sqlglot would write an alias instead.
         partitions: how partitions of tables are told; None: not known.
         parameters: by what a connection is entered where no URI is given.
+        user_token: how the OAuth 2.0 token of a user reaches the driver; None: the engine takes none.
+        secret_options: options of `extra` of a database that are secret, and that the dialect takes.
+        authorities: how the driver is told whom to trust; None: it takes no certificates.
+        handed_over: options of URIs that the dialect leaves out, which the driver takes as arguments.
         compares_moments_as_text: whether moments are stored as texts, and a bound compares with them letter by letter.
     """
 
@@ -274,3 +346,7 @@ class EngineSpec:
     sorted_moment: Callable[[exp.Expr, TimeFormat], exp.Expr] | None = None
     partitions: PartitionReader | None = None
     parameters: ConnectionParameters = SERVER_PARAMETERS
+    user_token: UserToken | None = None
+    secret_options: tuple[str, ...] = ()
+    authorities: TrustedAuthorities | None = field(default=None, hash=False)
+    handed_over: frozenset[str] = frozenset()

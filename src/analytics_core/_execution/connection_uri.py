@@ -31,6 +31,10 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SHAPE = "engine://user:password@host:port/database"
 
 
+SpecLookup = Callable[[str], EngineSpec]
+"""Finds the spec of an engine by the backend name of a URI; a typed error when there is none."""
+
+
 def parse_uri(uri: str | Secret) -> sa.URL:
     """Return the parts of a URI.
 
@@ -82,11 +86,12 @@ def mask_options(options: Any) -> Any:
     return [mask_options(item) for item in options] if isinstance(options, list | tuple) else options
 
 
-def merge_masked(new_uri: str, stored: Secret) -> Secret:
+def merge_masked(new_uri: str, stored: Secret, *, specs: SpecLookup) -> Secret:
     """Return the URI to store: `new_uri`, with masks in it replaced by what is stored.
 
-    Stored secrets are used again only for the same engine, user, host, port and options: otherwise whoever edits a
-    connection could have the password sent to a server of their own.
+    Stored secrets are used again only for the same engine, driver, user, host, port and options: otherwise whoever
+    edits a connection could have the password sent to a server of their own. `specs` tells which driver is meant where
+    a URI names none, and which names of an engine are one.
 
     Raises:
         ConnectionUriError: the URI is malformed, or a mask comes with another server or other options.
@@ -97,7 +102,8 @@ def merge_masked(new_uri: str, stored: Secret) -> Secret:
         return Secret(new_uri)
     old = parse_uri(stored)
     known_names = all(is_secret_name(name) and name in old.query for name in masked_names)
-    if not known_names or _server(new) != _server(old):
+    same_driver = _engine_and_driver(new, specs) == _engine_and_driver(old, specs)
+    if not (known_names and same_driver) or server_of(new)[1:] != server_of(old)[1:]:
         raise ConnectionUriError("the server or its options changed: give the password again")
     merged = new.set(query={name: old.query[name] if name in masked_names else v for name, v in new.query.items()})
     if new.password == MASK:
@@ -105,19 +111,32 @@ def merge_masked(new_uri: str, stored: Secret) -> Secret:
     return Secret(merged.render_as_string(hide_password=False))
 
 
-def _server(url: sa.URL) -> tuple[Any, ...]:
+def server_of(url: sa.URL) -> tuple[Any, ...]:
+    """Return driver, user, host, port and harmless options of a URL: where its secrets are sent, and as whose."""
     options = frozenset((name, value) for name, value in url.query.items() if not is_secret_name(name))
     return (url.drivername.casefold(), url.username, (url.host or "").casefold(), url.port, options)
 
 
-SpecLookup = Callable[[str], EngineSpec]
-"""Finds the spec of an engine by the backend name of a URI; a typed error when there is none."""
+def _engine_and_driver(url: sa.URL, specs: SpecLookup) -> tuple[str, str]:
+    backend, _, driver = url.drivername.casefold().partition("+")
+    try:
+        spec = specs(backend)
+    except UnknownNameError:  # told when the URI is checked
+        return backend, driver
+    return spec.name, driver or (spec.drivers[0] if spec.drivers else "")
+
 
 Scalar = str | int | float | bool
 
 _POOL_BOUNDS: Mapping[str, tuple[int, int]] = MappingProxyType(
     {"pool_size": (1, 100), "max_overflow": (0, 100), "pool_timeout": (1, 600), "pool_recycle": (-1, 86_400)}
 )
+_METADATA_PARAMS: Mapping[str, type] = MappingProxyType(
+    {"schema": str, "quote_schema": bool, "naming_convention": dict, "info": dict}
+)
+"""What SQLAlchemy's metadata is made from that neither runs code nor reaches a database."""
+_KINDS: Mapping[type, str] = MappingProxyType({str: "a text", bool: "true or false", dict: "an object"})
+_LONGEST_VERSION = 100
 _MEMORY = ":memory:"
 _LARGEST_PORT = 65_535
 
@@ -204,17 +223,39 @@ def check_engine_params(extra: str | None, spec: EngineSpec) -> EngineOptions:
     return EngineOptions(pool=pool, connect_args=connect_args)
 
 
+def check_metadata_params(extra: str | None, spec: EngineSpec) -> None:
+    """Refuse what `extra.metadata_params` may not hold, and a `version` that is no text; nothing here reads either.
+
+    Raises:
+        ConnectionUriError: which of them, and what would work.
+    """
+    for name, value in _object_of(extra, "metadata_params", spec).items():
+        kind = _METADATA_PARAMS.get(name)
+        if kind is None:
+            allowed = ", ".join(_METADATA_PARAMS)
+            raise _error(spec, f"metadata parameter {name[:60]!r} is not allowed; allowed: {allowed}")
+        if not isinstance(value, kind):
+            raise _error(spec, f"metadata parameter {name!r} must be {_KINDS[kind]}")
+    version = read_json_once(extra).get("version") if extra else None
+    if version is not None and not (isinstance(version, str) and len(version) <= _LONGEST_VERSION):
+        raise _error(spec, f"extra.version must be a text of at most {_LONGEST_VERSION} characters, such as '16'")
+
+
 def _engine_params(extra: str | None, spec: EngineSpec) -> dict[str, Any]:
+    return _object_of(extra, "engine_params", spec)
+
+
+def _object_of(extra: str | None, name: str, spec: EngineSpec) -> dict[str, Any]:
     try:
         options = read_json_once(extra) if extra else {}
     except RepeatedKeyError as error:
         raise _error(spec, f"extra {error}; save it with one of them") from None
     except (ValueError, RecursionError):
         options = None
-    params = options.get("engine_params", {}) if isinstance(options, dict) else None
-    if not isinstance(params, dict):
-        raise _error(spec, "extra and extra.engine_params must be JSON objects")
-    return dict(params)
+    found = options.get(name, {}) if isinstance(options, dict) else None
+    if not isinstance(found, dict):
+        raise _error(spec, f"extra and extra.{name} must be JSON objects")
+    return dict(found)
 
 
 def _known_spec(url: sa.URL, specs: SpecLookup) -> EngineSpec:
@@ -240,7 +281,9 @@ def _check_options(options: Mapping[str, Any], spec: EngineSpec) -> None:
     for name, value in options.items():
         if name not in allowed:
             listed = ", ".join(sorted(allowed)) or "none"
-            raise _error(spec, f"connection option {name[:60]!r} is not allowed; allowed: {listed}")
+            as_text = spec.authorities is not None and name in spec.authorities.file("")
+            instead = "; give certificates as text, by extra.server_cert" if as_text else ""
+            raise _error(spec, f"connection option {name[:60]!r} is not allowed; allowed: {listed}{instead}")
         if not isinstance(value, str | int | float | bool) or len(str(value)) > 500:
             raise _error(spec, f"connection option {name!r} must be one short value")
 

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
 import sqlalchemy as sa
@@ -20,6 +20,7 @@ from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
 from analytics_core._execution.diagnosis import SentStatement, diagnose
 from analytics_core._execution.sessions.base import VALUE_FAILURES, Session
 from analytics_core._execution.sessions.choice import session_of
+from analytics_core._oauth.user_tokens import UserTokens
 from analytics_core._records.datasource import Access, Database, Identity
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (
@@ -83,8 +84,9 @@ class Connections:
         calls: the threads.
     """
 
-    def __init__(self, connector: Connector) -> None:
+    def __init__(self, connector: Connector, tokens: UserTokens | None = None) -> None:
         self._connector = connector
+        self._tokens = tokens
         self.calls = BoundedCalls("database")
 
     def use(
@@ -120,11 +122,12 @@ class Connections:
         names: Sequence[str] = (),
     ) -> Loan[Result]:
         """Return the loan of a connection for `work`, whose time begins now; its `outcome` is for one of `calls`."""
-        engine: sa.Engine = self._connector.engine(
-            admission.database, identity=admission.identity, access=admission.access
-        )
+        identity = admission.identity
+        if identity is not None and identity.user_id is not None and self._tokens is not None:
+            identity = replace(identity, token=self._tokens.of(admission.database, identity.user_id))
+        engine: sa.Engine = self._connector.engine(admission.database, identity=identity, access=admission.access)
         sent = SentStatement(sql=sql, names=tuple(names), url=engine.url)
-        return Loan(engine=engine, admission=admission, work=work, timeout_s=timeout_s, sent=sent)
+        return Loan(engine=engine, admission=admission, work=work, timeout_s=timeout_s, sent=sent, tokens=self._tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +149,15 @@ class Loan(Generic[Result]):
         work: Work[Result],
         timeout_s: float,
         sent: SentStatement,
+        tokens: UserTokens | None = None,
     ) -> None:
         self.stopper = Stopper()
+        self._admission = admission
+        self._tokens = tokens
         self._engine = engine
         self._spec = admission.spec
         # Who may not create connections learns nothing of the network by those that fail.
         self._tells_why = admission.actor.is_admin or admission.spec.guards.database_files is not DatabaseFiles.NONE
-        self._database_id = admission.database.id
         self._work = work
         self._timeout_s = timeout_s
         self._sent = sent
@@ -230,7 +235,8 @@ class Loan(Generic[Result]):
     def told(self, failure: Failure) -> AnalyticsError:
         """Return the error to raise for a failure; a connection that was lost is logged."""
         if failure.lost:
-            _LOG.warning("a connection to database %s was lost (%s)", self._database_id, failure.error.error_type)
+            database_id = self._admission.database.id
+            _LOG.warning("a connection to database %s was lost (%s)", database_id, failure.error.error_type)
         return failure.error
 
     def given_up(self) -> Failure:
@@ -246,8 +252,16 @@ class Loan(Generic[Result]):
         return None
 
     def _without_why(self, error: Failed) -> Failed | DatabaseError:
-        """Return one error for every connection that fails: refused, closed, down and not let in are all the same."""
-        if self._is_connected or self._tells_why or not isinstance(error, DatabaseError):
+        """Return one error for every connection that fails: refused, closed, down and not let in are all the same.
+
+        Only whose own token was not enough is told so, and where to sign in.
+        """
+        if self._is_connected or not isinstance(error, DatabaseError):
+            return error
+        admission = self._admission
+        if self._tokens is not None and self._tokens.add_way_in(error, admission.database, admission.identity):
+            return error
+        if self._tells_why:
             return error
         return DatabaseError(
             "the database cannot be reached; an administrator learns why by testing its connection",

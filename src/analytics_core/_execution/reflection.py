@@ -15,6 +15,8 @@ from analytics_core._execution.connections import Admission, Connections
 from analytics_core._execution.sessions.base import Session
 from analytics_core._execution.sessions.choice import metadata_of
 from analytics_core._execution.sessions.metadata import BoundQuery, EngineMetadata, ReflectedColumn, ReflectedTable
+from analytics_core._execution.sessions.table_details import TableDetails
+from analytics_core._oauth.user_tokens import UserTokens
 from analytics_core._records.datasource import Access
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
 from analytics_core.ports import Connector
@@ -29,11 +31,12 @@ class Reflector:
 
     Args:
         connector: gives the engines.
+        tokens: of users, for databases that are asked in their name; None: there are none.
         timeout_s: seconds that one question may take.
     """
 
-    def __init__(self, connector: Connector, *, timeout_s: float = 60.0) -> None:
-        self._connections = Connections(connector)
+    def __init__(self, connector: Connector, tokens: UserTokens | None = None, *, timeout_s: float = 60.0) -> None:
+        self._connections = Connections(connector, tokens)
         self._timeout_s = timeout_s
 
     def schemas(self, admission: Admission) -> tuple[str, ...]:
@@ -92,6 +95,18 @@ class Reflector:
                 self._check_schema(admission, schema)
             raise self._no_table(admission, table=table, schema=schema)
         return columns
+
+    def details(self, admission: Admission, *, table: str, schema: str | None) -> TableDetails:
+        """Return keys, indexes, defaults and comments of a table that there is."""
+        return self._ask(
+            admission,
+            lambda metadata, connection: metadata.details(connection, table, schema),
+            names=tuple(filter(None, (table, schema))),
+        )
+
+    def catalogs(self, admission: Admission) -> tuple[str, ...]:
+        """Return the catalogs whose tables a statement may name, sorted; none on engines without any."""
+        return self._ask(admission, lambda metadata, connection: metadata.catalogs(connection))
 
     def stores(self, admission: Admission, relations: Iterable[tuple[str, str | None]]) -> bool:
         """Tell whether relations (name and schema) are stored tables without columns that are computed."""

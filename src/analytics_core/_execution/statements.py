@@ -18,6 +18,7 @@ from analytics_core._execution.fetching import FetchedResult, FetchLimits, Give
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.sessions.base import RunRequest, Session
 from analytics_core._frames.frame import Frame
+from analytics_core._oauth.user_tokens import UserTokens
 from analytics_core.errors import AnalyticsError, StatementTimeoutError
 from analytics_core.ports import Connector
 
@@ -195,8 +196,8 @@ def _reading(
 class StatementRunner:
     """Runs statements through a connector; any thread may use it."""
 
-    def __init__(self, connector: Connector) -> None:
-        self._connections = Connections(connector)
+    def __init__(self, connector: Connector, tokens: UserTokens | None = None) -> None:
+        self._connections = Connections(connector, tokens)
 
     def run(
         self,

@@ -12,6 +12,7 @@ from analytics_core._execution.connections import Admission, Connections
 from analytics_core._execution.sessions.base import DriverFailureError, Session
 from analytics_core._execution.sessions.loaders import loader_of
 from analytics_core._execution.sessions.loading import Loader, LoadRequest
+from analytics_core._oauth.user_tokens import UserTokens
 from analytics_core._uploads.table import FileColumn
 from analytics_core.errors import UnsupportedByEngineError
 from analytics_core.ports import Connector
@@ -20,8 +21,8 @@ from analytics_core.ports import Connector
 class TableLoader:
     """Writes tables through a connector; any thread may use it."""
 
-    def __init__(self, connector: Connector) -> None:
-        self._connections = Connections(connector)
+    def __init__(self, connector: Connector, tokens: UserTokens | None = None) -> None:
+        self._connections = Connections(connector, tokens)
 
     def check(self, admission: Admission, columns: Sequence[FileColumn]) -> None:
         """Raise UnsupportedByEngineError, or FileUploadError for columns that the engine cannot hold."""

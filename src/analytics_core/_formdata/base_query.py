@@ -18,6 +18,9 @@ from analytics_core._formdata.form import (
 )
 
 _METRIC_FIELDS: Final = ("metrics", "metric", "metric_2", "secondary_metric", "x", "y", "size")
+_AMBIGUOUS: Final = frozenset({"x", "y", "size"})
+"""Fields of metrics that hold something else on some kinds."""
+
 _GROUP_FIELDS: Final = ("groupby", "series")
 _COLUMN_FIELDS: Final = ("columns", "all_columns")
 _UNARY: Final = frozenset({"IS NULL", "IS NOT NULL", "IS TRUE", "IS FALSE"})
@@ -253,15 +256,12 @@ def _in_brackets(condition: str) -> str:
 def _each(read: Any, names: Iterable[str], form: Form) -> Iterator[FormValue]:
     for name in names:
         value = form.get(name)
-        if value is None or value == "" or not _can_be(read, value, form):
+        if value is None or value == "" or (name in _AMBIGUOUS and not _is_of_metrics(value)):
             continue
         yield from read(name)
 
 
-def _can_be(read: Any, value: Any, form: Form) -> bool:
-    """Tell whether a field whose name means several things among the kinds holds metrics here."""
-    if read != form.metrics:
-        return True
+def _is_of_metrics(value: Any) -> bool:
     listed = value if isinstance(value, list | tuple) else (value,)
     return any(is_metric(item) for item in listed)
 

@@ -26,13 +26,16 @@ class Series:
 
     def __init__(self, form: Form, metrics: Iterable[FormValue], dimensions: Iterable[FormValue]) -> None:
         self._form = form
+        metrics, dimensions = tuple(metrics), tuple(dimensions)
+        self._measured = tuple(dict.fromkeys(name for metric in metrics for name in metric.origin))
+        self._split = tuple(dict.fromkeys(name for column in dimensions for name in column.origin))
         self._metrics = tuple(metric_label(metric.value) for metric in metrics)
         self._dimensions = tuple(column_label(column.value) for column in dimensions)
         self._axis = axis_label(form)
         self._kind = form.get("comparison_type")
-        self.periods: tuple[FormValue, ...] = (
-            form.items("time_compare") if self._kind in _COMPARISONS and self._metrics else ()
-        )
+        periods = form.items("time_compare") if self._kind in _COMPARISONS and self._metrics else ()
+        origin = (form.name("time_compare"), form.name("comparison_type"), *self._measured)
+        self.periods = tuple(FormValue(period.value, origin) for period in periods)
         self._compared = [
             (metric, period.value, f"{metric}{_SEPARATOR}{period.value}")
             for metric in self._metrics
@@ -50,7 +53,7 @@ class Series:
             "aggregates": {label: {"operator": "mean"} for label in aggregates},
             "drop_missing_columns": not self._form.flag("show_empty_columns"),
         }
-        return _step("pivot", options, "x_axis", "groupby", "metrics", "time_compare", "show_empty_columns")
+        return self._step("pivot", options, "x_axis", "groupby", "metrics", "time_compare", "show_empty_columns")
 
     def window(self) -> FormValue | None:
         """Return the step that sums or averages over a moving window, or adds up."""
@@ -58,7 +61,7 @@ class Series:
         columns = {label: label for label in labels}
         kind = self._form.get("rolling_type")
         if kind == "cumsum":
-            return _step("cum", {"operator": "sum", "columns": columns}, "rolling_type", "metrics")
+            return self._step("cum", {"operator": "sum", "columns": columns}, "rolling_type", "metrics")
         if not isinstance(kind, str) or kind not in _WINDOWS:
             return None
         options = {
@@ -67,7 +70,7 @@ class Series:
             "min_periods": _whole(self._form, "min_periods", 0),
             "columns": columns,
         }
-        return _step("rolling", options, "rolling_type", "rolling_periods", "min_periods", "metrics")
+        return self._step("rolling", options, "rolling_type", "rolling_periods", "min_periods", "metrics")
 
     def compare(self) -> FormValue | None:
         """Return the step that computes differences, ratios or percentages between periods."""
@@ -79,7 +82,7 @@ class Series:
             "compare_type": self._kind,
             "drop_original_columns": True,
         }
-        return _step("compare", options, "comparison_type", "time_compare", "metrics")
+        return self._step("compare", options, "comparison_type", "time_compare", "metrics")
 
     def resample(self) -> FormValue | None:
         """Return the step that gives the axis an even pace."""
@@ -88,7 +91,7 @@ class Series:
             return None
         fills = method == "zerofill"
         options = {"method": "asfreq" if fills else method, "rule": rule, "fill_value": 0 if fills else None}
-        return _step("resample", options, "resample_method", "resample_rule")
+        return self._step("resample", options, "resample_method", "resample_rule")
 
     def rename(self) -> FormValue | None:
         """Return the step that takes names of metrics away where they tell nothing apart."""
@@ -104,7 +107,7 @@ class Series:
                 return None
             names = {self._metrics[0]: None}
         options = {"columns": names, "level": 0, "inplace": True}
-        return _step("rename", options, "truncate_metric", "metrics", "groupby", "time_compare", "comparison_type")
+        return self._step("rename", options, "truncate_metric", "metrics", "groupby", "time_compare", "comparison_type")
 
     def share(self) -> FormValue | None:
         """Return the step that turns values into shares of their row or column."""
@@ -112,7 +115,7 @@ class Series:
         if not orientation:
             return None
         options = {"orientation": orientation, "time_shifts": [period.value for period in self.periods]}
-        return _step("contribution", options, "contributionMode", "time_compare")
+        return self._step("contribution", options, "contributionMode", "time_compare")
 
     def sort(self) -> FormValue | None:
         """Return the step that sorts the axis where the chart has one series a metric."""
@@ -121,7 +124,7 @@ class Series:
         if not key or ascending is None or key not in sortable or self._form.items("groupby"):
             return None
         by: dict[str, Any] = {"is_sort_index": True} if key == self._axis else {"by": key}
-        return _step("sort", {**by, "ascending": ascending}, "x_axis_sort", "x_axis_sort_asc")
+        return self._step("sort", {**by, "ascending": ascending}, "x_axis_sort", "x_axis_sort_asc")
 
     def forecast(self) -> FormValue | None:
         """Return the step that goes on with the series into the future."""
@@ -137,17 +140,19 @@ class Series:
             "index": self._axis,
         }
         told = {name: value for name, value in options.items() if value is not None}
-        return _step("prophet", told, "forecastEnabled", "forecastPeriods", "forecastInterval")
+        return self._step("prophet", told, "forecastEnabled", "forecastPeriods", "forecastInterval")
+
+    def _step(self, operation: str, options: dict[str, Any], *fields: str) -> FormValue:
+        """Return a step that comes from these fields; `metrics` and `groupby` stand for those of this chart."""
+        own = {"metrics": self._measured, "groupby": self._split}
+        origin = (name for field in fields for name in own.get(field, (self._form.name(field),)))
+        return FormValue({"operation": operation, "options": options}, tuple(dict.fromkeys(origin)))
 
     def _derived(self, metric: str, label: str) -> str:
         return label if self._kind == "values" else _SEPARATOR.join((self._kind, metric, label))
 
     def _short(self, metric: str, period: str) -> str:
         return f"{metric}, {period}" if len(self._metrics) > 1 else period
-
-
-def _step(operation: str, options: dict[str, Any], *origin: str) -> FormValue:
-    return FormValue({"operation": operation, "options": options}, origin)
 
 
 def _whole(form: Form, name: str, default: int) -> int:

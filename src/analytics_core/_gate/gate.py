@@ -20,7 +20,8 @@ from analytics_core._gate.row_security import RowSecurity, RuledActor, table_nam
 from analytics_core._lookups.loading import LoadedDataset
 from analytics_core._lookups.rule_sets import StoredRuleSets
 from analytics_core._memo import Memo
-from analytics_core._records.datasource import Access, Database, Dataset
+from analytics_core._oauth.user_tokens import UserTokens
+from analytics_core._records.datasource import Access, Database, Dataset, Identity
 from analytics_core._records.people import RowFilter
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Permission, Policy
@@ -89,12 +90,14 @@ class Gate:
         runner: StatementRunner,
         row_security: RowSecurity,
         books: StoredRuleSets,
+        tokens: UserTokens | None = None,
     ) -> None:
         self._policy = policy
         self._registry = registry
         self.statements = runner
         self._row_security = row_security
         self._books = books
+        self._tokens = tokens
         self._checked: Memo[Hashable, SqlSource] = Memo(capacity=500)
         self._admitted: Memo[Hashable, DatasetAdmission] = Memo()
 
@@ -124,8 +127,8 @@ class Gate:
         One table is for those who may read its schema, or a dataset over it.
 
         Raises:
-            DatasetAccessError, DatabaseAccessError: no grant; a guest on a database that impersonates its users; or
-                write access to a database that does not allow it.
+            DatasetAccessError, DatabaseAccessError: no grant; a guest on a database that is asked in the name of its
+                users; or write access to a database that does not allow it.
             TemplateError: a row rule names an attribute that the actor does not have.
         """
         if isinstance(on, LoadedDataset):
@@ -148,7 +151,7 @@ class Gate:
             raise DatabaseAccessError(
                 f"database {database.id} does not let SQL change its data; an administrator may set allow_dml"
             )
-        spec, identity = self._registry.get(database.engine), actor.identity_on(database)
+        spec, identity = self._registry.get(database.engine), self._identity(actor, database)
         return Admission(actor=actor, database=database, spec=spec, identity=identity, access=access)
 
     def _require_upload(self, actor: Actor, database: Database, target: UploadSchema) -> None:
@@ -194,11 +197,17 @@ class Gate:
 
     def _require_dataset(self, actor: Actor, loaded: LoadedDataset) -> None:
         self._policy.require_read_dataset(actor, loaded.dataset)
-        if actor.guest is not None and loaded.database.impersonate_user:
+        if actor.guest is not None and (loaded.database.impersonate_user or self._takes_tokens(loaded.database)):
             raise DatabaseAccessError(
                 f"database {loaded.database.id} is asked in the name of its users, and guests are none; "
                 "embed charts of another connection"
             )
+
+    def _identity(self, actor: Actor, database: Database) -> Identity | None:
+        return actor.identity_on(database, by_token=self._takes_tokens(database))
+
+    def _takes_tokens(self, database: Database) -> bool:
+        return self._tokens is not None and self._tokens.are_asked_by(database)
 
     def _admission(self, ruled: RuledActor, loaded: LoadedDataset, *, asks_others: bool) -> DatasetAdmission:
         actor, database = ruled.actor, loaded.database
@@ -212,7 +221,7 @@ class Gate:
             spec=loaded.spec,
             row_filters=row_filters,
             ruled=ruled,
-            identity=actor.identity_on(database),
+            identity=self._identity(actor, database),
             writes_sql=writes_sql,
             recall_key=None if loaded.dataset.sql and asks_others else rules,
         )

@@ -102,7 +102,7 @@ class MetadataReader:
         found = self._reflector.columns_of_select(admission, source.sql, permitted=permitted)
         if self._are_stored(checked, admission):
             found = tuple(replace(column, is_stored=True) for column in found)
-        columns = _with_kinds(found, spec)
+        columns = with_kinds(found, spec)
         _reject_twins((column.name for column in columns), place, spec)
         return columns
 
@@ -112,7 +112,7 @@ class MetadataReader:
         found = self._reflector.columns(
             admission, table=dataset.table_name, schema=dataset.schema, catalog=dataset.catalog
         )
-        return _with_kinds(found, admission.spec)
+        return with_kinds(found, admission.spec)
 
     def _are_stored(self, source: SqlSource, admission: Admission) -> bool:
         """Tell whether all that the SQL of a virtual dataset reads are stored tables."""
@@ -130,6 +130,15 @@ class MetadataReader:
         """
         found = self._names.schemas(self._gate.admit(actor, database, on=DatabaseUse.LIST), force=force)
         return tuple(name for name in found if self._policy.can_read_tables(actor, database, schema=name))
+
+    def catalogs_of(self, actor: Actor, database: Database) -> tuple[str, ...]:
+        """Return the catalogs whose tables statements on a database may name; they are not kept.
+
+        Raises:
+            DatabaseAccessError: the actor has no grant on the whole database.
+            DatabaseError: the database cannot be reached.
+        """
+        return self._reflector.catalogs(self._gate.admit(actor, database, on=SchemaTables(None)))
 
     def tables_of(
         self, actor: Actor, database: Database, *, schema: str | None, force: bool = False
@@ -169,7 +178,8 @@ class MetadataReader:
         self._gate.statements.run(admission.to_run(statement), limits=self._trial)
 
 
-def _with_kinds(columns: Iterable[ReflectedColumn], spec: EngineSpec) -> tuple[FoundColumn, ...]:
+def with_kinds(columns: Iterable[ReflectedColumn], spec: EngineSpec) -> tuple[FoundColumn, ...]:
+    """Return reflected columns with their kinds of value."""
     return tuple(
         FoundColumn(
             name=column.name,
@@ -229,16 +239,22 @@ class CachedNames:
         """Return tables and views of a schema, sorted by name; `force` asks the database and keeps its answer."""
 
         def ask() -> Rows:
-            return [[table.name, table.is_view] for table in self._reflector.tables(admission, schema)]
+            return [
+                [table.name, table.is_view, table.is_materialized]
+                for table in self._reflector.tables(admission, schema)
+            ]
 
         timeout_s = _timeout(admission.database, "table_cache_timeout")
-        rows = self._rows(_key("tables", admission, schema), timeout_s, ask, force=force)
-        return tuple(ReflectedTable(name=name, is_view=is_view) for name, is_view in rows)
+        rows = self._rows(_key("tables and views", admission, schema), timeout_s, ask, force=force)
+        return tuple(
+            ReflectedTable(name=name, is_view=is_view, is_materialized=is_materialized)
+            for name, is_view, is_materialized in rows
+        )
 
     def forget_tables(self, admission: Admission, schemas: Iterable[str | None]) -> None:
         """Forget the tables of schemas, for they have changed; other users' lists of one that impersonates stay."""
         for schema in schemas:
-            self._cache.delete(_key("tables", admission, schema))
+            self._cache.delete(_key("tables and views", admission, schema))
 
     def _rows(self, key: str, timeout_s: int | None, ask: Callable[[], Rows], *, force: bool) -> Rows:
         """Return the rows of a list; a `timeout_s` of None keeps nothing, 0 keeps for ever."""
@@ -296,6 +312,6 @@ def _seconds(value: Any) -> int | None:
 def _key(kind: str, admission: Admission, schema: str | None = None) -> str:
     """Return the key of a list; the address, without its secrets, keeps stores apart that share uuids and a cache."""
     database, identity = admission.database, admission.identity
-    acting = None if identity is None else identity.username
+    acting = None if identity is None else identity.key
     parts = (kind, database.id, database.uuid, database.audit.version, masked(database.uri), acting, schema)
     return f"database-names-{hashlib.sha256(repr(parts).encode()).hexdigest()}"

@@ -83,16 +83,18 @@ class OAuthTokens:
         longest_s = 2 * ATTEMPTS * self._lock_s
         return self._shared.run(owner, lambda: self._renewed(owner, client), longest_s=longest_s)
 
-    def drop_for_other_clients(self, unit: UnitOfWork, database: Database, *, before: Database) -> None:
-        """Delete the tokens for a changed database that were not given to the client it has now."""
+    def drop_for_others(self, unit: UnitOfWork, database: Database, *, before: Database, is_elsewhere: bool) -> None:
+        """Delete the tokens for a changed database that were not given to the client it has now, nor for its server.
+
+        With `is_elsewhere` it is reached at another server, which is shown no token that was given for the former one.
+        """
         present = self._digest_of(database)
-        if present == self._digest_of(before):
+        if present == self._digest_of(before) and not is_elsewhere:
             return
-        others = (
-            ListFilter(col="database_id", op="eq", val=database.id),
-            ListFilter(col="client", op="neq", val=present),
-        )
-        while found := unit.oauth2_tokens.list(ListQuery(filters=others, page_size=_BATCH))[1]:
+        others = [ListFilter(col="database_id", op="eq", val=database.id)]
+        if not is_elsewhere:
+            others.append(ListFilter(col="client", op="neq", val=present))
+        while found := unit.oauth2_tokens.list(ListQuery(filters=tuple(others), page_size=_BATCH))[1]:
             for token in found:
                 unit.oauth2_tokens.delete(token.id)
 

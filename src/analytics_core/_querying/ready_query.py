@@ -27,8 +27,10 @@ from analytics_core._querying.result_cache import CacheKey, CacheTimeout, cache_
 from analytics_core._querying.shaping import ResultLayout, result_layout, written_labels
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._querying.time_comparison import TimeComparison, comparisons
+from analytics_core._records.datasource import Database
 from analytics_core._security.row_rules import TableName
 from analytics_core._settings import Settings
+from analytics_core.errors import DatabaseAccessError
 from analytics_core.models.enums import ResultType
 from analytics_core.models.query import ChartDataQueryObject
 
@@ -111,17 +113,13 @@ class ReadyQueries:
 
         Raises:
             QueryError: it cannot be planned or compiled as it is.
+            DatabaseAccessError: the database shows no rows behind charts.
         """
         context, loaded = request.context, admission.loaded
+        _reject_hidden_detail(requested, loaded.database)
         query = effective_query(requested, loaded.dataset)
         steps = read_steps(query.post_processing, self._operations)
-        plan_request = PlanRequest(
-            row_filters=admission.row_filters,
-            samples=requested.result_type is ResultType.SAMPLES,
-            writes_sql=admission.writes_sql,
-            axis=axis_column(requested.query.columns) if requested.result_type is ResultType.DRILL_DETAIL else None,
-            streams=streams,
-        )
+        plan_request = _plan_request(requested, admission, streams=streams)
         view, main = self._main(query, request, admission, plan_request)
         shifted = tuple(
             (item, self._shifted(query, item, request, admission)) for item in self._comparisons(main, plan_request)
@@ -204,6 +202,23 @@ class ReadyQueries:
             view = make_view(loaded.dataset, loaded.spec, source)
             self._views.put(key, view)
         return view
+
+
+def _plan_request(requested: RequestedQuery, admission: DatasetAdmission, *, streams: bool) -> PlanRequest:
+    return PlanRequest(
+        row_filters=admission.row_filters,
+        samples=requested.result_type is ResultType.SAMPLES,
+        writes_sql=admission.writes_sql,
+        axis=axis_column(requested.query.columns) if requested.result_type is ResultType.DRILL_DETAIL else None,
+        streams=streams,
+    )
+
+
+def _reject_hidden_detail(requested: RequestedQuery, database: Database) -> None:
+    if requested.result_type is ResultType.DRILL_DETAIL and database.sets("disable_drill_to_detail"):
+        raise DatabaseAccessError(
+            "the rows behind a chart are not shown: disable_drill_to_detail is set in the extra of their database"
+        )
 
 
 def _keeps(requested: RequestedQuery, timeout: CacheTimeout) -> bool:

@@ -112,7 +112,7 @@ def cache_key(
         "dataset": _version(loaded.dataset),
         "generation": loaded.generation,
         "database": _version(loaded.database),
-        "identity": None if identity is None else identity.username,
+        "identity": None if identity is None else identity.key,
         "rules": [str(clause.origin) for clause in plans[0].row_rules],
         **options,
     }

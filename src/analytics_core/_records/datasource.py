@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -39,6 +40,14 @@ class Database(StoredRecord):
     external_url: str | None = None
     is_managed_externally: bool = False
 
+    def sets(self, option: str) -> bool:
+        """Tell whether a switch of `extra` is on; False where `extra` cannot be read."""
+        try:
+            options = json.loads(self.extra or "{}")
+        except (ValueError, RecursionError):  # stored by an older host
+            return False
+        return isinstance(options, dict) and options.get(option) is True
+
 
 class Access(StrEnum):
     """What a connection may do: read, or also change data, which is asked for by name."""
@@ -52,12 +61,20 @@ class Identity:
     """The user whom a database sees, in place of the account of its URI.
 
     Attributes:
-        username: the name to connect with.
-        token: the user's own proof, where the database wants one; None: the account of the URI speaks for them.
+        username: the user's name, to connect with where the database impersonates.
+        user_id: whose own token is the proof, on a database with OAuth 2.0; None: the account of the URI speaks for
+            them.
+        token: that token, once it is there.
     """
 
     username: str
+    user_id: int | None = None
     token: Secret | None = None
+
+    @property
+    def key(self) -> str:
+        """What tells the answers to one user from those to another; a renewed token changes nothing."""
+        return self.username if self.user_id is None else f"{self.username} (by the token of user {self.user_id})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,7 @@ _NAMES = {
         "RecordIds TagGet TagNames TagPost TagPut TagTarget TaggedRecord"
     ),
     "upload": "FileKind FileUploadOptions TableExists UploadedColumn UploadedTable",
+    "table": "DatabaseEngine TableColumnDetails TableDetails TableForeignKey TableIndexDetails TableSample",
     "database": (
         "DatabaseConnection DatabaseExtra DatabaseFunctionNames DatabaseGet DatabaseListItem "
         "DatabaseParameters DatabasePost DatabasePut DatabaseTable DatabaseTestConnection DatabaseValidateParameters "

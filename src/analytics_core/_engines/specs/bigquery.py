@@ -9,7 +9,7 @@ from sqlglot import exp
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, interval, number, text, verbatim
-from analytics_core._engines.spec import Bind, ConnectionParameters, Syntax
+from analytics_core._engines.spec import Bind, ConnectionParameters, Syntax, TokenWrapper, UserToken
 from analytics_core._engines.types import TimeFormat, ValueKind
 
 _TOKENS = tokens.FormatLanguage(tokens={letter: f"%{letter}" for letter in "YmdHMSbBIp"}, plain=tokens.doubled_percent)
@@ -132,5 +132,15 @@ ENGINES = (
         allows_cost_estimate=True,
         closes_group_keys=True,
         parameters=ConnectionParameters(names=("host", "database", "query"), required=("host",), has_address=False),
+        secret_options=("credentials_info",),
+        user_token=UserToken(
+            argument="client",
+            wrappers=(
+                TokenWrapper(path="google.oauth2.credentials:Credentials"),
+                TokenWrapper(path="google.cloud.bigquery:Client", argument="credentials", host_as="project"),
+            ),
+            options={"user_supplied_client": "true"},
+            is_sent_each_time=True,
+        ),
     ),
 )

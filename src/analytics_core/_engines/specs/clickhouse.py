@@ -13,7 +13,7 @@ from sqlglot import exp
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, minus, number, text, times
-from analytics_core._engines.spec import Bind, ConnectionParameters, Syntax, nulls_are_last
+from analytics_core._engines.spec import Bind, ConnectionParameters, Syntax, TrustedAuthorities, nulls_are_last
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 from analytics_core.models.enums import TimeGrain
 
@@ -182,5 +182,6 @@ ENGINES = (
         value_kind=kinds.kind_reader(dict.fromkeys(("DATETIME", "DATETIME64", "DATETIME32"), ValueKind.TIMESTAMPTZ)),
         nulls_first_by_default=nulls_are_last,
         parameters=ConnectionParameters.encrypted_by("secure", "true"),
+        authorities=TrustedAuthorities.given_by("ca_cert", secure=True, verify=True),
     ),
 )

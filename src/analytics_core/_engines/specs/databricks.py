@@ -12,7 +12,7 @@ from sqlglot import exp
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, minus, number
-from analytics_core._engines.spec import ParamStyle, Syntax
+from analytics_core._engines.spec import ParamStyle, Syntax, UserToken
 from analytics_core._engines.types import ValueKind
 
 _as_timestamp = operators.cast_to(Type.TIMESTAMP)
@@ -118,11 +118,13 @@ _SPARK = replace(
     literal=literals.LiteralStyle(dialect="spark").write,
     guards=replace(
         _GUARDS,
-        uri_options=frozenset(),
+        uri_options=frozenset({"auth"}),
         revealing=guards.RevealingRelations.of(
             relations="", schemas="sys", harmless="", functions=""
         ),  # of Hive's metastore
     ),
 )
 
-ENGINES = (_DATABRICKS, _SPARK)
+_USER_TOKEN = UserToken(argument="access_token", is_sent_each_time=True)
+
+ENGINES = (replace(_DATABRICKS, user_token=_USER_TOKEN), _SPARK)

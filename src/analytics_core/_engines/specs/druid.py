@@ -14,7 +14,7 @@ from sqlglot import exp
 from analytics_core._engines import bounds, fences, grains, guards, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, number, text, times
-from analytics_core._engines.spec import BindValue
+from analytics_core._engines.spec import BindValue, TrustedAuthorities
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import TimeGrain
 
@@ -115,5 +115,8 @@ ENGINES = (
             shift=lambda moment, hours: _moved(moment, "PT1H", hours),
         ),
         allows_joins=False,
+        authorities=TrustedAuthorities.given_by(
+            "ssl_verify_cert", scheme="https"
+        ),  # also where the driver of the URI is `http`
     ),
 )

@@ -29,7 +29,15 @@ from analytics_core._engines import (
 )
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, interval, minus, number, plus, text, times, whole_quotient
-from analytics_core._engines.spec import Bind, ConnectionParameters, EngineSpec, Refuse, Syntax
+from analytics_core._engines.spec import (
+    TOKEN_AS_PASSWORD,
+    Bind,
+    ConnectionParameters,
+    EngineSpec,
+    Refuse,
+    Syntax,
+    TrustedAuthorities,
+)
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FilterValueError
 from analytics_core.models.enums import TimeGrain
@@ -311,6 +319,7 @@ _ERRORS = meanings.patterns(
         r"^\((?:1129|1130|1040|1203|1226),",
         meanings.CROWDED.said("the server takes no connections from here at present"),
     ),
+    (r"^\((?:2026,|2003, .*(?:\[SSL|certificate))", meanings.NO_ENCRYPTION),
     (
         r"^\(2003, .* on '(?P<host>[^']*)' .*(?:name or service|nodename|not known|getaddrinfo|temporary failure)",
         meanings.BAD_HOST,
@@ -369,6 +378,15 @@ _GUARDS = guards.Guards(
     by_case=False,
     casts_columns=False,
 )
+_AUTHORITIES = TrustedAuthorities(
+    file=lambda path: {"ssl_ca": path},
+    settings={
+        "ssl": {"": None},
+        "ssl_disabled": {"": False, "false": False},
+        "ssl_verify_cert": {"": True, "true": True},
+        "ssl_verify_identity": {"": True, "true": True, "false": False},
+    },
+)
 _SYNTAX = Syntax(
     repairs=(_sounds_like, _regexp, _median, _utc, _timestamp_add),
     bare_calls=frozenset({"utc_date", "utc_time", "utc_timestamp", "localtime", "localtimestamp"}),
@@ -418,6 +436,8 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         searches_by_own_collation=True,
         partitions=_PARTITIONS,
         parameters=ConnectionParameters.encrypted_by("ssl_verify_cert", "true"),
+        user_token=TOKEN_AS_PASSWORD,
+        authorities=_AUTHORITIES,
     )
 
 

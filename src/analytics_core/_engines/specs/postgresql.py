@@ -25,7 +25,15 @@ from analytics_core._engines import (
 )
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, interval
-from analytics_core._engines.spec import Bind, ConnectionParameters, Refuse, Syntax, nulls_are_large
+from analytics_core._engines.spec import (
+    TOKEN_AS_PASSWORD,
+    Bind,
+    ConnectionParameters,
+    Refuse,
+    Syntax,
+    TrustedAuthorities,
+    nulls_are_large,
+)
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 
 
@@ -226,7 +234,10 @@ ERRORS = (
         ),
         (r"role \"(?P<user>[^\"]+)\" does not exist", meanings.BAD_USER),
         (r"password authentication failed for user \"(?P<user>[^\"]+)\"", meanings.BAD_PASSWORD),
-        (r"no password supplied|no pg_hba.conf entry|is not permitted to log in", meanings.BAD_LOGIN),
+        (
+            r"no password supplied|no pg_hba.conf entry|pg_hba.conf rejects|is not permitted to log in",
+            meanings.BAD_LOGIN,
+        ),
         (r"database \"(?P<database>[^\"]+)\" does not exist", meanings.NO_DATABASE),
         (
             r"permission denied for database \"?(?P<database>[^\"\n]+)",
@@ -244,10 +255,7 @@ ERRORS = (
             meanings.HOST_DOWN,
         ),
         (r"connection timeout expired|timeout expired", meanings.HOST_DOWN.said("the server did not answer in time")),
-        (
-            r"server does not support ssl|ssl (?:error|required)|certificate",
-            meanings.BAD_LOGIN.said("the encrypted connection that is asked for cannot be made with this server"),
-        ),
+        (r"server does not support ssl|ssl (?:error|required)|certificate", meanings.NO_ENCRYPTION),
         (
             r"too many clients|remaining connection slots",
             meanings.CROWDED,
@@ -324,6 +332,19 @@ GUARDS = guards.Guards(
     by_case=True,
     casts_columns=False,
 )
+AUTHORITIES = TrustedAuthorities(
+    file=lambda path: {"sslrootcert": path},
+    settings={
+        "sslmode": {
+            "": "verify-full",
+            "require": "verify-full",
+            "verify-full": "verify-full",
+            "verify-ca": "verify-ca",
+        },
+        "gssencmode": {"": "disable", "disable": "disable"},
+    },
+)
+"""For libpq; alone, `require` would not look at the name of the server."""
 
 ENGINES = (
     replace(
@@ -360,5 +381,7 @@ ENGINES = (
         allows_cost_estimate=True,
         partitions=_PARTITIONS,
         parameters=ConnectionParameters.encrypted_by("sslmode", "require"),
+        user_token=TOKEN_AS_PASSWORD,
+        authorities=AUTHORITIES,
     ),
 )

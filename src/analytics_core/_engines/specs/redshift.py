@@ -73,6 +73,7 @@ ENGINES = (
         ),
         usual_port=5439,
         parameters=ConnectionParameters.encrypted_by("sslmode", "require"),
+        authorities=postgresql.AUTHORITIES,
         max_identifier_bytes=127,
         like=operators.like_where_case_counts(has_ilike=True),
         literal=_LITERALS.write,

@@ -12,7 +12,7 @@ from sqlglot import exp
 from analytics_core._engines import bounds, fences, grains, guards, literals, meanings, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, minus, number, text, times
-from analytics_core._engines.spec import ConnectionParameters, nulls_are_large
+from analytics_core._engines.spec import ConnectionParameters, UserToken, nulls_are_large
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
 _naive = operators.cast_to(Type.TIMESTAMPNTZ)
@@ -134,5 +134,8 @@ ENGINES = (
         nulls_first_by_default=nulls_are_large,
         allows_cost_estimate=True,
         parameters=ConnectionParameters(names=("host", "database", "username", "password", "query"), has_address=False),
+        user_token=UserToken(
+            argument="token", beside={"authenticator": "oauth"}, replaces=("password",), is_sent_each_time=True
+        ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Trino, and Presto, whose timestamps have milliseconds only. Not run here; written from the documentation."""
+"""Trino, and what Presto shares with it. Not run here; written from the documentation."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from analytics_core._engines import bounds, fences, grains, guards, meanings, no
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, equal, number, text, times
 from analytics_core._engines.spec import (
-    SERVER_PARAMETERS,
     ConnectionParameters,
     EngineSpec,
     ParamStyle,
     Syntax,
+    TrustedAuthorities,
+    UserToken,
     nulls_are_last,
 )
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
 
-def _moment_with(precision: tuple[int, ...], from_iso: str) -> bounds.Moment:
+def moment_with(precision: tuple[int, ...], from_iso: str) -> bounds.Moment:
     """Return `moment` for timestamps of a precision; `from_iso` parses ISO text to a zoned timestamp."""
     as_timestamp = operators.cast_to(Type.TIMESTAMP, *precision)
 
@@ -89,7 +90,7 @@ _ERRORS = (
         (r"Connection refused", meanings.REFUSED_PORT),
     ),
 )
-_GUARDS = guards.Guards(
+GUARDS = guards.Guards(
     uri_options=frozenset({"catalog", "schema", "http_scheme", "source", "verify"}),
     database_files=guards.DatabaseFiles.NONE,
     denied_functions=guards.name_set(
@@ -119,7 +120,8 @@ _GUARDS = guards.Guards(
 )
 
 
-def _engine(name: str, label: str, moment: bounds.Moment) -> EngineSpec:
+def engine(name: str, label: str, moment: bounds.Moment) -> EngineSpec:
+    """Return the facts that Trino and Presto share."""
     return replace(
         ansi_engine(
             name=name,
@@ -127,7 +129,7 @@ def _engine(name: str, label: str, moment: bounds.Moment) -> EngineSpec:
             dialect=name,
             drivers=("rest",),
             extra_name=name,
-            guards=_GUARDS,
+            guards=GUARDS,
             error_patterns=_ERRORS,
             comparison=bounds.MomentComparison(moment=moment),
             bucket=_bucket,
@@ -141,10 +143,8 @@ def _engine(name: str, label: str, moment: bounds.Moment) -> EngineSpec:
     )
 
 
-_TRINO = _engine("trino", "Trino", _moment_with((6,), "FROM_ISO8601_TIMESTAMP_NANOS"))
-_PRESTO = _engine("presto", "Presto", _moment_with((), "FROM_ISO8601_TIMESTAMP"))
-
-ENGINES = (
-    replace(_TRINO, paramstyle=ParamStyle.QMARK),
-    replace(_PRESTO, guards=replace(_GUARDS, uri_options=frozenset()), parameters=SERVER_PARAMETERS),
-)
+_TRUSTED = TrustedAuthorities.given_by("verify", http_scheme="https")
+_LEFT_OUT = frozenset({"http_scheme", "catalog", "schema"})
+_TRINO = engine("trino", "Trino", moment_with((6,), "FROM_ISO8601_TIMESTAMP_NANOS"))
+_JWT = UserToken.wrapped_by("trino.auth:JWTAuthentication", argument="auth")
+ENGINES = (replace(_TRINO, paramstyle=ParamStyle.QMARK, authorities=_TRUSTED, handed_over=_LEFT_OUT, user_token=_JWT),)

@@ -14,16 +14,18 @@ from sqlalchemy.exc import NoSuchTableError
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.conversion import values_by_kind
+from analytics_core._execution.sessions.table_details import TableDetails, duckdb_details, inspected_details
 
 _IS_NAME = re.compile(r"[a-z_][a-z0-9_]*")  # what is not one, such as DuckDB's `+`, is an operator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectedTable:
-    """A table or view, by the name that the database knows."""
+    """A table or view, by the name that the database knows; a materialised view is a view."""
 
     name: str
     is_view: bool = False
+    is_materialized: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +73,26 @@ class EngineMetadata:
         """Return tables and views of a schema (None: the default one), sorted by name."""
         inspector = sa.inspect(connection)
         tables = [ReflectedTable(name=name) for name in inspector.get_table_names(schema)]
-        views = [ReflectedTable(name=name, is_view=True) for name in self.view_names(inspector, schema)]
+        kept = set(self.materialized_view_names(inspector, schema))
+        names = self.view_names(inspector, schema)
+        views = [ReflectedTable(name=name, is_view=True, is_materialized=name in kept) for name in names]
         return tuple(sorted((*tables, *views), key=lambda found: found.name))
 
     def view_names(self, inspector: sa.Inspector, schema: str | None) -> Sequence[str]:
         """Return the names of views, materialised ones too where the engine has them."""
         return inspector.get_view_names(schema)
+
+    def materialized_view_names(self, _inspector: sa.Inspector, _schema: str | None) -> Sequence[str]:
+        """Return the names of materialised views; none where the engine has none."""
+        return ()
+
+    def catalogs(self, _connection: sa.Connection) -> tuple[str, ...]:
+        """Return the names of the catalogs whose tables a statement may name, sorted; none where there is only one."""
+        return ()
+
+    def details(self, connection: sa.Connection, table: str, schema: str | None) -> TableDetails:
+        """Return keys, indexes, defaults and comments of a table that there is."""
+        return inspected_details(connection, table, schema)
 
     def functions(self, connection: sa.Connection) -> tuple[str, ...]:
         """Return the names of the functions, sorted; none where the engine does not tell."""
@@ -242,6 +258,15 @@ class DuckdbMetadata(EngineMetadata):
         rows = connection.exec_driver_sql(_TABLES, {"schema": schema or _MAIN})
         return tuple(ReflectedTable(name=name, is_view=is_view) for name, is_view in rows)
 
+    def catalogs(self, connection: sa.Connection) -> tuple[str, ...]:
+        """Return the attached databases."""
+        return tuple(connection.exec_driver_sql(_CATALOGS).scalars())
+
+    def details(self, connection: sa.Connection, table: str, schema: str | None) -> TableDetails:
+        """Return what the engine's own functions tell."""
+        catalog, _, name = (schema or _MAIN).rpartition(".")
+        return duckdb_details(connection, table, schema=name, catalog=catalog or None)
+
     def functions_sql(self, _connection: sa.Connection) -> str | None:
         """Ask for all but those of settings."""
         return "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type <> 'pragma'"
@@ -274,6 +299,7 @@ class DuckdbMetadata(EngineMetadata):
 
 
 _MAIN = "main"
+_CATALOGS = "SELECT database_name FROM duckdb_databases() WHERE NOT internal ORDER BY 1"
 _SCHEMAS = """
 SELECT DISTINCT schema_name FROM duckdb_schemas()
 WHERE database_name = current_database() AND schema_name NOT IN ('information_schema', 'pg_catalog') ORDER BY 1

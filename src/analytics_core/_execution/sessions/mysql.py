@@ -6,13 +6,14 @@ Also what their databases tell of what they hold.
 from __future__ import annotations
 
 import re
+import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -66,9 +67,10 @@ class MysqlSession(Session):
     def make_engine(self, request: OpenRequest) -> sa.Engine:
         """Return an engine of sessions in UTC, read-only unless write access was asked for; it sends no local files."""
         patience = dict.fromkeys(("connect_timeout", "read_timeout", "write_timeout"), CONNECT_TIMEOUT_S)
-        arguments = {**patience, "charset": "utf8mb4", **request.connect_args, "local_infile": False}
+        unsaid = {name: limit_s for name, limit_s in patience.items() if name not in request.url.query}
+        arguments = {**unsaid, "charset": "utf8mb4", **request.connect_args, "local_infile": False}
         if request.url.get_driver_name() == "pymysql":
-            arguments["conv"] = _converters()
+            arguments |= {"conv": _converters()} | encryption({**request.url.query, **request.connect_args})
         engine = sa.create_engine(
             request.url,
             connect_args=arguments,
@@ -119,6 +121,29 @@ def _converters() -> dict[Any, Any]:
     from pymysql.converters import conversions, through
 
     return {**conversions, FIELD_TYPE.TIME: through}
+
+
+_ENCRYPTION: Final = ("ssl_disabled", "ssl_verify_cert", "ssl_verify_identity")
+
+
+def encryption(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the driver's arguments for what a connection asks of TLS; it would take any text, `false` too, for true.
+
+    `ssl_verify_cert` also verifies the name, unless `ssl_verify_identity` is false. Without the file `ssl_ca` the
+    authorities are the system's, by which the driver itself verifies no names.
+    """
+    said = {name: str(asked[name]).casefold() in ("true", "1", "yes", "on") for name in _ENCRYPTION if name in asked}
+    told: dict[str, Any] = dict.fromkeys(said)
+    if "ssl_disabled" in said:
+        told["ssl_disabled"] = said["ssl_disabled"]
+    if told.get("ssl_disabled") or not said.keys() - {"ssl_disabled"}:
+        return told
+    context = ssl.create_default_context(cafile=asked.get("ssl_ca"))
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # certificates that servers make for themselves do not pass it
+    verifies = said.get("ssl_verify_cert", False) or said.get("ssl_verify_identity", False)
+    context.check_hostname = verifies and said.get("ssl_verify_identity", True)
+    context.verify_mode = ssl.CERT_REQUIRED if verifies else ssl.CERT_NONE
+    return told | {"ssl": context, "ssl_ca": None}
 
 
 def reject_file_writing(sql: str) -> None:

@@ -115,15 +115,16 @@ class PostgresqlSession(Session):
 
 
 def _patience(request: OpenRequest) -> dict[str, Any]:
-    """Return what libpq and the kernel are told about servers that are gone without a word."""
+    """Return what libpq and the kernel are told about servers that are gone without a word, where the URL does not."""
     unacknowledged_ms = round(request.answer_s * 1000)
-    return {
+    patience = {
         "connect_timeout": CONNECT_TIMEOUT_S,
         "tcp_user_timeout": unacknowledged_ms,
         "keepalives_idle": 30,
         "keepalives_interval": 5,
         "keepalives_count": 3,
     }
+    return {name: value for name, value in patience.items() if name not in request.url.query}
 
 
 def _rows_per_chunk(statement: Statement) -> int:
@@ -211,7 +212,15 @@ class PostgresqlMetadata(EngineMetadata):
 
     def view_names(self, inspector: sa.Inspector, schema: str | None) -> Sequence[str]:
         """Return the names of views and materialised views."""
-        return (*inspector.get_view_names(schema), *inspector.get_materialized_view_names(schema))
+        return (*inspector.get_view_names(schema), *self.materialized_view_names(inspector, schema))
+
+    def materialized_view_names(self, inspector: sa.Inspector, schema: str | None) -> Sequence[str]:
+        """Return the names of materialised views."""
+        return inspector.get_materialized_view_names(schema)
+
+    def catalogs(self, connection: sa.Connection) -> tuple[str, ...]:
+        """Return the database of the connection: statements reach no other."""
+        return tuple(connection.exec_driver_sql("SELECT pg_catalog.current_database()::text").scalars())
 
     def functions_sql(self, _connection: sa.Connection) -> str | None:
         """Ask for what can be called without naming its schema."""

@@ -6,11 +6,12 @@ import os
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 from uuid import uuid4
 
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_parameters import look_at_server
+from analytics_core._execution.sessions.metadata import ReflectedTable
 from analytics_core._gate.gate import upload_schemas
 from analytics_core._gate.uploads import takes_uploads
 from analytics_core._records.datasource import Database
@@ -29,6 +30,8 @@ from analytics_core._resources.databases.records import (
     upload_details,
     uploaded_table,
 )
+from analytics_core._resources.databases.secret_options import is_elsewhere
+from analytics_core._resources.databases.tables import database_engine, database_tables, table_details, table_sample
 from analytics_core._resources.lists import DATABASES, Listing, ResourceLists, anybody
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.related_names import related_objects
@@ -47,7 +50,10 @@ from analytics_core.models.database import (
 )
 from analytics_core.models.lists import RelatedObjects
 from analytics_core.models.parsing import Payload, check_text, parse, payload_error
+from analytics_core.models.table import DatabaseEngine, TableDetails, TableSample
 from analytics_core.models.upload import FileUploadOptions, TableExists, UploadedTable
+
+_FIRST_ROWS: Final = 100
 
 LISTS = ResourceLists(
     listing=Listing(
@@ -90,7 +96,8 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         post = parse(DatabasePost, payload, shape="DatabaseRestApi.post")
         act = begin_act(self._runtime, self._actor, "database.create")
         shape = "DatabaseRestApi.post"
-        uri = new_uri(given_uri(post, shape=shape, registry=self._runtime.registry), shape=shape)
+        registry = self._runtime.registry
+        uri = new_uri(given_uri(post, shape=shape, registry=registry), shape=shape, registry=registry)
         record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.databases.add(record, actor_id=self._actor.id)
@@ -131,11 +138,13 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             stored = self._reader(unit).database(database_id)
             self._runtime.policy.require_write(self._actor, stored)
             reject_later_change(stored, unchanged_since)
-            given = given_uri(put, shape="DatabaseRestApi.put", registry=self._runtime.registry, stored=stored)
-            uri = new_uri(given, shape="DatabaseRestApi.put", stored=stored.uri)
+            shape, registry = "DatabaseRestApi.put", self._runtime.registry
+            given = given_uri(put, shape=shape, registry=registry, stored=stored)
+            uri = new_uri(given, shape=shape, registry=registry, stored=stored.uri)
             record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
             changed = unit.databases.update(record, actor_id=self._actor.id)
-            self._runtime.oauth_tokens.drop_for_other_clients(unit, changed, before=stored)
+            elsewhere = is_elsewhere(self._runtime.check_uri(uri), stored)
+            self._runtime.oauth_tokens.drop_for_others(unit, changed, before=stored, is_elsewhere=elsewhere)
             act.log(unit, details={"database_id": database_id})
         self._runtime.connector.dispose(database_id)
         return database_get(changed, spec=self._spec_of(changed))
@@ -174,11 +183,93 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             DatabaseAccessError: the actor may not read this schema.
             DatabaseError: there is no such schema, or the database cannot be reached.
         """
-        _check_schema(schema)
-        found = self._runtime.metadata.tables_of(self._actor, self._stored(database_id), schema=schema, force=force)
-        return tuple(
-            DatabaseTable(value=table.name, type="view" if table.is_view else "table", extra=None) for table in found
+        return database_tables(self._tables(database_id, schema, force=force))
+
+    def views(self, database_id: int, schema: str | None = None, *, force: bool = False) -> tuple[DatabaseTable, ...]:
+        """Return the views of a schema, materialised ones among them; arguments and errors are those of `tables`."""
+        return database_tables(one for one in self._tables(database_id, schema, force=force) if one.is_view)
+
+    def materialized_views(
+        self, database_id: int, schema: str | None = None, *, force: bool = False
+    ) -> tuple[DatabaseTable, ...]:
+        """Return the materialised views of a schema, none on engines without any; else as `tables`."""
+        return database_tables(one for one in self._tables(database_id, schema, force=force) if one.is_materialized)
+
+    def table(self, database_id: int, table_name: str, schema: str | None = None) -> TableDetails:
+        """Return columns, keys, indexes and comments of a table or view, and a SELECT of its first 100 rows.
+
+        Args:
+            database_id: the database.
+            table_name: as the database writes it.
+            schema: None for the default one, which takes a grant on the whole database.
+
+        Raises:
+            PayloadError: a name that no database could take.
+            DatabaseAccessError: the actor may not read this schema.
+            StatementRefusedError: a table that nobody may read.
+            DatabaseError: there is no such table (the message names the nearest), or the database cannot be reached.
+        """
+        table_name = _checked_table(table_name, schema, shape="databases.table")
+        tables, database = self._runtime.tables, self._stored(database_id)
+        found = tables.describe(self._actor, database, table_name, schema=schema, rows=_FIRST_ROWS)
+        return table_details(database_id, table_name, schema, found)
+
+    def select_star(
+        self, database_id: int, table_name: str, schema: str | None = None, *, rows: int = _FIRST_ROWS
+    ) -> str:
+        """Return a SELECT of the first `rows` of a table in the SQL of its engine; errors are those of `table`."""
+        table_name = _checked_table(table_name, schema, shape="databases.select_star")
+        rows = self._checked_rows(rows, shape="databases.select_star")
+        found = self._runtime.tables.describe(
+            self._actor, self._stored(database_id), table_name, schema=schema, rows=rows
         )
+        return found.select_star
+
+    def samples(
+        self, database_id: int, table_name: str, schema: str | None = None, *, rows: int = _FIRST_ROWS
+    ) -> TableSample:
+        """Return the first rows of a table that the actor may see, in no order, without a dataset.
+
+        Row rules of the datasets over the table bind. `disable_data_preview` in the database's `extra` refuses it.
+
+        Args:
+            database_id: the database.
+            table_name: as in `table`.
+            schema: as in `table`.
+            rows: from 1 to `Settings.samples_row_limit`.
+
+        Raises:
+            PayloadError: an argument that cannot be.
+            DatabaseAccessError: as in `table`; or the database shows no previews.
+            DatabaseError, StatementRefusedError: as in `table`.
+            TemplateError, QueryError: a row rule that binds the actor cannot be evaluated.
+        """
+        table_name = _checked_table(table_name, schema, shape="databases.samples")
+        rows = self._checked_rows(rows, shape="databases.samples")
+        sampled = self._runtime.tables.sample(
+            self._actor, self._stored(database_id), table_name, schema=schema, rows=rows
+        )
+        return table_sample(database_id, table_name, schema, sampled)
+
+    def catalogs(self, database_id: int) -> tuple[str, ...]:
+        """Return the catalogs whose tables SQL on a database may name; none where the engine tells of none.
+
+        DuckDB has its attached databases, PostgreSQL the one of the connection. It takes a grant on the whole database.
+
+        Raises:
+            DatabaseAccessError: no such grant.
+            DatabaseError: the database cannot be reached.
+        """
+        return self._runtime.metadata.catalogs_of(self._actor, self._stored(database_id))
+
+    def engines(self) -> tuple[DatabaseEngine, ...]:
+        """Return the engines that databases may have, with what is missing to connect to them; drivers are imported.
+
+        Only administrators may ask.
+        """
+        self._runtime.policy.require_manage_databases(self._actor)
+        registry = self._runtime.registry
+        return tuple(database_engine(registry.get(name)) for name in registry.names())
 
     def function_names(self, database_id: int) -> DatabaseFunctionNames:
         """Return the names of the functions that SQL on a database may call (`DatabaseFunctionNamesResponse`).
@@ -302,8 +393,9 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         shape = "DatabaseTestConnectionSchema"
         trial = parse(DatabaseTestConnection, payload, shape=shape)
         stored = self._named(trial.database_name)
-        given = given_uri(trial, shape=shape, registry=self._runtime.registry, stored=stored)
-        uri = new_uri(given, shape=shape, stored=stored.uri if stored else None)
+        registry = self._runtime.registry
+        given = given_uri(trial, shape=shape, registry=registry, stored=stored)
+        uri = new_uri(given, shape=shape, registry=registry, stored=stored.uri if stored else None)
         post = DatabasePost(database_name=trial.database_name or "trial", **_given(trial))
         checked = self._runtime.check_uri(uri)
         record = new_database(post, uri=uri, checked=checked, uuid=str(uuid4()), stored=stored)
@@ -311,6 +403,16 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             self._runtime.metadata.try_connection(self._actor, record)
         finally:
             self._runtime.connector.dispose(record.id)
+
+    def _tables(self, database_id: int, schema: str | None, *, force: bool) -> tuple[ReflectedTable, ...]:
+        _check_schema(schema)
+        return self._runtime.metadata.tables_of(self._actor, self._stored(database_id), schema=schema, force=force)
+
+    def _checked_rows(self, rows: Any, *, shape: str) -> int:
+        most = self._runtime.settings.samples_row_limit
+        if type(rows) is not int or not 1 <= rows <= most:
+            raise payload_error(shape, "rows", f"must be a whole number from 1 to {most} (Settings.samples_row_limit)")
+        return rows
 
     def _stored(self, database_id: int) -> Database:
         """Return a database; the gate checks what the actor may do there."""
@@ -332,6 +434,14 @@ def _check_schema(schema: Any, *, shape: str = "databases.tables") -> None:
     if schema is not None and not isinstance(schema, str):
         raise payload_error(shape, "schema", "must be a text or null")
     check_text(schema, shape=shape)
+
+
+def _checked_table(table_name: Any, schema: Any, *, shape: str) -> str:
+    _check_schema(schema, shape=shape)
+    if not isinstance(table_name, str) or not table_name:
+        raise payload_error(shape, "table_name", "must be the name of a table")
+    check_text(table_name, shape=shape)
+    return table_name
 
 
 def _if_exists(given: Any) -> TableExists:

@@ -6,7 +6,6 @@ removed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -23,17 +22,20 @@ from analytics_core._execution.connection_parameters import (
 from analytics_core._execution.connection_uri import (
     CheckedUri,
     check_engine_params,
-    mask_options,
+    check_metadata_params,
     masked,
     merge_masked,
     parse_uri,
 )
+from analytics_core._execution.server_authorities import asked_of, check_authorities
 from analytics_core._gate.metadata import timeout_problems
-from analytics_core._gate.uploads import WrittenTable, takes_uploads
+from analytics_core._gate.uploads import WrittenTable
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import MASK, Secret
 from analytics_core._resources.changes import changes_of
-from analytics_core._resources.databases.tunnels import shown_tunnel, stored_tunnel, takes_tunnels
+from analytics_core._resources.databases.secret_options import kept_options, shown_options, split_options
+from analytics_core._resources.databases.tables import engine_information
+from analytics_core._resources.databases.tunnels import shown_tunnel, stored_tunnel
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.stored_json import json_object
@@ -57,8 +59,8 @@ from analytics_core.models.upload import UploadedColumn, UploadedTable
 
 _Given = DatabasePost | DatabasePut | DatabaseTestConnection
 
-_NOT_COPIED = frozenset({"configuration_method", "driver", "engine", "orm_uri", "parameters", "ssh_tunnel"})
-"""Fields of payloads that no record copies: the checked URI says them, or nothing stores them."""
+_NOT_COPIED = frozenset({"configuration_method", "driver", "engine", "extra", "orm_uri", "parameters", "ssh_tunnel"})
+"""Fields of payloads that no record copies: the checked URI says them, they are taken apart, or nothing stores them."""
 
 
 def new_database(
@@ -70,6 +72,7 @@ def new_database(
     """
     _check_names(post, checked, shape="DatabaseRestApi.post")
     _check_options(post, checked)
+    extra, secret_extra = split_options(post.extra, checked, stored=stored)
     record = Database(
         uuid=uuid,
         database_name=post.database_name,
@@ -77,6 +80,8 @@ def new_database(
         engine=checked.spec.name,
         driver=_driver(checked),
         configuration_method=post.configuration_method.value,
+        extra=extra,
+        secret_extra=secret_extra,
         ssh_tunnel=stored_tunnel(post, checked, shape="DatabaseRestApi.post", stored=stored),
     )
     return replace(record, **changes_of(post, Database, without=_NOT_COPIED))
@@ -86,14 +91,20 @@ def changed_database(database: Database, put: DatabasePut, *, uri: Secret, check
     """Return the record after an update; null clears what may be empty and leaves everything else as it is."""
     _check_names(put, checked, shape="DatabaseRestApi.put")
     _check_options(put, checked)
+    if "extra" not in put.model_fields_set and uri.reveal() != database.uri.reveal():
+        _check_connection(database.extra, checked)
     changes: dict[str, Any] = {"uri": uri, "engine": checked.spec.name, "driver": _driver(checked)}
     changes["ssh_tunnel"] = stored_tunnel(put, checked, shape="DatabaseRestApi.put", stored=database)
+    if "extra" in put.model_fields_set:
+        changes["extra"], changes["secret_extra"] = split_options(put.extra, checked, stored=database)
+    else:
+        changes["secret_extra"] = kept_options(checked, database)
     if "configuration_method" in put.model_fields_set:
         changes["configuration_method"] = put.configuration_method.value
     return replace(database, **changes, **changes_of(put, Database, without=_NOT_COPIED))
 
 
-def new_uri(post_uri: Any, *, shape: str, stored: Secret | None = None) -> Secret:
+def new_uri(post_uri: Any, *, shape: str, registry: EngineRegistry, stored: Secret | None = None) -> Secret:
     """Return the URI that a payload means; with `stored`, a masked password stands for the stored one.
 
     Raises:
@@ -102,7 +113,7 @@ def new_uri(post_uri: Any, *, shape: str, stored: Secret | None = None) -> Secre
     """
     text = post_uri.get_secret_value() if post_uri is not None else ""
     if text and stored is not None:
-        return merge_masked(text, stored)
+        return merge_masked(text, stored, specs=registry.get)
     if MASK in text:
         raise ConnectionUriError("the connection URI holds a mask and nothing is stored yet; give the password itself")
     if text:
@@ -170,14 +181,18 @@ def _check_names(payload: DatabasePost | DatabasePut, checked: CheckedUri, *, sh
         raise PayloadSchemaError(shape=shape, problems=problems)
 
 
+def _check_connection(extra: str | None, checked: CheckedUri) -> None:
+    """Refuse options that the driver may not have, and certificates that it does not take."""
+    asked = asked_of(checked, check_engine_params(extra, checked.spec))
+    check_authorities(extra, checked.spec, asked=asked)
+    check_metadata_params(extra, checked.spec)
+
+
 def _check_options(payload: DatabasePost | DatabasePut, checked: CheckedUri) -> None:
-    """Refuse options that the driver may not have, and secrets outside the URI."""
-    check_engine_params(payload.extra, checked.spec)
-    options = json.loads(payload.extra or "{}")
+    """Refuse options that the driver may not have."""
+    _check_connection(payload.extra, checked)
     if problems := timeout_problems(payload.extra):
         raise PayloadSchemaError(shape="database extra", problems=problems)
-    if mask_options(options) != options:
-        raise ConnectionUriError("extra holds what looks like a secret; secrets belong into the connection URI")
 
 
 def parameter_problems(
@@ -224,16 +239,24 @@ def _engine_problems(given: DatabaseValidateParameters, spec: EngineSpec, settin
     if given.driver and given.driver.casefold() not in allowed:
         yield Problem(path="driver", message=f"must be one of {', '.join(allowed)}")
     try:
-        check_engine_params(given.extra, spec)
+        options = check_engine_params(given.extra, spec)
+        check_authorities(given.extra, spec, asked={**_asked(given, spec), **options.connect_args})
+        check_metadata_params(given.extra, spec)
     except ConnectionUriError as rejection:
         yield Problem(path="extra", message=rejection.message)
     for problem in timeout_problems(given.extra):
         yield replace(problem, path=f"extra.{problem.path}")
 
 
+def _asked(given: DatabaseValidateParameters, spec: EngineSpec) -> dict[str, Any]:
+    """Return the options of the URI that the parameters mean."""
+    parameters = given.parameters or DatabaseParameters()
+    return {**(parameters.query or {}), **(spec.parameters.encryption if parameters.encryption else {})}
+
+
 def database_get(database: Database, *, spec: EngineSpec | None) -> DatabaseGet:
     """Return one database (contract, `DatabaseRestApi.get`)."""
-    return shown_as(DatabaseGet, database, backend=database.engine, engine_information=_engine_information(spec))
+    return shown_as(DatabaseGet, database, backend=database.engine, engine_information=engine_information(spec))
 
 
 def database_item(
@@ -249,7 +272,7 @@ def database_item(
         allows_subquery=spec is not None and spec.allows_subqueries,
         backend=database.engine,
         changed_on_delta_humanized=readable.delta(database.audit.changed_on),
-        engine_information=_engine_information(spec),
+        engine_information=engine_information(spec),
     )
 
 
@@ -259,11 +282,12 @@ def database_connection(database: Database, *, spec: EngineSpec | None) -> Datab
         DatabaseConnection,
         database,
         orm_uri=masked(database.uri),
+        extra=shown_options(database),
         configuration_method=ConfigurationMethod(database.configuration_method),
         ssh_tunnel=shown_tunnel(database),
         parameters=None if spec is None else parameters_of(database.uri, spec),
         backend=database.engine,
-        engine_information=_engine_information(spec),
+        engine_information=engine_information(spec),
     )
 
 
@@ -309,8 +333,3 @@ def _explore_options(database: Database) -> dict[str, Any]:
         "disable_data_preview": options.get("disable_data_preview", False) is True,
         "explore_database_id": explored if type(explored) is int else database.id,
     }
-
-
-def _engine_information(spec: EngineSpec | None) -> dict[str, Any]:
-    can_tunnel = spec is not None and any(takes_tunnels(driver) for driver in spec.drivers)
-    return {"supports_file_upload": takes_uploads(spec), "disable_ssh_tunneling": not can_tunnel}

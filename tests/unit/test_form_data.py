@@ -1,0 +1,259 @@
+"""Form data become query contexts: each value says which fields it comes from, and what is wrong is told at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import analytics_core
+from analytics_core._formdata.chart_kind import ChartKind
+from analytics_core._formdata.field_names import ASKED, DRAWN
+from analytics_core._formdata.payload import BuiltPayload, Fidelity, build_payload
+from analytics_core._formdata.registry import ChartKinds, installed_chart_kinds
+from analytics_core.errors import PayloadSchemaError, SettingsError
+from analytics_core.models.parsing import parse_query_context
+
+KINDS = ChartKinds()
+SALES = {"expressionType": "SIMPLE", "aggregate": "SUM", "column": {"column_name": "sales"}, "label": "SUM(sales)"}
+PERIOD = {
+    "clause": "WHERE",
+    "expressionType": "SIMPLE",
+    "subject": "day",
+    "operator": "TEMPORAL_RANGE",
+    "comparator": "Last year",
+}
+FORMS: Mapping[str, dict[str, Any]] = {
+    "table": {"groupby": ["country"], "metrics": ["count"], "percent_metrics": [SALES], "show_totals": True},
+    "echarts_timeseries_line": {
+        "x_axis": "day",
+        "time_grain_sqla": "P1M",
+        "groupby": ["country"],
+        "metrics": [SALES],
+        "time_compare": ["1 year ago"],
+        "comparison_type": "difference",
+        "rolling_type": "mean",
+        "rolling_periods": 3,
+        "limit": 5,
+    },
+    "mixed_timeseries": {
+        "x_axis": "day",
+        "metrics": ["count"],
+        "groupby": ["country"],
+        "metrics_b": [SALES],
+        "groupby_b": ["region"],
+        "adhoc_filters_b": [PERIOD],
+    },
+    "big_number": {"x_axis": "day", "metric": SALES, "aggregation": "raw"},
+    "pop_kpi": {"metric": "count", "time_compare": ["1 month ago"], "comparison_type": "ratio"},
+    "pie": {"groupby": ["country"], "metric": SALES},
+    "radar": {"groupby": ["country"], "metrics": ["count", SALES]},
+    "pivot_table_v2": {"groupbyRows": ["country"], "groupbyColumns": ["day"], "metrics": ["count"]},
+    "histogram_v2": {"column": "sales", "groupby": ["country"], "bins": 7},
+    "box_plot": {"columns": ["day"], "groupby": ["country"], "metrics": ["count"]},
+    "heatmap_v2": {"x_axis": "day", "groupby": "country", "metric": SALES},
+    "sankey_v2": {"source": "a", "target": "b", "metric": "count"},
+    "graph_chart": {"source": "a", "target": "b", "metric": "count"},
+    "gantt_chart": {"start_time": "a", "end_time": "b", "y_axis": "country", "order_by_cols": ['["a", true]']},
+    "calendar": {"metrics": ["count"], "granularity_sqla": "day"},
+    "country_map": {"entity": "country", "metric": "count"},
+    "word_cloud": {"series": "country", "metric": "count"},
+    "deck_scatter": {
+        "spatial": {"type": "latlong", "latCol": "lat", "lonCol": "lon"},
+        "point_radius_fixed": {"type": "metric", "value": SALES},
+    },
+    "deck_hex": {"spatial": {"type": "geohash", "geohashCol": "g"}, "size": "count"},
+    "deck_path": {"line_column": "line", "metric": "count"},
+    "deck_geojson": {"geojson": "shape"},
+    "a kind of a plug-in": {"groupby": ["country"], "metrics": ["count"]},
+}
+
+
+def built(kind: str, **changes: Any) -> BuiltPayload:
+    form = {"viz_type": kind, "datasource": "7__table", "adhoc_filters": [PERIOD], **FORMS.get(kind, {}), **changes}
+    return build_payload({name: value for name, value in form.items() if value is not ...}, KINDS)
+
+
+def queries(kind: str, **changes: Any) -> list[dict[str, Any]]:
+    return list(built(kind, **changes).payload["queries"])
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_what_is_built_is_a_query_context(kind: str) -> None:
+    context = parse_query_context(built(kind).payload)
+    assert context.datasource is not None
+    assert (context.datasource.id, len(context.queries) >= 1) == (7, True)
+    assert all(query.filters for query in context.queries)
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_a_value_changes_with_the_fields_that_it_comes_from_and_with_no_others(kind: str) -> None:
+    before = built(kind)
+    for name in {**FORMS[kind], "adhoc_filters": 1}:
+        after = built(kind, **{name: ...}) if name not in _NEEDED.get(kind, ()) else before
+        for path in _changed(before, after):
+            origins = {field.partition(".")[0] for place in _places(before, after, path) for field in place}
+            assert name in origins or not origins, (name, path, origins)
+
+
+_NEEDED = {
+    "histogram_v2": ("column",),
+    "deck_scatter": ("spatial",),
+    "deck_hex": ("spatial",),
+    "deck_path": ("line_column",),
+    "deck_geojson": ("geojson",),
+}
+
+
+def _changed(before: BuiltPayload, after: BuiltPayload) -> list[str]:
+    """Return `queries.N.field` of all that differs where both have as many queries."""
+    both = zip(before.payload["queries"], after.payload["queries"], strict=False)
+    if len(before.payload["queries"]) != len(after.payload["queries"]):
+        return []
+    return [
+        f"queries.{place}.{name}"
+        for place, (one, other) in enumerate(both)
+        for name in sorted(one.keys() | other.keys())
+        if one.get(name) != other.get(name)
+    ]
+
+
+def _places(before: BuiltPayload, after: BuiltPayload, path: str) -> list[tuple[str, ...]]:
+    return [
+        origin
+        for one in (before, after)
+        for place, origin in one.origins.items()
+        if place == path or place.startswith(f"{path}.")
+    ]
+
+
+def test_an_origin_names_the_field_as_it_is_stored() -> None:
+    origins = built("mixed_timeseries").origins
+    assert origins["queries.1.metrics.0"] == ("metrics_b",)
+    assert origins["queries.0.metrics.0"] == ("metrics",)
+    assert built("pie").origins["queries.0.filters.0"] == ("adhoc_filters.0",)
+
+
+def test_dashboards_mask_what_a_form_asks() -> None:
+    mask = {
+        "filters": [{"col": "country", "op": "IN", "val": ["USA"]}],
+        "time_range": "Last week",
+        "time_grain_sqla": "P1D",
+    }
+    (query,) = queries("echarts_timeseries_line", extra_form_data=mask)
+    assert query["filters"][0] == {"col": "country", "op": "IN", "val": ["USA"]}
+    assert (query["time_range"], query["extras"]["time_grain_sqla"]) == ("Last week", "P1D")
+    assert query["columns"][0]["timeGrain"] == "P1D"
+
+
+def test_conditions_in_sql_are_joined_in_brackets() -> None:
+    conditions = [
+        {"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "a = 1 -- or so"},
+        {"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "b = 2"},
+        {"expressionType": "SQL", "clause": "HAVING", "sqlExpression": "COUNT(*) > 5"},
+    ]
+    (query,) = queries("pie", adhoc_filters=conditions)
+    assert query["extras"] == {"where": "(a = 1 -- or so\n) AND (b = 2)", "having": "(COUNT(*) > 5)"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "paths"),
+    [
+        ("table", {"groupby": [7]}, ["groupby.0"]),
+        ("table", {"groupby": [7], "metrics": [[]], "row_limit": "many"}, ["groupby.0", "metrics.0", "row_limit"]),
+        ("table", {"row_limit": -1}, ["row_limit"]),
+        ("table", {"row_limit": 1.5}, ["row_limit"]),
+        ("table", {"order_by_cols": ["no json"]}, ["order_by_cols.0"]),
+        ("table", {"order_by_cols": ['["a", 1]']}, ["order_by_cols.0"]),
+        ("table", {"adhoc_filters": ["x"]}, ["adhoc_filters.0"]),
+        ("table", {"adhoc_filters": [{**PERIOD, "subject": None}]}, ["adhoc_filters.0"]),
+        ("table", {"adhoc_filters": [{**PERIOD, "clause": "HAVING"}]}, ["adhoc_filters.0"]),
+        ("table", {"extra_form_data": "x"}, ["extra_form_data"]),
+        ("table", {"datasource": "sales"}, ["datasource"]),
+        ("table", {"datasource": 7}, ["datasource"]),
+        ("histogram_v2", {"column": None}, ["column"]),
+        ("box_plot", {"whiskerOptions": "wide"}, ["whiskerOptions"]),
+        ("calendar", {"subdomain_granularity": "eon"}, ["subdomain_granularity"]),
+        ("deck_scatter", {"spatial": {"type": "latlong", "latCol": "lat"}}, ["spatial"]),
+        ("deck_geojson", {"geojson": None}, ["geojson"]),
+        ("mixed_timeseries", {"metrics_b": [{}]}, ["metrics_b.0"]),
+    ],
+)
+def test_what_cannot_be_used_is_told_all_at_once(kind: str, changes: dict[str, Any], paths: list[str]) -> None:
+    with pytest.raises(PayloadSchemaError) as told:
+        built(kind, **changes)
+    assert sorted({problem.path for problem in told.value.problems}) == paths
+
+
+@pytest.mark.parametrize("form", [{}, {"viz_type": None}, {"viz_type": 7}, {"viz_type": ""}])
+def test_a_form_names_its_kind(form: dict[str, Any]) -> None:
+    with pytest.raises(PayloadSchemaError, match="viz_type"):
+        build_payload(form, KINDS)
+
+
+def test_what_is_not_understood_is_told_and_what_only_draws_is_not() -> None:
+    assert (built("pie", donut=True, metric_b="x").fidelity, built("pie").notes) == (Fidelity.APPROXIMATED, ())
+    assert built("pie", donut=True, color_scheme="x", matrixify_mode_rows="x").fidelity is Fidelity.EXACT
+    (note,) = built("pie", brand_new_option=1, another=2).notes
+    assert note == "not understood, and not asked: another, brand_new_option"
+    assert "not known here" in built("a kind of a plug-in").notes[0]
+    assert "public documentation" in built("radar").notes[0]
+
+
+def test_old_names_of_kinds_are_known() -> None:
+    form = {"datasource": "7__table", "x_axis": "day", "metrics": ["count"]}
+    old, new = (build_payload({**form, "viz_type": name}, KINDS) for name in ("line", "echarts_timeseries_line"))
+    assert old.payload["queries"] == new.payload["queries"]
+
+
+INNER = st.sampled_from(["label", "type", "x"])
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(INNER, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=150)
+@given(kind=st.sampled_from(sorted(KINDS)), form=st.dictionaries(st.sampled_from(sorted(ASKED)), ANY, max_size=6))
+def test_any_form_gives_a_payload_or_a_typed_error(kind: str, form: dict[str, Any]) -> None:
+    with suppress(PayloadSchemaError):
+        assert build_payload({"datasource": "1__table", **form, "viz_type": kind}, KINDS).payload["queries"]
+
+
+SOURCES = Path(analytics_core.__file__).parent / "_formdata"
+ASKS = re.compile(r'(?:form|_form)\.(?:get|has|text|number|count|flag|mapping|items|columns|metrics)\("(\w+)"\)')
+
+
+def test_the_lists_of_fields_are_those_that_builders_ask() -> None:
+    asked = {name for path in SOURCES.rglob("*.py") for name in ASKS.findall(path.read_text(encoding="utf-8"))}
+    assert asked - {"viz_type"} <= ASKED
+    assert not ASKED & DRAWN
+
+
+class _Entry:
+    name = "mine"
+
+    def __init__(self, loaded: Any) -> None:
+        self._loaded = loaded
+
+    def load(self) -> Any:
+        if isinstance(self._loaded, Exception):
+            raise self._loaded
+        return self._loaded
+
+
+def test_a_package_adds_a_kind() -> None:
+    mine = ChartKind(name="mine", build=KINDS["pie"].build, is_compared=True)
+    kinds = installed_chart_kinds([_Entry(mine)])  # type: ignore[list-item]  # what an entry point does here
+    assert kinds["mine"] is mine
+    assert len(kinds) == len(KINDS) + 1
+    for broken in (ImportError("no"), "text"):
+        with pytest.raises(SettingsError, match="mine"):
+            installed_chart_kinds([_Entry(broken)])  # type: ignore[list-item]  # as above
