@@ -42,6 +42,7 @@ NO_FILES = re.compile(r"[\d./]+|[dmw]/|\w+/\d.*|host/name|localhost/sales|\.\./s
 
 NO_MODULES = {
     "analytics_core.advanced_data_types": "a group of entry points",
+    "analytics_core.chart_kinds": "a group of entry points",
     "analytics_core.engines": "a group of entry points",
     "analytics_core.operations": "a group of entry points",
     "analytics_core.database": "a logger",
@@ -52,7 +53,7 @@ NO_MODULES = {
     "analytics_core.postprocessing.clip": "an operation that a page adds",
 }
 PAGES_OF_OTHERS = {"dependencies.md"}
-FUTURE_LAYERS = {"_builder", "_reporting", "_sql_editor", "_pictures", "_formdata"}
+FUTURE_LAYERS = {"_builder", "_reporting", "_sql_editor", "_pictures"}
 """Layers that have a place before they have a module."""
 
 

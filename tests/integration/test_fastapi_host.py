@@ -14,6 +14,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from tests.support.oauth_provider import provider, settings_for
 
+from analytics_core import connect
+from analytics_core.testing.sample_data import make_shop
+
 APP = Path(__file__).parents[2] / "examples" / "fastapi_host" / "app.py"
 PAGE = "https://shop.example"
 CHART = "/charts/1/data"
@@ -110,23 +113,25 @@ def test_requests_at_once_stay_apart(client: TestClient) -> None:
 
 def test_staff_authorize_the_service_at_a_provider(example: ModuleType, tmp_path: Path) -> None:
     with provider() as guard:
-        clients = {"main": guard.client(redirect_uri="http://testserver/oauth/callback")}
-        made = example.make_demo(tmp_path, **settings_for(guard, oauth2_clients=clients))
+        clients = {"guarded": guard.client(redirect_uri="http://testserver/oauth/callback")}
+        core = connect(make_shop(tmp_path / "shop.db"), **settings_for(guard, oauth2_clients=clients))
+        core.databases.create({"database_name": "guarded", "orm_uri": "postgresql://u@127.0.0.1:1/x"})
+        made = example.create_app(core, dashboard_id=1, tenants=example.TENANTS, staff=example.STAFF)
         staff = {"session": "session-of-ada"}
         page = {"redirect_to": "https://app.example/sales"}
         with TestClient(made, cookies=staff, follow_redirects=False) as client:
-            begun = client.get("/oauth/1/start", params=page)
+            begun = client.get("/oauth/2/start", params=page)
             assert begun.status_code == 307
             back = client.get("/oauth/callback", params=guard.authorize(begun.headers["location"]))
             assert (back.status_code, back.headers["location"]) == (307, "https://app.example/sales")
-            begun = client.get("/oauth/1/start")
+            begun = client.get("/oauth/2/start")
             refused = client.get("/oauth/callback", params={"state": "a.b.c", "code": "x"})
             assert refused.status_code == 400
             assert refused.json()["errors"][0]["error_type"] == "OAUTH2_REDIRECT_ERROR"
-            elsewhere = client.get("/oauth/1/start", params={"redirect_to": "https://evil.example/"})
+            elsewhere = client.get("/oauth/2/start", params={"redirect_to": "https://evil.example/"})
             assert elsewhere.status_code == 400
         with TestClient(made, follow_redirects=False) as nobody:
-            assert nobody.get("/oauth/1/start").status_code == 401
+            assert nobody.get("/oauth/2/start").status_code == 401
             given = guard.authorize(begun.headers["location"])
             assert nobody.get("/oauth/callback", params=given).status_code == 401
         assert guard.requests["authorization_code"] == 1

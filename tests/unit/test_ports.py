@@ -154,9 +154,10 @@ def use(small: SmallCore) -> None:
     assert small.core.prune().is_complete
     assert small.core.charts.submit(COUNT).result(timeout_s=30).results[0].rowcount == 1
     oauth, lock = small.core.oauth, small.core._runtime.lock
-    oauth.callback(state=oauth.start(1).state, code="c")
-    assert lock.acquire("refresh_oauth2_token/1/1", ttl_s=0.2) is not None  # somebody renews it, and dies
-    assert oauth.access_token(1) == "a"
+    guarded = small.core.databases.create({"database_name": "guarded", "orm_uri": "postgresql://u@127.0.0.1:1/x"}).id
+    oauth.callback(state=oauth.start(guarded).state, code="c")
+    assert lock.acquire(f"refresh_oauth2_token/1/{guarded}", ttl_s=0.2) is not None  # somebody renews it, and dies
+    assert oauth.access_token(guarded) == "a"
     with pytest.raises(DatabaseError):
         small.core.databases.test_connection({"orm_uri": "postgresql+psycopg://u:p@127.0.0.1:1/x"})
 
@@ -165,7 +166,7 @@ def use(small: SmallCore) -> None:
 def test_a_hosts_object_is_used_although_it_counts_as_false(tmp_path: Path, name: str) -> None:
     host = Falsy(HOSTS[name](tmp_path))
     ports = {"token_endpoint": Tokens(), "sleeper": ShortPauses(), name: host}
-    with small_core(tmp_path, ports=ports, oauth2_clients={"shop": CLIENT}) as small:
+    with small_core(tmp_path, ports=ports, oauth2_clients={"guarded": CLIENT}) as small:
         use(small)
     assert host.requested
 

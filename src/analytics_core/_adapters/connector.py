@@ -347,6 +347,7 @@ class SqlAlchemyConnector:
         dropped = [self._opened.pop(key) for key in keys]
         in_use = {(opened.request.file, opened.request.memory_name) for opened in self._opened.values()}
         for opened in dropped:
+            sa.event.listen(opened.engine.pool, "checkin", _close_returned)
             opened.engine.dispose()
             if opened.authorities is not None:
                 opened.authorities.remove()
@@ -385,6 +386,11 @@ def _trust(authorities: AuthoritiesFile, checked: CheckedUri, options: EngineOpt
 
 def _handed_over(checked: CheckedUri) -> dict[str, Any]:
     return {name: value for name, value in checked.url.query.items() if name in checked.spec.handed_over}
+
+
+def _close_returned(_connection: Any, record: Any) -> None:
+    """Close a connection that comes back to a pool which nobody lends from any more."""
+    record.close()
 
 
 def _missing_driver(checked: CheckedUri) -> SettingsError:

@@ -32,7 +32,7 @@ class Series:
         self._metrics = tuple(metric_label(metric.value) for metric in metrics)
         self._dimensions = tuple(column_label(column.value) for column in dimensions)
         self._axis = axis_label(form)
-        self._kind = form.get("comparison_type")
+        self._kind = form.text("comparison_type")
         periods = form.items("time_compare") if self._kind in _COMPARISONS and self._metrics else ()
         origin = (form.name("time_compare"), form.name("comparison_type"), *self._measured)
         self.periods = tuple(FormValue(period.value, origin) for period in periods)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from analytics_core.models.results import *
     from analytics_core.models.shapes import SHAPES as SHAPES
     from analytics_core.models.sql_editor import *
+    from analytics_core.models.table import *
     from analytics_core.models.upload import *
 
 _NAMES = {
@@ -51,7 +52,7 @@ _NAMES = {
         "RecordIds TagGet TagNames TagPost TagPut TagTarget TaggedRecord"
     ),
     "upload": "FileKind FileUploadOptions TableExists UploadedColumn UploadedTable",
-    "table": "DatabaseEngine TableColumnDetails TableDetails TableForeignKey TableIndexDetails TableSample",
+    "table": "DatabaseEngine DatabaseTableDetails TableColumnDetails TableForeignKey TableIndexDetails TableSample",
     "database": (
         "DatabaseConnection DatabaseExtra DatabaseFunctionNames DatabaseGet DatabaseListItem "
         "DatabaseParameters DatabasePost DatabasePut DatabaseTable DatabaseTestConnection DatabaseValidateParameters "

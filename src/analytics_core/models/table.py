@@ -32,7 +32,7 @@ class TableIndexDetails(Answer):
     is_unique: Bool = False
 
 
-class TableDetails(AnswerWithSchema):
+class DatabaseTableDetails(AnswerWithSchema):
     """A table or view of a database: columns, keys, indexes, comments, and a SELECT of its first rows."""
 
     database_id: Whole

@@ -50,7 +50,7 @@ from analytics_core.models.database import (
 )
 from analytics_core.models.lists import RelatedObjects
 from analytics_core.models.parsing import Payload, check_text, parse, payload_error
-from analytics_core.models.table import DatabaseEngine, TableDetails, TableSample
+from analytics_core.models.table import DatabaseEngine, DatabaseTableDetails, TableSample
 from analytics_core.models.upload import FileUploadOptions, TableExists, UploadedTable
 
 _FIRST_ROWS: Final = 100
@@ -195,7 +195,7 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         """Return the materialised views of a schema, none on engines without any; else as `tables`."""
         return database_tables(one for one in self._tables(database_id, schema, force=force) if one.is_materialized)
 
-    def table(self, database_id: int, table_name: str, schema: str | None = None) -> TableDetails:
+    def table(self, database_id: int, table_name: str, schema: str | None = None) -> DatabaseTableDetails:
         """Return columns, keys, indexes and comments of a table or view, and a SELECT of its first 100 rows.
 
         Args:

@@ -91,7 +91,7 @@ def changed_database(database: Database, put: DatabasePut, *, uri: Secret, check
     """Return the record after an update; null clears what may be empty and leaves everything else as it is."""
     _check_names(put, checked, shape="DatabaseRestApi.put")
     _check_options(put, checked)
-    if "extra" not in put.model_fields_set and uri.reveal() != database.uri.reveal():
+    if "extra" not in put.model_fields_set and uri != database.uri:
         _check_connection(database.extra, checked)
     changes: dict[str, Any] = {"uri": uri, "engine": checked.spec.name, "driver": _driver(checked)}
     changes["ssh_tunnel"] = stored_tunnel(put, checked, shape="DatabaseRestApi.put", stored=database)

@@ -16,8 +16,8 @@ from analytics_core._results.rows import records
 from analytics_core.models.database import DatabaseTable
 from analytics_core.models.table import (
     DatabaseEngine,
+    DatabaseTableDetails,
     TableColumnDetails,
-    TableDetails,
     TableForeignKey,
     TableIndexDetails,
     TableSample,
@@ -56,10 +56,10 @@ def database_tables(found: Iterable[ReflectedTable]) -> tuple[DatabaseTable, ...
     return tuple(DatabaseTable(value=one.name, type="view" if one.is_view else "table", extra=None) for one in found)
 
 
-def table_details(database_id: int, table: str, schema: str | None, found: FoundTable) -> TableDetails:
+def table_details(database_id: int, table: str, schema: str | None, found: FoundTable) -> DatabaseTableDetails:
     """Return the structure of a table."""
     details = found.details
-    return TableDetails(
+    return DatabaseTableDetails(
         database_id=database_id,
         schema=schema,
         table_name=table,
