@@ -15,7 +15,7 @@ from tests.support.stalling_proxy import stalling_proxy
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.sessions.base import OpenRequest, Session
 from analytics_core._execution.sessions.choice import make_session
-from analytics_core._execution.sessions.opening import ADDRESSES, BeforeConnect
+from analytics_core._execution.sessions.opening import ADDRESSES, PEER, BeforeConnect
 from analytics_core.errors import DatabaseError
 
 pytestmark = pytest.mark.server
@@ -124,6 +124,28 @@ def test_a_statement_is_stopped_where_its_connection_leads(
                 connection.exec_driver_sql(endless_of(url))
             stopper.finish()
         assert time.monotonic() - started < 5.0
+
+
+def test_what_stops_a_statement_goes_to_the_address_that_its_connection_reached(
+    url: sa.URL, session: Session, open_engine: Callable[..., sa.Engine]
+) -> None:
+    if url.get_backend_name() == "postgresql":
+        pytest.skip("libpq's cancel does so of itself")
+    told = []
+
+    def lead(named: dict[str, Any]) -> None:
+        told.append(named.get(PEER))
+        named[ADDRESSES] = named.get(PEER, "127.0.0.1")
+
+    stopper = Stopper()
+    timer = threading.Timer(0.3, stopper.stop, [StopReason.CANCELLED])
+    engine = open_engine(url.set(host=NOWHERE), lead)
+    with engine.connect() as connection, session.limited(connection, stopper, timeout_s=20.0):
+        timer.start()
+        with pytest.raises(sa.exc.DBAPIError):
+            connection.exec_driver_sql(endless_of(url))
+        stopper.finish()
+    assert told[:2] == [None, "127.0.0.1"]
 
 
 def endless_of(url: sa.URL) -> str:

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,13 @@ def core(shop: SmallCore) -> AnalyticsCore:
 
 def try_through(core: AnalyticsCore, url: str, tunnel: dict[str, Any]) -> None:
     core.databases.test_connection({"orm_uri": url, "ssh_tunnel": tunnel})
+
+
+def test_trials_at_the_same_time_end_nothing_of_each_other(
+    core: AnalyticsCore, sshd: OpensshServer, postgres_url: str
+) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: try_through(core, postgres_url, sshd.tunnel()), range(12)))
 
 
 def failure_of(core: AnalyticsCore, url: str, tunnel: dict[str, Any]) -> tuple[str, str]:

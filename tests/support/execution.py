@@ -54,7 +54,8 @@ def admission(record: Database, **fields: Any) -> Admission:
     """Return an admission of an administrator to a database."""
     actor = Actor(user=User(id=1, username="admin"), roles=(Role(id=1, name="Admin", is_admin=True),))
     identity = fields.pop("identity", None)
-    return Admission(actor=actor, database=record, spec=REGISTRY.get(record.engine), identity=identity, **fields)
+    known = {"may_know_why": True, **fields}
+    return Admission(actor=actor, database=record, spec=REGISTRY.get(record.engine), identity=identity, **known)
 
 
 def settings(*roots: Path, **fields: Any) -> Settings:

@@ -59,7 +59,7 @@ def _query_and_cut(core: AnalyticsCore, number: int, sshd: OpensshServer, churne
     with core._runtime.store.unit_of_work() as unit:
         database = unit.databases.get(number)
     spec = core._runtime.registry.get(database.engine)
-    admission = Admission(actor=core.databases._actor, database=database, spec=spec, identity=None)
+    admission = Admission(actor=core.databases._actor, database=database, spec=spec, identity=None, may_know_why=True)
     connections = Connections(core._runtime.connector)
     end, turns, guard = time.monotonic() + seconds, itertools.count(), threading.Lock()
 

@@ -200,6 +200,11 @@ def test_write_access_is_for_sql_on_a_database_that_allows_it(gate: Gate, on: An
                 gate.admit(ADMIN, record, on=on, access=Access.WRITE)
 
 
+def test_who_may_create_connections_may_know_why_one_fails(gate: Gate) -> None:
+    assert gate.admit(ADMIN, SHOP, on=DatabaseUse.LIST).may_know_why
+    assert not gate.admit(OF_DATABASE, SHOP, on=DatabaseUse.LIST).may_know_why
+
+
 def test_the_identity_is_the_users_where_the_database_impersonates(gate: Gate) -> None:
     audit = replace(SHOP.audit, version=SHOP.audit.version + 1)
     impersonating = replace(SHOP, impersonate_user=True, audit=audit)

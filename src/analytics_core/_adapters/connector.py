@@ -29,7 +29,7 @@ from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver
 from analytics_core._execution.server_authorities import AuthoritiesFile, arguments, asked_of, check_authorities
 from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
-from analytics_core._execution.sessions.opening import ADDRESSED_DRIVERS, ADDRESSES, BeforeConnect
+from analytics_core._execution.sessions.opening import ADDRESSED_DRIVERS, ADDRESSES, PEER, BeforeConnect
 from analytics_core._execution.tunnels import Tunnel
 from analytics_core._execution.user_tokens import giving_token, required_token, secret_arguments
 from analytics_core._forks import forkable_rlock, tell_of_forks
@@ -331,6 +331,9 @@ class SqlAlchemyConnector:
         is_pinned = bool(checked.url.host) and checked.url.get_driver_name() in ADDRESSED_DRIVERS
 
         def lead_to_allowed_addresses(named: dict[str, Any]) -> None:
+            if is_pinned and PEER in named:
+                named[ADDRESSES] = named[PEER]
+                return
             found = self._addresses.find(host, port, purpose=DestinationPurpose.DATABASE, must_allow_all=not is_pinned)
             if is_pinned:
                 named[ADDRESSES] = ",".join(found)

@@ -38,7 +38,8 @@ from analytics_core.ports import Connector
 class Admission:
     """Proof that an actor may reach a database, as `identity` (None: the account of its URI) and with `access`.
 
-    Only `Gate.admit` makes one, and nothing reaches a database without it.
+    Only `Gate.admit` makes one, and nothing reaches a database without it. `may_know_why` says whether the actor may
+    create connections: others learn nothing of the network by those that fail.
     """
 
     actor: Actor
@@ -46,6 +47,7 @@ class Admission:
     spec: EngineSpec
     identity: Identity | None
     access: Access = Access.READ
+    may_know_why: bool = False
 
     def to_run(self, statement: Statement) -> AdmittedStatement:
         """Return a statement that may be executed under this admission."""
@@ -156,8 +158,7 @@ class Loan(Generic[Result]):
         self._tokens = tokens
         self._engine = engine
         self._spec = admission.spec
-        # Who may not create connections learns nothing of the network by those that fail.
-        self._tells_why = admission.actor.is_admin or admission.spec.guards.database_files is not DatabaseFiles.NONE
+        self._tells_why = admission.may_know_why or admission.spec.guards.database_files is not DatabaseFiles.NONE
         self._work = work
         self._timeout_s = timeout_s
         self._sent = sent

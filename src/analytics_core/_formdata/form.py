@@ -25,7 +25,8 @@ class Form:
         fields: as they are stored.
         defaults: what the editor shows, and asks, where a field is absent; null is not absent.
         given_as: the names of fields that stand under another name than they are asked for.
-        read, problems: shared with the form that this one is a view of.
+        read: the names of fields that were asked for, shared with the form that this one is a view of.
+        problems: what was rejected, shared likewise.
     """
 
     __slots__ = ("_defaults", "_fields", "_given_as", "_problems", "_read")

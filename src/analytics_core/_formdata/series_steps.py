@@ -149,7 +149,7 @@ class Series:
         return FormValue({"operation": operation, "options": options}, tuple(dict.fromkeys(origin)))
 
     def _derived(self, metric: str, label: str) -> str:
-        return label if self._kind == "values" else _SEPARATOR.join((self._kind, metric, label))
+        return label if self._kind == "values" else _SEPARATOR.join((str(self._kind), metric, label))
 
     def _short(self, metric: str, period: str) -> str:
         return f"{metric}, {period}" if len(self._metrics) > 1 else period

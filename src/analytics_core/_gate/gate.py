@@ -152,7 +152,14 @@ class Gate:
                 f"database {database.id} does not let SQL change its data; an administrator may set allow_dml"
             )
         spec, identity = self._registry.get(database.engine), self._identity(actor, database)
-        return Admission(actor=actor, database=database, spec=spec, identity=identity, access=access)
+        return Admission(
+            actor=actor,
+            database=database,
+            spec=spec,
+            identity=identity,
+            access=access,
+            may_know_why=self._policy.sees_all(Permission.WRITE_DATABASE, actor),
+        )
 
     def _require_upload(self, actor: Actor, database: Database, target: UploadSchema) -> None:
         """Let pass where the database takes uploads; tables that are there change in schemas named for it alone.
@@ -223,6 +230,7 @@ class Gate:
             ruled=ruled,
             identity=self._identity(actor, database),
             writes_sql=writes_sql,
+            may_know_why=self._policy.sees_all(Permission.WRITE_DATABASE, actor),
             recall_key=None if loaded.dataset.sql and asks_others else rules,
         )
 

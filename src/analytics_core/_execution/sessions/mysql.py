@@ -38,7 +38,7 @@ from analytics_core._execution.sessions.base import (
     run_statement,
 )
 from analytics_core._execution.sessions.metadata import UNKNOWN, EngineMetadata, names_in_rows
-from analytics_core._execution.sessions.opening import opener
+from analytics_core._execution.sessions.opening import PEER, opener
 from analytics_core._records.datasource import Access
 from analytics_core.errors import AnalyticsError, ResultTooLargeError, StatementRefusedError
 
@@ -194,13 +194,23 @@ def _killer(connection: sa.Connection) -> Callable[[], None]:
     """Return what stops the statement from a second connection."""
     raw: Any = connection.connection.driver_connection
     thread_id = int(raw.thread_id())
-    open_connection = connection.get_execution_options().get(STREAM_OPTION) or connection.engine.raw_connection
+    own = connection.get_execution_options().get(STREAM_OPTION)
+    open_connection = connection.engine.raw_connection if own is None else partial(own, **_peer_of(raw))
 
     def kill() -> None:
         with closing(open_connection()) as second, closing(second.cursor()) as cursor:
             cursor.execute(f"KILL QUERY {thread_id}")
 
     return kill
+
+
+def _peer_of(raw: Any) -> dict[str, str]:
+    """Return the address that a connection has reached, as an argument of its opener."""
+    try:
+        peer = raw._sock.getpeername()
+    except (AttributeError, OSError):  # another driver, or it is lost
+        return {}
+    return {PEER: str(peer[0])} if isinstance(peer, tuple) and peer else {}
 
 
 def _read_stream(request: RunRequest) -> FetchedResult:

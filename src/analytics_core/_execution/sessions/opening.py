@@ -28,6 +28,12 @@ ADDRESSES: Final = "hostaddr"
 Commas stand between several; they are tried in turn. TLS verifies `host` all the same.
 """
 
+PEER: Final = "analytics_core_peer"
+"""An argument of ours: the address that an open connection has reached, for a second one that stops its statement.
+
+Steps that would look the name up again take it in place of what they would find: it was allowed when it was found.
+"""
+
 ADDRESSED_DRIVERS: Final = frozenset({"psycopg", "pymysql"})
 """The drivers (`engine.dialect.driver`) whose connections obey `ADDRESSES`."""
 
@@ -42,6 +48,7 @@ def opener(engine: sa.Engine, before_connect: Sequence[BeforeConnect] = ()) -> C
     def open_connection(*positional: Any, **named: Any) -> Any:
         for step in before_connect:
             step(named)
+        named.pop(PEER, None)
         return connect(*positional, **named)
 
     return open_connection

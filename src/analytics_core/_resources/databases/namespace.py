@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, BinaryIO, Final
@@ -54,6 +56,7 @@ from analytics_core.models.table import DatabaseEngine, DatabaseTableDetails, Ta
 from analytics_core.models.upload import FileUploadOptions, TableExists, UploadedTable
 
 _FIRST_ROWS: Final = 100
+_TRIALS: Final = 2**62
 
 LISTS = ResourceLists(
     listing=Listing(
@@ -399,10 +402,12 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         post = DatabasePost(database_name=trial.database_name or "trial", **_given(trial))
         checked = self._runtime.check_uri(uri)
         record = new_database(post, uri=uri, checked=checked, uuid=str(uuid4()), stored=stored)
+        # A number of its own, since `dispose` ends what is open for it: trials at the same time end nothing of others.
+        trial_of_its_own = replace(record, id=-1 - secrets.randbelow(_TRIALS))
         try:
-            self._runtime.metadata.try_connection(self._actor, record)
+            self._runtime.metadata.try_connection(self._actor, trial_of_its_own)
         finally:
-            self._runtime.connector.dispose(record.id)
+            self._runtime.connector.dispose(trial_of_its_own.id)
 
     def _tables(self, database_id: int, schema: str | None, *, force: bool) -> tuple[ReflectedTable, ...]:
         _check_schema(schema)
