@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import socket
@@ -9,13 +10,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from tests.support.execution import POSTGRES_ENDLESS
-from tests.support.servers import ServerMissingError
+from tests.support.servers import ServerMissingError, TlsMariadb, TlsPostgres
 from tests.support.small_core import SmallCore, small_core
 from tests.support.ssh_server import (
     PASSPHRASE,
@@ -31,7 +33,10 @@ from tests.support.tunnel_churn import churn
 from analytics_core import AnalyticsCore
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.sessions.choice import session_of
+from analytics_core._execution.tunnels import open_forwarder
 from analytics_core._records.datasource import Access, Database
+from analytics_core._records.secret import Secret
+from analytics_core._records.ssh_tunnel import StoredTunnel
 from analytics_core.errors import DatabaseError, ErrorType, SshTunnelError
 
 pytestmark = pytest.mark.server
@@ -315,6 +320,62 @@ def test_a_server_that_forbids_forwarding_is_told(
 ) -> None:
     with openssh_server(tmp_path / "strict", keys=keys, options=["AllowTcpForwarding no"]) as strict:
         assert failure_of(core, postgres_url, strict.tunnel()) == ("forbidden", "CONNECTION_ACCESS_DENIED_ERROR")
+
+
+def test_a_server_that_hangs_up_is_told(core: AnalyticsCore, by_password: PasswordServer, postgres_url: str) -> None:
+    by_password.hangs_up = True
+    assert failure_of(core, postgres_url, by_password.tunnel()) == ("lost", "CONNECTION_HOST_DOWN_ERROR")
+    assert len(by_password.seen) == 2  # lost once, it is opened again
+
+
+@pytest.mark.parametrize("passphrase", [None, "wr0ng-word"])
+def test_a_stored_passphrase_that_does_not_open_the_key_is_told(
+    core: AnalyticsCore, sshd: OpensshServer, postgres_url: str, passphrase: str | None
+) -> None:
+    tunnel = sshd.tunnel(private_key=sshd.key("encrypted"), private_key_password=PASSPHRASE)
+    sealed = stored(core, postgres_url, tunnel).ssh_tunnel
+    assert sealed is not None
+    broken = replace(
+        StoredTunnel.from_secret(sealed), private_key_password=None if passphrase is None else Secret(passphrase)
+    )
+    with pytest.raises(SshTunnelError) as caught:
+        open_forwarder(broken, ("127.0.0.1", 5432), lambda host, _port: [host])
+    assert (caught.value.reason, caught.value.__cause__) == ("passphrase", None)
+    assert caught.value.error_type is ErrorType.CONNECTION_MISSING_PARAMETERS_ERROR
+
+
+@pytest.mark.parametrize("change", ["delete", "update"])
+def test_a_pool_of_a_database_that_changed_is_told_so(
+    core: AnalyticsCore, sshd: OpensshServer, postgres_url: str, change: str
+) -> None:
+    database = stored(core, postgres_url, sshd.tunnel())
+    engine = engine_of(core, database)
+    assert answer(engine) == 42
+    if change == "delete":
+        core.databases.delete(database.id)
+    else:
+        core.databases.update(database.id, {"ssh_tunnel": sshd.tunnel(private_key=sshd.key("rsa"))})
+    with pytest.raises(SshTunnelError) as caught:
+        answer(engine)
+    assert (caught.value.reason, caught.value.retryable) == ("closed", True)
+
+
+# ---------------------------------------------------------------------------------------------- TLS inside the tunnel
+@pytest.mark.parametrize("tls_server", ["postgres", "mariadb"], indirect=True)
+def test_tls_through_a_tunnel_verifies_the_name_of_the_uri(
+    core: AnalyticsCore, sshd: OpensshServer, tls_server: TlsPostgres | TlsMariadb
+) -> None:
+    authority = json.dumps({"server_cert": (tls_server.folder / "authority.pem").read_text()})
+    url = sa.make_url(tls_server.make_database())
+
+    def trial(host: str) -> None:
+        uri = url.set(host=host).render_as_string(hide_password=False)
+        core.databases.test_connection({"orm_uri": uri, "extra": authority, "ssh_tunnel": sshd.tunnel()})
+
+    trial("127.0.0.1")
+    with pytest.raises(DatabaseError) as caught:
+        trial("localhost")  # the certificate is for 127.0.0.1: it is the same server, by a name that it does not prove
+    assert "encrypted connection" in caught.value.message
 
 
 def test_nothing_of_the_library_is_logged(

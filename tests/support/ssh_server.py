@@ -14,7 +14,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -158,9 +158,10 @@ def _children(pid: int) -> list[int]:
 class _Doorman(paramiko.ServerInterface):
     """Lets one password in and connects where it is asked to; notes what it was sent."""
 
-    def __init__(self, seen: list[str]) -> None:
+    def __init__(self, seen: list[str], hang_up: Callable[[], None] | None = None) -> None:
         self.targets: dict[int, tuple[str, int]] = {}
         self._seen = seen
+        self._hang_up = hang_up
 
     def check_auth_password(self, _username: str, password: str) -> int:
         self._seen.append(password)
@@ -173,13 +174,16 @@ class _Doorman(paramiko.ServerInterface):
         self, chanid: int, _origin: tuple[str, int], destination: tuple[str, int]
     ) -> int:
         self.targets[chanid] = destination
+        if self._hang_up is not None:
+            self._hang_up()
         return paramiko.OPEN_SUCCEEDED
 
 
 class PasswordServer:
-    """An SSH server that takes `PASSWORD` and forwards; `seen` are the passwords that it was sent."""
+    """An SSH server that takes `PASSWORD` and forwards, or hangs up; `seen` are the passwords that it was sent."""
 
     def __init__(self) -> None:
+        self.hangs_up = False
         self.seen: list[str] = []
         self._key = paramiko.ECDSAKey.generate()
         self.host_key = f"{self._key.get_name()} {self._key.get_base64()}"
@@ -220,7 +224,7 @@ class PasswordServer:
         transport = paramiko.Transport(client)
         self._transports.append(transport)
         transport.add_server_key(self._key)
-        doorman = _Doorman(self.seen)
+        doorman = _Doorman(self.seen, client.close if self.hangs_up else None)
         with suppress(paramiko.SSHException, EOFError, OSError):
             transport.start_server(server=doorman)
             while transport.is_active():
