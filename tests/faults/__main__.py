@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.faults import processes, servers, tunnels
+from tests.faults import oauth, processes, servers, tunnels
 from tests.faults.tally import Tally, print_table
 
 Scenario = Callable[[Path], Tally]
@@ -34,6 +34,7 @@ SCENARIOS: dict[str, Scenario] = {
     "clock": processes.clock_put_back,
     "jobs": servers.jobs,
     "tunnel": tunnels.cut_tunnels,
+    "oauth": oauth.renewed_tokens,
     **on("postgresql"),
     **on("mysql"),
 }

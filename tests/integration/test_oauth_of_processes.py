@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support import token_asker
 from tests.support.oauth_provider import Provider, provider, settings_for
 from tests.support.small_core import KEY, small_core
+from tests.support.token_asker import Asker, ask_all, expire
 
 from analytics_core import AnalyticsCore
 from analytics_core._oauth.tokens import STORE_MARGIN_S
-from analytics_core._records.repositories import ListQuery
 
 PROCESSES, THREADS, ANSWER_S = 4, 50, 1.0
 BEYOND_S = 2.0
@@ -50,31 +44,6 @@ def started() -> Iterator[ExitStack]:
         yield stack
 
 
-class Asker:
-    """A process that waits for `go`."""
-
-    def __init__(self, url: str, threads: int, settings: dict[str, Any], started: ExitStack) -> None:
-        command = [sys.executable, token_asker.__file__, url, str(threads), json.dumps(settings)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        started.callback(self.kill)
-
-    def read(self) -> str:
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
-
-    def go(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
-
-    def told(self) -> dict[str, Any]:
-        return dict(json.loads(self.read()))
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.communicate()
-
-
 @pytest.fixture
 def settings(guard: Provider) -> dict[str, Any]:
     made = settings_for(guard, secret_key=KEY, oauth2_timeout_s=5.0)
@@ -88,15 +57,6 @@ def core(url: str, guard: Provider, settings: dict[str, Any], tmp_path: Path) ->
     with small_core(tmp_path, metadata_url=url, **choices) as small:
         small.core.oauth.callback(**guard.authorize(small.core.oauth.start(1).url))
         yield small.core
-
-
-def expire(core: AnalyticsCore, guard: Provider) -> None:
-    guard.requests.clear()
-    guard.issued.clear()
-    with core._runtime.store.unit_of_work() as unit:
-        (found,) = unit.oauth2_tokens.list(ListQuery())[1]
-        over = replace(found, access_token_expiration=datetime(2020, 1, 1, tzinfo=UTC))
-        unit.oauth2_tokens.update(over, actor_id=None)
 
 
 @pytest.mark.parametrize("guard", ["https"], indirect=True)
@@ -116,12 +76,6 @@ def test_two_hundred_callers_of_four_processes_make_one_request(
     # What so many look-ups take on this machine now has nothing to do with the refresh.
     looked_up_s, took_s = (max(one["took_s"] for one in round_) for round_ in (fresh, told))
     assert took_s <= looked_up_s + ANSWER_S + BEYOND_S, (looked_up_s, took_s)
-
-
-def ask_all(askers: list[Asker]) -> list[dict[str, Any]]:
-    for asker in askers:
-        asker.go()
-    return [asker.told() for asker in askers]
 
 
 @pytest.mark.parametrize("guard", ["http"], indirect=True)

@@ -119,9 +119,12 @@ class OAuthTokens:
         raise OAuth2Error("the OAuth 2.0 token is being renewed by others for too long; ask again", retryable=True)
 
     def _pause_s(self, attempt: int) -> float:
-        """Return how long to wait at the most: exponential with full jitter, and no longer than any lock lasts."""
+        """Return how long to wait at the most: exponential with jitter, and no longer than any lock lasts.
+
+        At least half of it is certain: all pauses together outlast the lock of a process that died.
+        """
         longest_s: float = _FIRST_PAUSE_S * 2**attempt
-        return min(random.uniform(0, longest_s), self._lock_s)  # noqa: S311 - a pause is no secret
+        return min(random.uniform(longest_s / 2, longest_s), self._lock_s)  # noqa: S311 - a pause is no secret
 
     def _wait(self, owner: TokenOwner, pause_s: float) -> TokenState:
         """Wait for whoever renews the token, as long as they do and no longer than `pause_s`; return what came of it.
