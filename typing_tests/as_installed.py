@@ -26,14 +26,13 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 def installed(folder: Path) -> Path:
     """Return the interpreter of an environment with the wheel, in front of the packages of this one."""
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, PROJECT, cwd=folder)
-    venv.create(folder / "env", with_pip=False, symlinks=True)
+    venv.create(folder / "env", with_pip=True, symlinks=True)
     scheme = {"base": str(folder / "env"), "platbase": str(folder / "env")}
     packages = Path(sysconfig.get_path("purelib", vars=scheme))
-    run(*pip, "install", "--quiet", "--no-deps", "--target", packages, *folder.glob("*.whl"), cwd=folder)
+    python = Path(sysconfig.get_path("scripts", vars=scheme)) / "python"
+    run(python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", PROJECT, cwd=folder)
     (packages / "zz_others.pth").write_text(sysconfig.get_path("purelib"))  # no .pth of it is read: none of ours
-    return Path(sysconfig.get_path("scripts", vars=scheme)) / "python"
+    return python
 
 
 def main() -> None:
