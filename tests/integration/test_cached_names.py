@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.execution import admission
 from tests.support.guests import NOW
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core._adapters.caches import MemoryCache
+from analytics_core._records.datasource import Identity
 from analytics_core._records.secret import Secret
 from analytics_core._security.keys import EntrySeal
 from analytics_core.errors import DatabaseAccessError, DatabaseError, PayloadSchemaError
@@ -20,14 +22,15 @@ from analytics_core.testing.clock import FixedClock
 
 
 class OpenCache(MemoryCache):
-    """A cache that a test may look into and write to."""
+    """A cache whose lists a test may look into and write to."""
 
     def __init__(self, clock: FixedClock) -> None:
         super().__init__(max_bytes=1_000_000, clock=clock)
         self.kept: dict[str, bytes] = {}
 
     def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
-        self.kept[key] = value
+        if not key.startswith("generation-"):
+            self.kept[key] = value
         super().set(key, value, timeout_s=timeout_s)
 
 
@@ -60,6 +63,19 @@ def sealed(key: str, rows: list[list[Any]], *, secret: str = KEY) -> bytes:
     """Return an entry of the cache, as who knows a secret key makes it."""
     content = json.dumps(rows).encode()
     return EntrySeal(Secret(secret)).made(key, (content,)) + content
+
+
+def test_an_upload_makes_everybodys_kept_tables_be_asked_anew(shop: SmallCore, cache: OpenCache) -> None:
+    keep(shop, table_cache_timeout=0)
+    metadata = shop.core._runtime.metadata
+    with shop.core._runtime.store.unit_of_work() as unit:
+        stored = unit.databases.get(1)
+    people = [admission(stored, identity=Identity(username=name)) for name in ("anna", "ben")]
+    listed = [[table.name for table in metadata._names.tables(one, "main", force=False)] for one in people]
+    shop.run("CREATE TABLE later (id INTEGER)")
+    metadata._names.forget_tables(people[0])
+    for one in people:
+        assert [table.name for table in metadata._names.tables(one, "main", force=False)] == ["later", *listed[0]]
 
 
 def test_tables_are_kept_as_long_as_the_database_says(shop: SmallCore, clock: FixedClock) -> None:

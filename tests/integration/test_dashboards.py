@@ -28,7 +28,7 @@ from analytics_core.errors import (
 KINDS = [
     "sqlite",
     pytest.param("postgres", marks=pytest.mark.server),
-    pytest.param("mariadb", marks=pytest.mark.server),
+    pytest.param("mariadb", marks=[pytest.mark.server, pytest.mark.long]),
 ]
 
 

@@ -17,7 +17,7 @@ from tests.differential.check import differences
 from tests.differential.share import open_cores
 
 SEED = os.environ.get("ANALYTICS_CORE_SEED") or os.urandom(4).hex()
-QUERIES = 1_000
+QUERIES = 500
 PARTS = 10
 
 

@@ -24,7 +24,7 @@ PATIENCE_S = 30
 STORES = (
     "file",
     pytest.param("postgres", marks=pytest.mark.server),
-    pytest.param("mariadb", marks=pytest.mark.server),
+    pytest.param("mariadb", marks=[pytest.mark.server, pytest.mark.long]),
 )
 
 

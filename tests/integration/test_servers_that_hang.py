@@ -190,7 +190,7 @@ def test_a_lost_connection_puts_no_driver_text_into_the_log(behind: Behind, capl
     assert not any(word in text.lower() for word in ("127.0.0.1", "psycopg", "pymysql", "lost connection", "traceback"))
 
 
-@pytest.fixture(params=["postgresql", "mysql"])
+@pytest.fixture(params=["postgresql", pytest.param("mysql", marks=pytest.mark.long)])
 def store_behind(
     request: pytest.FixtureRequest,
     tmp_path: Path,

@@ -26,7 +26,7 @@ EVERYTHING = ListQuery(page_size=1_000_000)
 FILE_AND_SERVERS = (
     "file",
     pytest.param("postgres", marks=pytest.mark.server),
-    pytest.param("mariadb", marks=pytest.mark.server),
+    pytest.param("mariadb", marks=[pytest.mark.server, pytest.mark.long]),
 )
 
 

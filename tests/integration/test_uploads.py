@@ -169,6 +169,19 @@ def test_what_the_engine_cannot_hold_exactly_is_refused_or_kept(target: UploadTa
     assert target.rows() == [{"n": Decimal("12345678901234567890.125")}]
 
 
+def test_a_number_that_is_not_finite_is_refused_with_its_place_or_kept(target: UploadTarget) -> None:
+    content = io.BytesIO()
+    pq.write_table(pa.table({"n": [1.0, float("inf")]}), content)
+    content.seek(0)
+    if target.url.startswith(("mysql", "sqlite")):
+        with pytest.raises(errors.FileUploadError, match="no finite number") as caught:
+            target.upload(content)
+        assert caught.value.extra == {"row": 2, "column": "n"}
+        assert target.tables() == []
+    else:
+        assert target.upload(content).rows == 2
+
+
 def test_an_upload_is_logged_and_its_table_seen_at_once(target: UploadTarget) -> None:
     extra = {"metadata_cache_timeout": {"table_cache_timeout": 0}}
     target.core.databases.update(1, {"extra": json.dumps(extra)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -27,6 +28,7 @@ from analytics_core._records.datasource import Database, Dataset
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import SEAL_BYTES, EntrySeal
 from analytics_core._security.policy import Policy
+from analytics_core._uploads.names import is_unfinished
 from analytics_core.errors import DatabaseAccessError, DatabaseError, Problem, VirtualDatasetError
 from analytics_core.ports import Cache
 
@@ -242,19 +244,30 @@ class CachedNames:
             return [
                 [table.name, table.is_view, table.is_materialized]
                 for table in self._reflector.tables(admission, schema)
+                if not is_unfinished(table.name)
             ]
 
         timeout_s = _timeout(admission.database, "table_cache_timeout")
-        rows = self._rows(_key("tables and views", admission, schema), timeout_s, ask, force=force)
+        generation = None if timeout_s is None else self._generation(admission)
+        rows = self._rows(_key("tables and views", admission, schema, generation), timeout_s, ask, force=force)
         return tuple(
             ReflectedTable(name=name, is_view=is_view, is_materialized=is_materialized)
             for name, is_view, is_materialized in rows
         )
 
-    def forget_tables(self, admission: Admission, schemas: Iterable[str | None]) -> None:
-        """Forget the tables of schemas, for they have changed; other users' lists of one that impersonates stay."""
-        for schema in schemas:
-            self._cache.delete(_key("tables and views", admission, schema))
+    def forget_tables(self, admission: Admission) -> None:
+        """Forget the tables of a database, for they have changed: the lists of all its users and schemas."""
+        self._begin_generation(admission)
+
+    def _generation(self, admission: Admission) -> str:
+        """Return which lists of tables are believed; what the cache has dropped begins anew, lest old ones return."""
+        kept = self._cache.get(_generation_key(admission))
+        return kept.hex() if kept else self._begin_generation(admission)
+
+    def _begin_generation(self, admission: Admission) -> str:
+        made = secrets.token_bytes(16)
+        self._cache.set(_generation_key(admission), made, timeout_s=None)
+        return made.hex()
 
     def _rows(self, key: str, timeout_s: int | None, ask: Callable[[], Rows], *, force: bool) -> Rows:
         """Return the rows of a list; a `timeout_s` of None keeps nothing, 0 keeps for ever."""
@@ -309,9 +322,21 @@ def _seconds(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value <= _LONGEST_S else None
 
 
-def _key(kind: str, admission: Admission, schema: str | None = None) -> str:
-    """Return the key of a list; the address, without its secrets, keeps stores apart that share uuids and a cache."""
-    database, identity = admission.database, admission.identity
-    acting = None if identity is None else identity.key
-    parts = (kind, database.id, database.uuid, database.audit.version, masked(database.uri), acting, schema)
+def _key(kind: str, admission: Admission, schema: str | None = None, generation: str | None = None) -> str:
+    """Return the key of a list."""
+    identity = admission.identity
+    return _hashed(kind, *_address(admission), None if identity is None else identity.key, schema, generation)
+
+
+def _generation_key(admission: Admission) -> str:
+    return f"generation-{_hashed(*_address(admission))}"
+
+
+def _address(admission: Admission) -> tuple[Any, ...]:
+    """Return what tells databases apart: the URI, without its secrets, for stores that share uuids and a cache."""
+    database = admission.database
+    return database.id, database.uuid, database.audit.version, masked(database.uri)
+
+
+def _hashed(*parts: Any) -> str:
     return f"database-names-{hashlib.sha256(repr(parts).encode()).hexdigest()}"

@@ -15,6 +15,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.datasource import Dataset
+from analytics_core._uploads.names import is_unfinished
 from analytics_core.errors import StatementRefusedError
 
 _ROW_MAKERS: Final = frozenset(
@@ -163,8 +164,13 @@ def _folded(name: exp.Identifier, spec: EngineSpec) -> tuple[str, bool]:
 
 
 def reject_revealing(name: str, spec: EngineSpec, *, schema: str | None, catalog: str | None = None) -> None:
-    """Refuse a relation that shows rows of other tables, what others run, or passwords; StatementRefusedError."""
+    """Refuse a relation that shows rows of other tables, what others run, or passwords; StatementRefusedError.
+
+    So is the table of an upload that is not finished: its rows may never be.
+    """
     last = name.rpartition(".")[2] if spec.guards.table_names.parted else name
+    if is_unfinished(last):
+        raise StatementRefusedError(f"the relation {name} is not allowed: it is of an upload that is not finished")
     if _is_inside(last, spec, schema=schema, catalog=catalog) or last.lower() in spec.guards.revealing.relations:
         raise StatementRefusedError(
             f"the relation {name} is not allowed: it shows rows of other tables, what others run, or passwords"

@@ -96,7 +96,7 @@ class FileUploads:
                 table=table, schema=schema, if_exists=mode, columns=columns, batches=read.batches(columns)
             )
             rows = self._loader.load(admission, request, timeout_s=max(deadline - time.monotonic(), 0.1))
-        self._names.forget_tables(admission, {None, schema})
+        self._names.forget_tables(admission)
         return WrittenTable(schema=schema, table=table, rows=rows, columns=tuple(columns))
 
     def _admission(

@@ -39,9 +39,14 @@ def check_table_name(name: object) -> str:
         raise payload_error(
             shape, "table", f"must be a name of letters, digits and underscores, of at most {LONGEST_NAME} bytes"
         )
-    if name.casefold().startswith(RESERVED_PREFIX):
+    if is_unfinished(name):
         raise payload_error(shape, "table", f"must not begin with {RESERVED_PREFIX!r}, as unfinished uploads do")
     return name
+
+
+def is_unfinished(table: str) -> bool:
+    """Tell whether a table is, by its name, one of an upload that is not finished."""
+    return table.casefold().startswith(RESERVED_PREFIX)
 
 
 def _cleaned(text: str) -> str:

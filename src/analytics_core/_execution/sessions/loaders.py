@@ -54,30 +54,51 @@ def _sqlite_value(value: Any) -> Any:
 
 
 class DuckdbLoader(Loader):
-    """One transaction, batches taken over as they are."""
+    """One transaction and one statement, which takes the batches over as they are."""
 
     def load(self, connection: sa.Connection, request: LoadRequest) -> int:
-        """Insert each batch by its name in this connection alone."""
+        """Insert from a stream that has a name in this connection alone.
+
+        It is named before the transaction begins: what is named inside one is kept in memory until its end.
+        """
         raw: Any = connection.connection.driver_connection
-        native, table, count = raw.native, request.sql_table(), 0
+        native, table, rows = raw.native, request.sql_table(), _CountedBatches(self.checked(request))
         preparer = connection.dialect.identifier_preparer
         names = ", ".join(preparer.quote(column.name) for column in table.columns)
-        view = f"batch_{secrets.token_hex(8)}"
+        stream = f"rows_{secrets.token_hex(8)}"
+        schema = pa.schema([(column.name, column.type.arrow) for column in request.columns])
+        native.register(stream, pa.RecordBatchReader.from_batches(schema, rows))
         raw.begin()
         try:
             for statement in _made_ready(table, request, connection):
                 native.execute(statement)
-            for batch in self.checked(request):
-                native.register(view, pa.Table.from_batches([batch]))
-                native.execute(f"INSERT INTO {preparer.format_table(table)} ({names}) SELECT {names} FROM {view}")
-                native.unregister(view)
-                count += len(batch)
+            native.execute(f"INSERT INTO {preparer.format_table(table)} ({names}) SELECT {names} FROM {stream}")
             request.begin_to_commit()
             native.commit()
-        except BaseException:  # whatever happens, an interruption too: nothing is left
+        except BaseException as error:  # whatever happens, an interruption too: nothing is left
             native.rollback()
+            raise rows.failure or error from None
+        finally:
+            native.unregister(stream)
+        return rows.count
+
+
+class _CountedBatches:
+    """Batches, how many rows they had, and what stopped them: DuckDB tells that as text alone."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self.count = 0
+        self.failure: Exception | None = None
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in self._batches:
+                self.count += len(batch)
+                yield batch
+        except Exception as error:
+            self.failure = error
             raise
-        return count
 
 
 class PostgresqlLoader(Loader):

@@ -74,7 +74,10 @@ class Loader:
                 )
 
     def checked(self, request: LoadRequest) -> Iterator[pa.RecordBatch]:
-        """Yield the batches, whose numbers the engine can hold; FileUploadError with the row of another one."""
+        """Yield the batches, whose numbers the engine can hold; FileUploadError with the row of another one.
+
+        Rows count from 1, without a header: only a Parquet file has such numbers.
+        """
         first = 1
         for batch in request.batches:
             if not self.takes_infinity:
@@ -89,8 +92,7 @@ def _reject_infinity(batch: pa.RecordBatch, columns: Sequence[FileColumn], first
             continue
         place = pc.index(pc.fill_null(pc.is_finite(values), True), False).as_py()
         if place >= 0:
-            told = f"row {first + place} below the header holds no finite number, which this engine has not"
-            raise broken(told, column=column.name)
+            raise broken("no finite number, which this engine has not", row=first + place, column=column.name)
 
 
 def sql_type(found: ColumnType) -> sa.types.TypeEngine[Any]:
