@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.support.large_upload import write_csv
 from tests.support.uploading import UploadTarget, empty_file, upload_target, workbook
 
 from analytics_core import errors
@@ -209,6 +210,17 @@ def test_engines_say_whether_they_take_uploads(target: UploadTarget) -> None:
     assert schemas == target.core.databases.schemas(1)
     told_schema = target.upload(b"id\n1\n").schema
     assert told_schema in schemas
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_an_upload_that_takes_too_long_leaves_no_table(engine: str, tmp_path: Path) -> None:
+    file = tmp_path / "long.csv"
+    write_csv(file, 400_000)
+    with upload_target(empty_file(engine, tmp_path), upload_timeout_s=2.5) as target:
+        with pytest.raises(errors.StatementTimeoutError):
+            target.upload(str(file))
+        assert target.tables() == []
+        assert target.upload(b"id\n1\n").rows == 1
 
 
 def test_an_engine_without_loader_says_so_and_refuses(tmp_path: Path) -> None:

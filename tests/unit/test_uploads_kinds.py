@@ -1,0 +1,142 @@
+"""What texts of a file are: compared with Python's own readers, in parts and at once, and with what was refused."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analytics_core._engines.types import ValueKind
+from analytics_core._uploads.kinds import UNKNOWN, ColumnType, TextReader, parse_type
+from analytics_core.errors import FileUploadError
+
+TEXTS = st.one_of(
+    st.sampled_from(
+        [
+            *("0", "-0", "00", "+1", "-1", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "1_0"),
+            *("1.5", ".5", "-.5", "1.", "1e3", "1E-3", "1e999", "1e400", "nan", "inf", "Infinity", "0x1F", "1,5", "٣"),
+            *("1" * 38, "1" * 39, "0." + "1" * 38, "true", "FALSE", "yes", "t", "null", " 1", "1 ", "1\n", "-", "."),
+            *("2024-01-31", "2024-02-30", "0000-01-01", "9999-12-31", "2024-1-1", "20240131", "2024-01-31T10:00"),
+            *("2024-01-31 10:00:00.25", "2024-01-31T10:00:00Z", "2024-01-31T10:00:00+02:00", "2024-01-31T25:00"),
+            *("0001-01-01T00:00+02:00", "2024-01-31 10:00 +0200", "10:00", "x"),
+        ]
+    ),
+    st.integers().map(str),
+    st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-1000, max_value=1000).map(str),
+    st.floats().map(str),
+    st.dates().map(str),
+    st.datetimes().map(str),
+    st.text(max_size=5),
+)
+COLUMNS = st.lists(st.one_of(st.none(), TEXTS), min_size=1, max_size=6)
+
+
+def texts(values: list[str | None]) -> pa.Array:
+    return pa.array(values, pa.string())
+
+
+def value_of(text: str, kind: ValueKind) -> Any:
+    """Return a text as Python reads it; None where it is none of the kind, or written as people write codes."""
+    number = re.fullmatch(r"-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?", text, re.ASCII)
+    try:
+        if kind is ValueKind.BOOLEAN:
+            return {"true": True, "false": False}.get(text.lower()) if text.isascii() else None
+        if kind is ValueKind.DATE:
+            return date.fromisoformat(text) if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII) else None
+        if kind is ValueKind.TIMESTAMP:
+            return moment_of(text)
+        if number is None or not any(letter.isdigit() for letter in text.lower().partition("e")[0]):
+            return None
+        if kind is ValueKind.INTEGER:
+            found = int(text)
+            return found if -(2**63) <= found < 2**63 else None
+        if kind is ValueKind.DECIMAL:
+            return Decimal(text) if "e" not in text.lower() and not text.endswith(".") else None
+        double = float(text)
+    except ValueError:
+        return None
+    return double if abs(double) < float("inf") else None
+
+
+def moment_of(text: str) -> datetime | None:
+    shape = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?( ?([Zz]|[+-]\d\d(:?\d\d)?))?)?"
+    if not re.fullmatch(shape, text, re.ASCII):
+        return None
+    found = datetime.fromisoformat(text.upper().replace(" +", "+").replace(" -", "-").replace(" Z", "Z"))
+    try:
+        return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:
+        return None
+
+
+@pytest.mark.parametrize(
+    "kind", [ValueKind.BOOLEAN, ValueKind.INTEGER, ValueKind.FLOAT, ValueKind.DATE, ValueKind.TIMESTAMP]
+)
+@given(text=TEXTS)
+def test_a_text_is_the_value_that_python_reads_or_is_refused(kind: ValueKind, text: str) -> None:
+    wanted = value_of(text, kind)
+    read = partial(TextReader().values, texts([text]), ColumnType(kind=kind), rows=[7], column="c")
+    if wanted is not None:
+        assert read().to_pylist() == [wanted]
+        return
+    with pytest.raises(FileUploadError) as caught:
+        read()
+    assert caught.value.extra == {"row": 7, "column": "c"}
+
+
+@given(values=COLUMNS)
+def test_the_type_of_a_column_is_the_narrowest_that_holds_all_its_values(values: list[str | None]) -> None:
+    found = TextReader().widened(UNKNOWN, texts(values))
+    there = [value for value in values if value is not None]
+    kinds = (
+        ValueKind.BOOLEAN,
+        ValueKind.INTEGER,
+        ValueKind.DECIMAL,
+        ValueKind.FLOAT,
+        ValueKind.DATE,
+        ValueKind.TIMESTAMP,
+    )
+    fitting = [kind for kind in kinds if all(value_of(value, kind) is not None for value in there)]
+    if ValueKind.DECIMAL in fitting and there:
+        parts = [value.lstrip("-").partition(".") for value in there]
+        if max(len(whole) for whole, _, _ in parts) + max(len(rest) for _, _, rest in parts) > 38:
+            fitting.remove(ValueKind.DECIMAL)
+    assert found.kind is ((fitting[0] if fitting else ValueKind.TEXT) if there else ValueKind.UNKNOWN)
+
+
+@given(values=COLUMNS, cut=st.integers(0, 6))
+def test_a_column_is_of_one_type_however_its_file_is_cut_into_batches(values: list[str | None], cut: int) -> None:
+    reader = TextReader()
+    once = reader.widened(UNKNOWN, texts(values))
+    assert reader.widened(reader.widened(UNKNOWN, texts(values[:cut])), texts(values[cut:])) == once
+
+
+@given(values=COLUMNS)
+def test_the_values_of_a_column_fit_the_type_that_was_found_for_it(values: list[str | None]) -> None:
+    reader = TextReader()
+    found = reader.widened(UNKNOWN, texts(values))
+    if found.kind is ValueKind.UNKNOWN or any("\0" in value for value in values if value):
+        return
+    read = reader.values(texts(values), found, rows=range(len(values)), column="c").to_pylist()
+    assert [value is None for value in read] == [value is None for value in values]
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("integer", "INTEGER"), (" Text ", "TEXT"), ("DECIMAL(10,2)", "DECIMAL(10,2)"),
+        ("decimal(38, 38)", "DECIMAL(38,38)"),
+        ("DECIMAL(39,1)", None), ("DECIMAL(2,3)", None), ("DECIMAL(0,0)", None), ("DECIMAL", None),
+        ("VARCHAR", None), ("", None),
+    ],
+)  # fmt: skip
+def test_types_are_read_as_they_are_told(text: str, known: str | None) -> None:
+    found = parse_type(text)
+    assert (None if found is None else str(found)) == known
