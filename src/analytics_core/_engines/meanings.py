@@ -85,6 +85,9 @@ LOCKED = ErrorMeaning(
     "the database file is locked by another program; try again when it has finished",
     retryable=True,
 )
+NO_ROOM = ErrorMeaning(
+    _E.GENERIC_DB_ENGINE_ERROR, "the disk of the database, or the room that it may take there, is full; make room on it"
+)
 LOCK_WAIT = ErrorMeaning(
     _E.GENERIC_DB_ENGINE_ERROR, "the statement waited too long for another one's lock; try again", retryable=True
 )

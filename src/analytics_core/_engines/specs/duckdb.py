@@ -109,6 +109,7 @@ _ERRORS = meanings.patterns(
             "that wrote it, or a newer one"
         ),
     ),
+    (r"^(?:io|fatal|transactioncontext|out of memory) error: .*(?:no space left|max_temp_directory)", meanings.NO_ROOM),
     (r"^io error: corrupt|^io error: .*checksum", meanings.NO_DATABASE.said("the database file is damaged")),
     (
         r"^io error: .*(?:does not exist|not a valid duckdb|cannot open)",

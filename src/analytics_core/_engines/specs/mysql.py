@@ -334,6 +334,7 @@ _ERRORS = meanings.patterns(
     (r"^\((?:1969|3024),", meanings.TIMEOUT),
     (r"^\((?:1317|1028),", meanings.KILLED),
     (r"^\((?:1205|1213),", meanings.LOCK_WAIT),
+    (r"^\((?:1021|1114),|^\((?:3|1026|1030), .*\b28\b", meanings.NO_ROOM),
     (r"^\(1365,", meanings.ZERO),
     (r"^\((?:1264|1690|1916),", meanings.OVERFLOW),
     (r"^\((?:1292|1366|1411|1525|3140|4038),", meanings.BAD_VALUE),

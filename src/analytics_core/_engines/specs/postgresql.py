@@ -224,6 +224,7 @@ ERRORS = (
         ("53200 XX000", r"^out of memory|^invalid memory alloc", meanings.NO_MEMORY),
         ("40", r"", meanings.UNDONE),
         ("55P03", r"", meanings.LOCK_WAIT),
+        ("53100", r"", meanings.NO_ROOM),
         ("53300", r"", meanings.CROWDED),
         ("08 57P01 57P02 57P03", r"^terminating connection|", meanings.LOST),
     ),

@@ -369,6 +369,7 @@ _ERRORS = meanings.patterns(
         meanings.NO_DATABASE.said("the file is no SQLite database, or is damaged"),
     ),
     (r"^database (?:table )?is locked|^database schema is locked", meanings.LOCKED),
+    (r"^database or disk is full", meanings.NO_ROOM),
     (r"^integer overflow|^python int too large", meanings.OVERFLOW),
     (
         r"^string or blob too big|^[\w ]+ too large$",
