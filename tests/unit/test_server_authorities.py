@@ -20,7 +20,7 @@ from analytics_core.errors import ConnectionUriError, PayloadSchemaError
 
 REGISTRY = installed_engines()
 POSTGRESQL = REGISTRY.get("postgresql")
-WITHOUT = ("sqlite", "duckdb", "snowflake", "bigquery", "databricks", "spark", "oracle", "mssql")
+WITHOUT = ("sqlite", "duckdb", "snowflake", "bigquery", "spark", "oracle", "mssql")
 VERIFIES = ("ssl_verify_cert", "ssl_verify_identity")
 TOLD: dict[str, dict[str, Any]] = {
     "postgresql": {"sslrootcert": "/f", "sslmode": "verify-full", "gssencmode": "disable"},
@@ -29,6 +29,7 @@ TOLD: dict[str, dict[str, Any]] = {
     "trino": {"verify": "/f", "http_scheme": "https"},
     "presto": {"requests_kwargs": {"verify": "/f"}, "protocol": "https"},
     "clickhouse": {"ca_cert": "/f", "secure": True, "verify": True},
+    "databricks": {"_tls_trusted_ca_file": "/f", "_tls_no_verify": False, "_tls_verify_hostname": True},
     "druid": {"ssl_verify_cert": "/f", "scheme": "https"},
 }
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, minus, number
-from analytics_core._engines.spec import ParamStyle, Syntax, UserToken
+from analytics_core._engines.spec import ParamStyle, Syntax, TrustedAuthorities, UserToken
 from analytics_core._engines.types import ValueKind
 
 _as_timestamp = operators.cast_to(Type.TIMESTAMP)
@@ -126,5 +126,6 @@ _SPARK = replace(
 )
 
 _USER_TOKEN = UserToken(argument="access_token", is_sent_each_time=True)
+_TRUSTED = TrustedAuthorities.given_by("_tls_trusted_ca_file", _tls_no_verify=False, _tls_verify_hostname=True)
 
-ENGINES = (replace(_DATABRICKS, user_token=_USER_TOKEN), _SPARK)
+ENGINES = (replace(_DATABRICKS, user_token=_USER_TOKEN, authorities=_TRUSTED), _SPARK)

@@ -96,7 +96,7 @@ class _CountedBatches:
             for batch in self._batches:
                 self.count += len(batch)
                 yield batch
-        except Exception as error:
+        except Exception as error:  # whatever it is, the upload raises it
             self.failure = error
             raise
 
