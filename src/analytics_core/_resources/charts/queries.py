@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -35,13 +35,14 @@ Question = int | ChartDataQueryContext | Payload
 class ChartJobPayload:
     """The payload of a job: a query context as JSON, the chart that it comes from, and how it was asked.
 
-    `context` None is that of the chart as it is stored when the job runs.
+    `context` None is that of the chart as it is stored when the job runs; `notes` are those of how a context was made.
     """
 
     chart_id: int | None
     context: str | None
     force: bool
     strict: bool
+    notes: Sequence[str] = ()
 
 
 class JobQueries(ABC):
@@ -114,13 +115,14 @@ class ChartQueries(JobQueries):
         self, question: Question, *, force: bool = False, strict: bool | None = None
     ) -> tuple[ChartJobPayload, str]:
         """Return the payload of a job, and the name of the database that it asks; errors of `data` are raised here."""
-        chart, payload, _ = self._chart_and_context(question)
+        chart, payload, notes = self._chart_and_context(question)
         request = self._read(payload, strict=strict)
         requested = ChartJobPayload(
             chart_id=chart.id if chart else None,
             context=context_text(payload, request.context),
             force=force,
             strict=request.strict,
+            notes=notes,
         )
         return requested, self._runtime.queries.database_of(request)
 
@@ -136,7 +138,8 @@ class ChartQueries(JobQueries):
 
     def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
         chart = None if question.chart_id is None else self._chart(question.chart_id)
-        return self._request(chart, question.context or "", force=question.force, strict=question.strict)
+        request = self._request(chart, question.context or "", force=question.force, strict=question.strict)
+        return replace(request, notes=tuple(question.notes))
 
     def _request(
         self, chart: Chart | None, payload: ChartDataQueryContext | Payload, *, force: bool, strict: bool | None
