@@ -1,9 +1,9 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
-    python -m benchmarks ../shared/bench [--parts queries,operations,forecast,store,growth,fence,plans,frames]
+    python -m benchmarks ../shared/bench [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms]
         [--plan-rows 2000000]
         [--engines sqlite,duckdb,postgres]
-        [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
+        [--acceptance ../shared/acceptance] [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
 
 Run it on a quiet machine. The exit code is 1 when a goal is missed.
 """
@@ -25,6 +25,7 @@ from benchmarks import (
     fence,
     figures,
     forecast_accuracy,
+    form_data,
     frames,
     growth,
     operations,
@@ -35,7 +36,7 @@ from benchmarks.report import Ratio, Unmeasured
 from benchmarks.system import System
 from benchmarks.workload import ENGINES, Workload, load_workload, make_databases
 
-PARTS = ("queries", "operations", "forecast", "store", "growth", "fence", "plans", "frames")
+PARTS = ("queries", "operations", "forecast", "store", "growth", "fence", "plans", "frames", "forms")
 
 
 def main() -> int:
@@ -67,6 +68,15 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
         yield from plans.compare(rows=arguments.plan_rows)
     if "frames" in arguments.parts:
         yield from frames.compare()
+    if "forms" in arguments.parts:
+        yield from _of_forms(arguments.acceptance)
+
+
+def _of_forms(folder: Path | None) -> Iterator[Ratio | Unmeasured]:
+    if folder is None:
+        yield Unmeasured(name="form data to payload", why="no charts; give their folder with `--acceptance FOLDER`")
+    else:
+        yield from form_data.compare(folder)
 
 
 def _of_forecasts(folder: Path | None, prophet: Path | None) -> Iterator[Ratio | Unmeasured]:
@@ -119,6 +129,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--engines", type=lambda text: text.split(","), default=list(ENGINES))
     parser.add_argument("--plan-rows", type=int, default=plans.ROWS, help="rows of the table of the part `plans`")
     parser.add_argument("--peer", type=lambda text: Path(text).resolve(), help="a folder made by benchmarks.peer")
+    parser.add_argument("--acceptance", type=Path, help="the folder of the recorded charts")
     parser.add_argument("--forecast", type=Path, help="the folder of the shared series")
     parser.add_argument("--prophet", type=Path, help="the Python of an environment with prophet==1.5.0")
     return parser.parse_args()

@@ -7,13 +7,14 @@ All fields of `queries` must be equal, and all others but those that `payload_di
 
 from __future__ import annotations
 
-import gzip
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tests.acceptance.cases import recorded_cases
 
 from analytics_core._formdata.payload import build_payload
 from analytics_core._formdata.registry import ChartKinds
@@ -27,7 +28,7 @@ def main() -> int:
     kinds, reasons = ChartKinds(), _reasons()
     compared, problems, used = set(), [], set()
     count = 0
-    for case in _cases(Path(sys.argv[1])):
+    for case in recorded_cases(Path(sys.argv[1])):
         count += 1
         compared.add(case["viz_type"])
         built = build_payload(case["form_data"], kinds)
@@ -43,14 +44,6 @@ def main() -> int:
     print("\n".join(problems))
     print(f"payloads: {count} charts of {len(compared)} kinds, {len(problems)} problems")
     return 1 if problems or not count else 0
-
-
-def _cases(folder: Path) -> Iterator[dict[str, Any]]:
-    for path in sorted((folder / "cases").iterdir()):
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        case: dict[str, Any] = json.loads(data)
-        if "form_data" in case:
-            yield case
 
 
 def _reasons() -> Mapping[str, str]:
