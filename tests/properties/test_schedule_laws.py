@@ -1,0 +1,117 @@
+"""Due times against a reference that looks at every minute of the days around clock changes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
+from zoneinfo import ZoneInfo
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from analytics_core._reporting.schedule import due_times, parse_crontab
+
+EXAMPLES = int(os.environ.get("ANALYTICS_CORE_EXAMPLES", "20"))
+CHANGES = (
+    ("America/New_York", datetime(2026, 3, 7)),
+    ("America/New_York", datetime(2026, 10, 31)),
+    ("Europe/Berlin", datetime(2026, 3, 28)),
+    ("Europe/Berlin", datetime(2026, 10, 24)),
+    ("Australia/Lord_Howe", datetime(2026, 10, 3)),  # half an hour
+    ("Australia/Lord_Howe", datetime(2026, 4, 4)),
+    ("America/Santiago", datetime(2026, 9, 5)),  # no midnight
+    ("America/Santiago", datetime(2026, 4, 4)),  # 23 o'clock twice
+    ("Africa/Casablanca", datetime(2026, 2, 14)),
+    ("Africa/Casablanca", datetime(2026, 3, 21)),
+    ("Pacific/Apia", datetime(2011, 12, 29)),  # no 30 December
+    ("Asia/Kathmandu", datetime(2026, 6, 1)),
+    ("UTC", datetime(2024, 2, 28)),
+)
+MINUTE = timedelta(minutes=1)
+
+
+def values(field: str, first: int, last: int) -> set[int]:
+    """Read one field of a crontab of numbers: lists, ranges and steps."""
+    found: set[int] = set()
+    for part in field.split(","):
+        base, _, step = part.partition("/")
+        start, end = (first, last) if base == "*" else (int(base.split("-")[0]), int(base.split("-")[-1]))
+        found |= set(range(start, end + 1, int(step or 1)))
+    return found
+
+
+def expected(crontab: str, zone: str, *, since: datetime, until: datetime) -> Iterator[datetime]:
+    """Look at every minute: what is named runs, once in what is repeated, at the next minute in what is missing."""
+    fields = crontab.split()
+    minutes, hours, days, months, weekdays = (
+        values(field, *bounds)
+        for field, bounds in zip(fields, ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7)), strict=True)
+    )
+    weekdays = {day % 7 for day in weekdays}
+
+    def names(local: datetime) -> bool:
+        day, weekday = local.day in days, (local.weekday() + 1) % 7 in weekdays
+        free_day, free_weekday = fields[2].startswith("*"), fields[4].startswith("*")
+        of_day = day and weekday if free_day or free_weekday else day or weekday
+        return local.minute in minutes and local.hour in hours and local.month in months and of_day
+
+    moment, before = since, since.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+    while (moment := moment + MINUTE) < until:
+        local = moment.astimezone(ZoneInfo(zone))
+        naive = local.replace(tzinfo=None, fold=0)
+        missing = (before + MINUTE * n for n in range(1, (naive - before) // MINUTE))
+        is_repeated = local.fold == 1 and not fields[1].startswith("*")
+        if (names(naive) and not is_repeated) or (len(hours) < 24 and any(map(names, missing))):
+            yield moment
+        before = naive
+
+
+def of_numbers(first: int, last: int) -> st.SearchStrategy[str]:
+    number = st.integers(first, last)
+    ranges = st.tuples(number, number).map(lambda pair: f"{min(pair)}-{max(pair)}")
+    steps = st.integers(1, max(2, last // 2)).map(lambda step: f"*/{step}")
+    listed = st.lists(number, min_size=1, max_size=3, unique=True).map(lambda some: ",".join(map(str, some)))
+    return st.one_of(st.just("*"), listed, ranges, steps)
+
+
+around_the_change = st.one_of(st.sampled_from(("*", "*/2", "*/3", "0-3")), of_numbers(0, 3), st.just("23"))
+crontabs = st.tuples(
+    of_numbers(0, 59), around_the_change, st.just("*"), st.just("*"), st.sampled_from(("*", "*", "0", "6,0", "1-5"))
+).map(" ".join)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(crontab=crontabs, change=st.sampled_from(CHANGES))
+@example(crontab="30 1 * * *", change=("America/New_York", datetime(2026, 10, 31)))
+@example(crontab="*/15 1 * * *", change=("America/New_York", datetime(2026, 10, 31)))
+@example(crontab="15 2 * * *", change=("Europe/Berlin", datetime(2026, 3, 28)))
+@example(crontab="15 2,3 * * *", change=("Europe/Berlin", datetime(2026, 3, 28)))
+@example(crontab="15 */2 * * *", change=("Europe/Berlin", datetime(2026, 3, 28)))
+@example(crontab="0 0 * * *", change=("America/Santiago", datetime(2026, 9, 5)))
+@example(crontab="0 0 30 12 *", change=("Pacific/Apia", datetime(2011, 12, 29)))
+@example(crontab="1 */1 * * *", change=("America/New_York", datetime(2026, 3, 7)))
+@example(crontab="1 0-23 * * *", change=("America/New_York", datetime(2026, 3, 7)))
+@example(crontab="* 0-0 * * *", change=("UTC", datetime(2024, 2, 28)))
+@example(crontab="0 0 13 * 5", change=("UTC", datetime(2026, 2, 12)))
+def test_due_times_are_those_that_a_look_at_every_minute_finds(crontab: str, change: tuple[str, datetime]) -> None:
+    zone, day = change
+    since = day.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    until = since + timedelta(days=2, hours=7)
+    found = takewhile(lambda due: due < until, due_times(parse_crontab(crontab), zone, after=since))
+    assert list(found) == list(expected(crontab, zone, since=since, until=until))
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(crontab=crontabs, change=st.sampled_from(CHANGES), minutes=st.integers(0, 3000), seconds=st.integers(0, 59))
+def test_whoever_looks_in_between_finds_the_same_due_times(
+    crontab: str, change: tuple[str, datetime], minutes: int, seconds: int
+) -> None:
+    zone, day = change
+    since = day.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    middle, until = since + timedelta(minutes=minutes, seconds=seconds), since + timedelta(days=2, hours=7)
+    parsed = parse_crontab(crontab)
+    all_of_them = list(takewhile(lambda due: due < until, due_times(parsed, zone, after=since)))
+    later = list(takewhile(lambda due: due < until, due_times(parsed, zone, after=middle)))
+    assert later == [due for due in all_of_them if due > middle]
