@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Final, Self
 
+REFRESH_HINT: Final = "if its table has it by now, use datasets.refresh"
+"""What helps where a dataset does not know a column, unless its table was just looked at."""
+
 
 class ErrorLevel(StrEnum):
     """How serious an error item is (contract, section Errors)."""

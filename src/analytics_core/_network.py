@@ -19,7 +19,7 @@ _LOG = logging.getLogger(__name__)
 LOOKUP_TIMEOUT_S: Final = 10.0
 """What finding and checking the addresses of a name may take."""
 
-_HOST: Final = re.compile(r"[\w.-]{1,253}|[0-9A-Fa-f:.]{2,45}")
+_NAME: Final = re.compile(r"[\w.-]{1,253}")
 
 Lookup = Callable[[str, int | None], Iterable[str]]
 """Gives the addresses that a host name and port stand for; OSError or ValueError where there are none."""
@@ -27,7 +27,12 @@ Lookup = Callable[[str, int | None], Iterable[str]]
 
 def is_host(text: str) -> bool:
     """Tell whether a text can be one host: a name, or an address without brackets; no list, path, scope or escape."""
-    return _HOST.fullmatch(text) is not None
+    if _NAME.fullmatch(text):
+        return True
+    try:
+        return "%" not in text and str(ip_address(text)) != ""
+    except ValueError:
+        return False
 
 
 def system_lookup(host: str, port: int | None) -> Sequence[str]:
@@ -45,14 +50,21 @@ class AddressFinder:
         policy: says of each address whether it may be reached; one that raises allows nothing.
         lookup: knows the addresses of names.
         timeout_s: what the lookup and the policy may take together, in seconds.
+        advice: what a refusal says besides.
     """
 
     def __init__(
-        self, policy: NetworkPolicy, *, lookup: Lookup = system_lookup, timeout_s: float = LOOKUP_TIMEOUT_S
+        self,
+        policy: NetworkPolicy,
+        *,
+        lookup: Lookup = system_lookup,
+        timeout_s: float = LOOKUP_TIMEOUT_S,
+        advice: str = "",
     ) -> None:
         self._policy = policy
         self._lookup = lookup
         self._timeout_s = timeout_s
+        self._advice = advice
         self._calls = BoundedCalls("finding addresses")
 
     def find(
@@ -80,7 +92,7 @@ class AddressFinder:
             )
         allowed = [str(destination.address) for destination, is_allowed in pending.result() if is_allowed]
         if not allowed or (must_allow_all and len(allowed) < len(pending.result())):
-            raise _refused(host, port)
+            raise _refused(host, port, self._advice)
         return tuple(allowed)
 
     def close(self) -> None:
@@ -121,11 +133,10 @@ def _no_such_host(host: str) -> DatabaseError:
     )
 
 
-def _refused(host: str, port: int | None) -> DatabaseError:
+def _refused(host: str, port: int | None, advice: str) -> DatabaseError:
     place = host[:_LONGEST] if port is None else f"{host[:_LONGEST]}, port {port},"
     return DatabaseError(
-        f"the network policy does not let {place} be reached; a host allows private addresses by "
-        "Settings.allowed_networks",
+        f"the network policy does not let {place} be reached{advice}",
         error_type=ErrorType.CONNECTION_ACCESS_DENIED_ERROR,
         extra={"host": host[:_LONGEST]},
         retryable=False,

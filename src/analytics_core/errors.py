@@ -43,22 +43,34 @@
     ├── StoredDataError                         values of the metadata store that nobody can read (500)
     ├── StoreUnavailableError                   the metadata store does not answer or refuses a statement (500)
     ├── ThreadLimitError                        the process can start no more threads (500)
-    └── JobError                                JobNotFoundError (404)
+    ├── JobError                                JobNotFoundError (404)
+    └── ReportError                             an alert or a report that cannot run, or be made (400)
+        ├── AlertError                          what an alert's query gave cannot be judged (422)
+        └── NotificationError                   a recipient was not reached
 
 Section "Errors" of the contract lists the types and statuses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
+from analytics_core._connection_errors import ConnectionUriError as ConnectionUriError
+from analytics_core._connection_errors import DatabaseError as DatabaseError
+from analytics_core._connection_errors import OAuth2Error as OAuth2Error
+from analytics_core._connection_errors import OAuth2RedirectError as OAuth2RedirectError
+from analytics_core._connection_errors import RequestTimeoutError as RequestTimeoutError
+from analytics_core._connection_errors import SshTunnelError as SshTunnelError
+from analytics_core._connection_errors import StatementStoppedError as StatementStoppedError
+from analytics_core._connection_errors import StatementTimeoutError as StatementTimeoutError
+from analytics_core._connection_errors import TokenEndpointError as TokenEndpointError
+from analytics_core._error_types import REFRESH_HINT, joined, known_list, short_repr
 from analytics_core._error_types import AnalyticsError as AnalyticsError
 from analytics_core._error_types import ErrorItem as ErrorItem
 from analytics_core._error_types import ErrorLevel as ErrorLevel
 from analytics_core._error_types import ErrorType as ErrorType
 from analytics_core._error_types import Problem as Problem
-from analytics_core._error_types import joined, known_list, short_repr
 from analytics_core._error_types import nearest as nearest
 
 
@@ -285,7 +297,7 @@ class UnknownColumnError(UnknownNameError, error_type=ErrorType.COLUMN_DOES_NOT_
         where = f"{place}: dataset {dataset!r}" if place else f"dataset {dataset!r}"
         known = tuple(known)
         if known and not hint and not nearest(name, known):
-            hint = "if its table has it by now, use datasets.refresh"
+            hint = REFRESH_HINT
         super().__init__(name, place=where, known=known, hint=hint)
         self.dataset = dataset
 
@@ -405,86 +417,6 @@ class UnsupportedByEngineError(QueryError, code="UNSUPPORTED_BY_ENGINE_ERROR"):
     """This engine cannot give the answer that the others give."""
 
 
-# ---------------------------------------------------------------------------------------------------------- databases
-class DatabaseError(AnalyticsError, error_type=ErrorType.GENERIC_DB_ENGINE_ERROR):
-    """What a user's database answered, diagnosed to one of the contract's types; the driver's text is not repeated."""
-
-    status = 400
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        error_type: ErrorType | None = None,
-        engine: str | None = None,
-        extra: Mapping[str, Any] | None = None,
-        retryable: bool | None = None,
-    ) -> None:
-        facts = {"engine_name": engine, **(extra or {})}
-        super().__init__(message, error_type=error_type, extra=facts, retryable=retryable)
-        self.engine = engine
-
-
-class ConnectionUriError(DatabaseError, error_type=ErrorType.CONNECTION_MISSING_PARAMETERS_ERROR):
-    """A connection URI or its options are malformed or not allowed; the URI itself is not repeated."""
-
-    status = 422
-
-
-class SshTunnelError(DatabaseError, code="SSH_TUNNEL_ERROR"):
-    """The SSH tunnel to a database does not open or was lost; `.reason`, in `.extra` too, says why.
-
-    One of host_key, password, private_key, passphrase, unreachable, refused and forbidden (from there), lost, closed.
-    """
-
-    def __init__(
-        self, what: str, *, reason: str, error_type: ErrorType | None = None, retryable: bool | None = None
-    ) -> None:
-        message = f"the SSH server of the database's tunnel {what}"
-        super().__init__(message, error_type=error_type, extra={"reason": reason}, retryable=retryable)
-        self.reason = reason
-
-
-class StatementTimeoutError(DatabaseError, error_type=ErrorType.CONNECTION_DATABASE_TIMEOUT):
-    """The statement was stopped by its time limit."""
-
-    retryable = True
-
-
-class RequestTimeoutError(StatementTimeoutError, error_type=ErrorType.BACKEND_TIMEOUT_ERROR):
-    """The time that one request has in all is over; a statement that ran then was stopped."""
-
-
-class StatementStoppedError(DatabaseError, code="STATEMENT_STOPPED_ERROR"):
-    """The statement was stopped because somebody cancelled it."""
-
-
-# ---------------------------------------------------------------------------------------------------------- OAuth 2.0
-class OAuth2RedirectError(AnalyticsError, error_type=ErrorType.OAUTH2_REDIRECT):
-    """The user must sign in at the provider of a database; `extra` has `url` (where), `tab_id` and `redirect_uri`."""
-
-    status = 403
-
-    def __init__(self, url: str, *, tab_id: str, redirect_uri: str) -> None:
-        super().__init__(
-            "sign in at the provider of this database first: open the address in `url` of this error, then ask again",
-            level=ErrorLevel.WARNING,
-            extra={"url": url, "tab_id": tab_id, "redirect_uri": redirect_uri},
-        )
-
-
-class OAuth2Error(AnalyticsError, error_type=ErrorType.OAUTH2_REDIRECT_ERROR):
-    """An authorization at the provider of a database that cannot be started, completed or renewed."""
-
-    status = 400
-
-
-class TokenEndpointError(OAuth2Error, code="TOKEN_ENDPOINT_ERROR"):
-    """The token endpoint of a provider cannot be reached, or its answer cannot be used; nothing of it is repeated."""
-
-    retryable = True
-
-
 # --------------------------------------------------------------------------------------------------------------- jobs
 class JobError(AnalyticsError, error_type=ErrorType.ASYNC_WORKERS_ERROR):
     """A background job that cannot be run or read."""
@@ -498,3 +430,26 @@ class JobNotFoundError(JobError, code="JOB_NOT_FOUND_ERROR"):
     def __init__(self, job_id: object) -> None:
         super().__init__(f"there is no job {short_repr(job_id)} for this user")
         self.job_id = job_id
+
+
+# ------------------------------------------------------------------------------------------------- alerts and reports
+class ReportError(AnalyticsError, code="REPORT_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
+    """A run of an alert or a report that ended before anything was sent."""
+
+    status = 400
+
+
+class AlertError(ReportError, code="ALERT_ERROR"):
+    """An alert's query gave more than one value, or one that its validator cannot judge."""
+
+    status = 422
+
+
+class NotificationError(ReportError, error_type=ErrorType.REPORT_NOTIFICATION_ERROR):
+    """A recipient was not reached; `retry_after_s`: when to try again, where the server said so; else None."""
+
+    def __init__(
+        self, message: str, *, retryable: bool = False, retry_after_s: float | None = None, recipient: str | None = None
+    ) -> None:
+        super().__init__(message, retryable=retryable, extra={} if recipient is None else {"recipient": recipient})
+        self.retry_after_s = retry_after_s

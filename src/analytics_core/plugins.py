@@ -20,6 +20,7 @@ from analytics_core._engines.guards import (
     TableNames,
     allowed_with,
     name_set,
+    uri_options,
 )
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
@@ -71,4 +72,5 @@ __all__ = [
     "nodes",
     "operators",
     "tokens",
+    "uri_options",
 ]

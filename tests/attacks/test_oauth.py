@@ -6,6 +6,7 @@ import base64
 import json
 import logging
 import pickle
+import socket
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,9 +22,11 @@ from tests.support.oauth_provider import CLIENT_SECRET, Provider, provider, sett
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, errors
+from analytics_core._oauth.clients import client_digest
 from analytics_core._records.repositories import ListQuery
 from analytics_core._records.secret import Secret
 from analytics_core._security.keys import Purpose, derived_key
+from analytics_core.models.database import OAuth2Client
 from analytics_core.testing.clock import FixedClock
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -65,6 +68,7 @@ def claims(**changes: Any) -> dict[str, Any]:
     told = {
         "exp": int(START.timestamp()) + 300,
         "jti": "a-number-of-nobody",
+        "client": "0" * 64,
         "database_id": 1,
         "user_id": 1,
         "default_redirect_uri": "https://app.example/",
@@ -102,8 +106,9 @@ def unsigned(header: dict[str, Any], told: dict[str, Any]) -> str:
 
 
 def test_a_state_of_ours_is_what_the_forgeries_are_like(core: AnalyticsCore, guard: Provider) -> None:
+    ours = client_digest(OAuth2Client.model_validate(guard.client()))
     with pytest.raises(errors.OAuth2Error, match="gave no access token"):
-        core.oauth.callback(state=signed(claims()), code="a code of nobody")
+        core.oauth.callback(state=signed(claims(client=ours)), code="a code of nobody")
     assert guard.requests.total() == 1
 
 
@@ -145,13 +150,14 @@ def test_a_header_that_asks_for_other_rules_is_refused(core: AnalyticsCore, guar
 @pytest.mark.parametrize(
     "change",
     [
-        *({name: ...} for name in ("exp", "jti", "database_id", "user_id", "default_redirect_uri", "tab_id")),
+        *({name: ...} for name in ("exp", "jti", "client", "database_id", "user_id", "default_redirect_uri", "tab_id")),
         *({"user_id": value} for value in ("1", True, 1.0, None, [1])),
         *({"database_id": value} for value in ("1", True, 1.0, None, {})),
         *({"default_redirect_uri": value} for value in (1, None, ["x"])),
         *({"tab_id": value} for value in (1, None)),
         *({"exp": value} for value in ("soon", None, 1e300, True, -1, int(START.timestamp()) + 86_400)),
         {"jti": 7},
+        {"client": 7},
     ],
 )
 def test_claims_are_of_their_exact_kind(core: AnalyticsCore, guard: Provider, change: dict[str, Any]) -> None:
@@ -303,7 +309,10 @@ def test_a_client_with_another_kind_of_address_starts_nothing(
     tmp_path: Path, guard: Provider, name: str, address: str
 ) -> None:
     settings = settings_for(guard, oauth2_clients={"shop": guard.client(**{name: address})})
-    with small_core(tmp_path, **settings) as small, pytest.raises(errors.OAuth2Error, match=name):
+    with (
+        pytest.raises((errors.OAuth2Error, errors.SettingsError), match=name),
+        small_core(tmp_path, **settings) as small,
+    ):
         small.core.oauth.start(1)
 
 
@@ -335,6 +344,32 @@ def test_a_client_of_a_payload_leads_nowhere_that_the_network_policy_forbids(cor
         unit.databases.update(replace(unit.databases.get(1), secret_extra=secret), actor_id=1)
     with pytest.raises(errors.TokenEndpointError, match="network policy"):
         core.oauth.callback(state=core.oauth.start(1).state, code="code-of-the-user")
+
+
+def test_who_signs_in_learns_nothing_of_hosts_and_ports_behind_the_token_endpoint(
+    small: SmallCore, guard: Provider, clock: FixedClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Closed, silent, forbidden, unknown and odd are one error for a plain user; administrators learn which it is."""
+    core, plain = small.core, small.reader(small.core.databases.get(1))
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    host = guard.url.replace("http:", "https:")
+    uris = [f"http://127.0.0.1:{port}/t", f"{host}/token", "https://10.0.0.1/t", "https://nosuch.invalid/t", ""]
+    told: dict[bool, set[str]] = {True: set(), False: set()}
+    for uri in uris:
+        own = guard.client(token_request_uri=uri) if uri else guard.client()
+        guard.misbehaviour = None if uri else "error"
+        with core._runtime.store.unit_of_work() as unit:
+            secret = Secret(json.dumps({"oauth2_client_info": own}))
+            unit.databases.update(replace(unit.databases.get(1), secret_extra=secret), actor_id=1)
+        for who in (core, plain):
+            state = who.oauth.start(1).state
+            with pytest.raises(errors.TokenEndpointError) as failed:
+                who.oauth.callback(state=state, code="c")
+            told[who is core].add(json.dumps(failed.value.to_payload(), sort_keys=True, default=str))
+            assert failed.value.__cause__ is failed.value.__context__ is None
+    assert (len(told[False]), len(told[True])) == (1, len(uris))
+    assert "cannot be found" in caplog.text
 
 
 def test_a_masked_secret_is_sent_nowhere_else(core: AnalyticsCore, guard: Provider, clock: FixedClock) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -125,6 +127,7 @@ def test_the_state_is_a_jwt_without_periods(core: AnalyticsCore) -> None:
     text = started.state.replace("%2E", ".")
     told = jwt.decode(text, key, algorithms=["HS256"], options={"verify_exp": False})
     assert told.pop("jti")
+    assert told.pop("client")
     assert told == {
         "exp": int(START.timestamp()) + 300,
         "database_id": 1,
@@ -640,3 +643,100 @@ def test_keys_of_before_still_read_states(open_core: Callable[..., SmallCore], g
     with AnalyticsCore(fresh, metadata_url=meta, acting_as=1, clock=FixedClock(START)) as later:
         later.oauth.callback(**guard.authorize(url))
         assert later.oauth.access_token(1) == guard.issued[0]
+
+
+# ------------------------------------------------------------------------------------- a store that is away meanwhile
+def test_a_new_token_is_stored_as_soon_as_the_store_is_back(
+    open_core: Callable[..., SmallCore], clock: FixedClock, tmp_path: Path
+) -> None:
+    file = tmp_path / "meta.db"
+    endpoint = ChangesMeanwhile({"access_token": "first", "expires_in": 60, "refresh_token": "r1"}, lambda: None)
+    core = open_core(ports={"token_endpoint": endpoint}, metadata_url=f"sqlite:///{file}", store_timeout_s=0.3).core
+    core.oauth.callback(state=core.oauth.start(1).state, code="c")
+    clock.advance(timedelta(hours=1))
+    endpoint.answer = {"access_token": "rotated", "expires_in": 60, "refresh_token": "r2"}
+    other = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+
+    def lock_for_a_while() -> None:
+        other.execute("BEGIN IMMEDIATE")
+        threading.Timer(1.5, lambda: other.execute("ROLLBACK")).start()
+
+    endpoint.act = lock_for_a_while
+    assert core.oauth.access_token(1) == "rotated"
+    (kept,) = records(core)
+    assert kept.refresh_token == Secret("r2")
+    other.close()
+
+
+def test_closing_waits_for_a_token_that_is_renewed(
+    open_core: Callable[..., SmallCore], clock: FixedClock, tmp_path: Path
+) -> None:
+    endpoint = ChangesMeanwhile({"access_token": "first", "expires_in": 60, "refresh_token": "r1"}, lambda: None)
+    core = open_core(ports={"token_endpoint": endpoint}, metadata_url=f"sqlite:///{tmp_path}/meta.db").core
+    core.oauth.callback(state=core.oauth.start(1).state, code="c")
+    clock.advance(timedelta(hours=1))
+    endpoint.answer = {"access_token": "rotated", "expires_in": 60, "refresh_token": "r2"}
+    asked = threading.Event()
+
+    def answer_late() -> None:
+        asked.set()
+        time.sleep(0.5)
+
+    endpoint.act = answer_late
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        told = pool.submit(core.oauth.access_token, 1)
+        assert asked.wait(10)
+        core.close()
+        assert told.result(timeout=10) == "rotated"
+
+
+# --------------------------------------------------------------------------- connections that somebody leads elsewhere
+TUNNEL = {"server_address": "evil.example", "server_port": 22, "username": "x", "password": "x"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ssh_tunnel": {**TUNNEL, "insecure_host_key": True}},
+        {"extra": json.dumps({"engine_params": {"connect_args": {"sslmode": "disable"}}})},
+    ],
+)
+def test_tokens_go_when_a_database_is_reached_another_way(
+    open_core: Callable[..., SmallCore], guard: Provider, change: dict[str, Any]
+) -> None:
+    settings = {"oauth2_clients": {"other": guard.client()}}
+    core = open_core(**settings).core
+    uri = "postgresql://svc@db.example.com/shop?sslmode=prefer"
+    other = core.databases.create({"database_name": "other", "orm_uri": uri})
+    core.oauth.callback(**guard.authorize(core.oauth.start(other.id).url))
+    assert core.oauth.access_token(other.id)
+    core.databases.update(other.id, change)
+    assert core.oauth.access_token(other.id) is None
+
+
+def test_a_stored_password_is_not_sent_with_other_options_of_the_driver(open_core: Callable[..., SmallCore]) -> None:
+    core = open_core().core
+    verified = json.dumps({"engine_params": {"connect_args": {"sslmode": "verify-full"}}})
+    uri = "postgresql://svc:stored@db.example.com/shop"
+    other = core.databases.create({"database_name": "other", "orm_uri": uri, "extra": verified})
+    weaker = json.dumps({"engine_params": {"connect_args": {"sslmode": "disable"}}})
+    for extra in ("{}", weaker):
+        with pytest.raises(errors.ConnectionUriError, match="give the password again"):
+            core.databases.update(other.id, {"extra": extra})
+    core.databases.update(other.id, {"extra": weaker, "orm_uri": uri})
+    core.databases.update(other.id, {"extra": weaker, "cache_timeout": 5})
+
+
+def test_a_code_is_not_shown_to_a_client_that_took_the_place_of_the_first(
+    open_core: Callable[..., SmallCore], guard: Provider
+) -> None:
+    core = open_core(oauth2_clients={}).core
+    own = {"oauth2_client_info": guard.client()}
+    uri = "postgresql://svc@db.example.com/shop"
+    other = core.databases.create({"database_name": "other", "orm_uri": uri, "extra": json.dumps(own)})
+    given = guard.authorize(core.oauth.start(other.id).url)
+    evil = {"oauth2_client_info": guard.client(token_request_uri=f"{guard.url}/elsewhere")}
+    core.databases.update(other.id, {"extra": json.dumps(evil)})
+    with pytest.raises(errors.OAuth2Error, match="changed meanwhile"):
+        core.oauth.callback(**given)
+    assert guard.requests["authorization_code"] == 0

@@ -78,6 +78,7 @@ def test_two_hundred_callers_of_four_processes_make_one_request(
     assert took_s <= looked_up_s + ANSWER_S + BEYOND_S, (looked_up_s, took_s)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("guard", ["http"], indirect=True)
 def test_a_process_that_is_killed_while_it_renews_blocks_nobody_beyond_the_end_of_its_lock(
     url: str, core: AnalyticsCore, guard: Provider, settings: dict[str, Any], started: ExitStack

@@ -101,7 +101,7 @@ def check_file(url):
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
-@pytest.mark.parametrize("retry", ["retry", "once"])
+@pytest.mark.parametrize("retry", ["retry", pytest.param("once", marks=pytest.mark.long)])
 def test_eight_writers_of_one_record_lose_no_update(url, retry):
     accepted, rejected = map(int, run_writers("count", url, COUNTED, 8, 30, retry).split())
     assert accepted == 240 if retry == "retry" else accepted + rejected == 240

@@ -168,9 +168,13 @@ def test_a_token_that_is_over_is_renewed_and_connections_are_made_with_the_new_o
 def test_who_takes_their_token_back_is_not_asked_for_any_more(world: Guarded) -> None:
     ada = user(world, "ada")
     assert world.who(ada) == "ada"
+    assert ada.databases.schemas(world.database_id)
     ada.oauth.forget(world.database_id)
+    for options in ({}, {"force": True}):  # what was kept of their answers is not shown to who signed out
+        with pytest.raises(errors.OAuth2RedirectError):
+            ada.charts.data({**world.question, **options}).raise_for_error()
     with pytest.raises(errors.OAuth2RedirectError):
-        ada.charts.data({**world.question, "force": True}).raise_for_error()
+        ada.databases.schemas(world.database_id)
 
 
 def test_a_job_asks_with_the_token_of_who_submitted_it(world: Guarded) -> None:

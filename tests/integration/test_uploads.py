@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -89,6 +89,19 @@ def test_a_table_that_exists_is_kept_replaced_or_appended_to(target: UploadTarge
     target.upload(b"other\nx\n", if_exists="replace")
     assert target.rows() == [{"other": "x"}]
     assert target.tables() == ["uploaded"]
+
+
+@pytest.mark.server
+def test_a_table_that_others_refer_to_is_not_replaced(make_mariadb_database: Callable[[], str]) -> None:
+    with upload_target(make_mariadb_database()) as target:
+        target.own(
+            "CREATE TABLE uploaded (id INTEGER PRIMARY KEY)",
+            "INSERT INTO uploaded VALUES (1)",
+            "CREATE TABLE child (id INTEGER PRIMARY KEY, FOREIGN KEY (id) REFERENCES uploaded (id))",
+        )
+        with pytest.raises(errors.UnsupportedByEngineError, match="foreign keys"):
+            target.upload(b"id\n2\n", if_exists="replace")
+        assert (target.rows(), sorted(target.tables())) == ([{"id": 1}], ["child", "uploaded"])
 
 
 @pytest.mark.parametrize("if_exists", ["fail", "replace", "append"])
@@ -232,3 +245,87 @@ def test_an_engine_without_loader_says_so_and_refuses(tmp_path: Path) -> None:
         assert target.core.databases.schemas_access_for_file_upload(other.id).schemas == ()
         with pytest.raises(errors.UnsupportedByEngineError, match="files are not uploaded to ClickHouse"):
             target.core.databases.upload(other.id, b"id\n1\n", "t", schema="db")
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "told"),
+    [
+        (b"id\n1\n", "x.xlsx", "its name ends in .xlsx"),
+        (b"PK\x03\x04....", "X.PARQUET", "its name ends in .parquet"),
+        (b'[{"id": 1}]', "x.json", "begins as JSON"),
+        (b'{"id": 1}', "x", "begins as JSON"),
+        (b"\x1f\x8b\x08\x00....", "x.csv.gz", "is compressed"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "x.xls", "old format"),
+        (b"PK\x05\x06" + bytes(18), "x.zip", "empty ZIP"),
+    ],
+)
+def test_a_file_that_is_no_table_is_not_read_as_one(tmp_path: Path, content: bytes, name: str, told: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    handed = io.BytesIO(content)
+    handed.name = name
+    with upload_target(empty_file("sqlite", tmp_path)) as target:
+        for file in (path, str(path), handed):
+            with pytest.raises(errors.FileUploadError, match=told):
+                target.upload(file)
+        assert target.tables() == []
+        if content.startswith(b"id"):
+            handed.seek(0)
+            assert target.upload(handed, options={"type": "csv"}).rows == 1
+
+
+# ----------------------------------------------------------------------------------------------- what happens meanwhile
+class MeanwhileFile(io.BytesIO):
+    """A file during whose reading something else happens, once."""
+
+    def __init__(self, content: bytes, act: Callable[[], object]) -> None:
+        super().__init__(content)
+        self._act: Callable[[], object] | None = act
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        act, self._act = self._act, None
+        if act is not None:
+            act()
+        return super().read(size)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[UploadTarget]:
+    with upload_target(empty_file("sqlite", tmp_path)) as made:
+        yield made
+
+
+def made_by_others(target: UploadTarget) -> Callable[[], object]:
+    return lambda: target.upload(b"id\n1\n", if_exists="fail")
+
+
+def test_a_table_that_others_made_meanwhile_is_told_as_one_that_exists(small: UploadTarget) -> None:
+    file = MeanwhileFile(b"id\n2\n", made_by_others(small))
+    with pytest.raises(errors.AlreadyExistsError, match="uploaded"):
+        small.upload(file, if_exists="fail")
+    assert small.rows() == [{"id": 1}]
+
+
+def test_a_table_that_others_made_before_it_could_be_replaced_may_be_tried_again(small: UploadTarget) -> None:
+    file = MeanwhileFile(b"id\n2\n", made_by_others(small))
+    with pytest.raises(errors.DatabaseError, match="meanwhile") as told:
+        small.upload(file, if_exists="replace")
+    assert told.value.retryable
+    small.upload(b"id\n2\n", if_exists="replace")
+    assert small.rows() == [{"id": 2}]
+
+
+def test_an_upload_of_a_core_that_is_closed_meanwhile_writes_nothing(small: UploadTarget) -> None:
+    with pytest.raises(errors.StatementStoppedError):
+        small.upload(MeanwhileFile(b"id\n1\n", small.core._runtime.uploads.close))
+    assert [table.value for table in small.core.databases.tables(1)] == []
+
+
+def test_an_upload_whose_log_entry_cannot_be_stored_is_told_as_written(
+    small: UploadTarget, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = small.upload(MeanwhileFile(b"id\n1\n", small.core._runtime.store.close))
+    assert told.rows == 1
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
+        "an upload into database 1 is not in the log: the metadata store is closed"
+    ]

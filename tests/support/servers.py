@@ -228,6 +228,8 @@ class MariadbServer(PrivateServer):
         (folder / "tmp").mkdir()
         _give_to_server_user(folder / "tmp")
         options = ["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"]
+        # A server that starts removes the temporary tables it finds: two that share a folder break each other.
+        options.append(f"--tmpdir={folder / 'tmp'}")
         data = f"--datadir={folder / 'data'}"
         _run_as_server_user([binaries["mariadb-install-db"], "--no-defaults", data, *options], folder=folder)
 

@@ -118,11 +118,42 @@ def test_harmless_options_pass(uri: str) -> None:
         "mysql://h/d?plugin=evil",
         "postgresql://h/d?sslmode=a&sslmode=b",
         "postgresql://h/d?application_name=" + "x" * 600,
+        'trino://h/d?verify="/etc/passwd"',
     ],
 )
 def test_options_that_open_files_sockets_or_sessions_are_refused(uri: str) -> None:
     with pytest.raises(ConnectionUriError):
         check(uri)
+
+
+@pytest.mark.parametrize(
+    ("uri", "option", "known"),
+    [
+        ("mysql://h/d?ssl_verify_cert=treu", "ssl_verify_cert", "false or no or off or on or true or yes"),
+        ("mariadb://h/d?ssl_verify_identity=maybe", "ssl_verify_identity", "false"),
+        ("mysql://h/d?read_timeout=soon", "read_timeout", "a whole number"),
+        ("postgresql://h/d?sslmode=foo", "sslmode", "verify-full"),
+        ("postgresql://h/d?sslmode=Require", "sslmode", "require"),
+        ("postgresql://h/d?connect_timeout=-1", "connect_timeout", "a whole number"),
+        ("clickhouse://h/d?secure=treu", "secure", "true"),
+        ("mssql://h/d?Encrypt=maybe", "Encrypt", "mandatory"),
+        ("trino://h/d?http_scheme=htps", "http_scheme", "https"),
+    ],
+)
+def test_an_option_with_a_word_that_its_driver_would_take_for_another_is_refused(
+    uri: str, option: str, known: str
+) -> None:
+    with pytest.raises(ConnectionUriError) as refusal:
+        check(uri)
+    assert f"connection option '{option}' must be " in refusal.value.message
+    assert known in refusal.value.message
+
+
+@pytest.mark.parametrize("value", ["treu", 3, None, [True]])
+def test_options_of_extra_are_held_to_the_same_words(value: object) -> None:
+    with pytest.raises(ConnectionUriError, match="ssl_verify_cert"):
+        params({"connect_args": {"ssl_verify_cert": value}}, engine="mysql")
+    assert params({"connect_args": {"ssl_verify_cert": True}}, engine="mysql").connect_args == {"ssl_verify_cert": True}
 
 
 # -------------------------------------------------------------------------------------------------------------- files
@@ -236,8 +267,8 @@ def test_other_metadata_params_and_versions_are_refused(extra: Any) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------ engine params
-def params(value: Any) -> Any:
-    return check_engine_params(json.dumps({"engine_params": value}), REGISTRY.get("postgresql"))
+def params(value: Any, *, engine: str = "postgresql") -> Any:
+    return check_engine_params(json.dumps({"engine_params": value}), REGISTRY.get(engine))
 
 
 @pytest.mark.parametrize("extra", [None, "", "{}", '{"engine_params": {}}', '{"version": "15"}'])

@@ -90,6 +90,7 @@ def test_a_host_allows_networks_addresses_and_names(
     [
         *("", " ", "10.0.0.1/8", "10.0.0.0/33", "http://db", "db/5432", "db:0", "db:65536", "db:99999999999", "a,b"),
         *("[::1", "[db]:1:2", "*.internal", "/var/run/postgresql", "user@db", "db:http", 7, None, b"db"),
+        *("10.1.2.300", "10.1.2", "256.0.0.1:5432"),
     ],
 )
 def test_an_entry_that_is_none_of_these_stops_the_start(entry: object) -> None:

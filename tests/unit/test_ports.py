@@ -191,6 +191,13 @@ def test_a_source_of_row_filters_and_the_addresses_of_a_host_may_count_as_false(
     assert source.requested["row_filters"]
 
 
+@pytest.mark.parametrize("name", [*sorted(HOSTS), "row_filters"])
+def test_what_is_no_such_port_is_refused_when_the_core_is_made(name: str) -> None:
+    given = [5] if name == "row_filters" else 5
+    with pytest.raises(SettingsError, match=rf"^{name}: a \w+ has \w+.*, which 5 has not"):
+        AnalyticsCore(Settings(secret_key=KEY), **{name: given})
+
+
 def test_a_core_closes_what_it_was_handed(tmp_path: Path) -> None:
     hosts = {name: Falsy(HOSTS[name](tmp_path)) for name in ("connector", "jobs", "store")}
     with small_core(tmp_path, ports=hosts):

@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.support.planning import ENGINES
+from tests.support.small_core import KEY
 
+from analytics_core import AnalyticsCore
 from analytics_core._execution.connection_uri import check_uri
 from analytics_core._execution.user_tokens import giving_token, secret_arguments
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import MASK, Secret
 from analytics_core._resources.databases.secret_options import kept_options, shown_options, split_options
 from analytics_core._settings import Settings
-from analytics_core.errors import ConnectionUriError, PayloadSchemaError, StoredDataError
+from analytics_core.errors import ConnectionUriError, PayloadSchemaError, SettingsError, StoredDataError
 
 SETTINGS = Settings(secret_key="a-test-key-that-is-long-enough-9f3a")
 CLIENT = {
@@ -154,6 +156,27 @@ def test_other_secrets_are_refused(uri: str, extra: Any) -> None:
 def test_a_client_that_breaks_its_shape_is_refused(client: Any) -> None:
     with pytest.raises(PayloadSchemaError, match="oauth2_client_info"):
         split_options(json.dumps({"oauth2_client_info": client}), checked(PG))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"id": ""},
+        {"redirect_uri": "javascript:alert(1)"},
+        {"redirect_uri": "//app.example/callback"},
+        {"authorization_request_uri": ""},
+        {"authorization_request_uri": "https://ada:secret@provider.example/"},
+        {"token_request_uri": "file:///etc/passwd"},
+        {"token_request_uri": "https://provider.example/token#part"},
+        {"token_request_uri": "https:///token"},
+    ],
+)
+def test_a_client_that_nobody_could_use_is_refused_when_it_is_stored(change: dict[str, str]) -> None:
+    with pytest.raises(PayloadSchemaError) as told:
+        split_options(json.dumps({"oauth2_client_info": {**CLIENT, **change}}), checked(PG))
+    assert [problem.path for problem in told.value.problems] == [f"oauth2_client_info.{name}" for name in change]
+    with pytest.raises(SettingsError, match=next(iter(change))):
+        AnalyticsCore(Settings(secret_key=KEY, oauth2_clients={"postgresql": {**CLIENT, **change}}))
 
 
 def test_an_engine_without_tokens_takes_no_client() -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -93,6 +93,9 @@ class _PooledEngine:
     def is_of_server(self) -> bool:
         """Whether it is neither of a file nor of a memory, which would be lost."""
         return self.request.file is None and self.request.memory_name is None
+
+
+_DRIVERS_OF_LIBPQ: Final = frozenset({"psycopg", "psycopg2"})
 
 
 class SqlAlchemyConnector:
@@ -299,7 +302,11 @@ class SqlAlchemyConnector:
             memory_name=memory_name,
             access=key.access,
             may_change=database.allow_dml or database.allow_file_upload,
-            connect_args={**_handed_over(checked), **options.connect_args},
+            connect_args={
+                **_handed_over(checked),
+                **({} if self._settings.environment_passwords else _without_passwords_of_process(checked)),
+                **options.connect_args,
+            },
             pool_options={**pool, **options.pool, **secret_arguments(database, checked.spec)},
             answer_s=self._settings.statement_timeout_s + ANSWER_GRACE_S,
             before_connect=(
@@ -391,6 +398,13 @@ def _handed_over(checked: CheckedUri) -> dict[str, Any]:
     return {name: value for name, value in checked.url.query.items() if name in checked.spec.handed_over}
 
 
+def _without_passwords_of_process(checked: CheckedUri) -> dict[str, Any]:
+    """Return what keeps libpq from sending a password of this process to a server that somebody else has named."""
+    if checked.url.password is not None or checked.url.get_driver_name() not in _DRIVERS_OF_LIBPQ:
+        return {}
+    return {"password": "", "passfile": f"{os.devnull}/none"}
+
+
 def _close_returned(_connection: Any, record: Any) -> None:
     """Close a connection that comes back to a pool which nobody lends from any more."""
     record.close()
@@ -423,6 +437,6 @@ def _is_older(key: _Key, than: _Key) -> bool:
     return key.version < than.version or (is_same_user and key.identity != than.identity)
 
 
-def _who(key: _Key) -> str | None:
+def _who(key: _Key) -> tuple[str, int | None] | None:
     """Return whom a pool connects as, whichever token proves it."""
-    return None if key.identity is None else key.identity.key
+    return None if key.identity is None else (key.identity.username, key.identity.user_id)

@@ -104,7 +104,7 @@ def _read(entry: Any) -> _Entry:
             return _Entry(None, ip_network(host), port)
     else:
         host = ""
-    if ":" in host or not is_host(host):
+    if ":" in host or not is_host(host) or host.rpartition(".")[2].isdecimal():  # no address: it has too many digits
         raise SettingsError(
             f"Settings.allowed_networks holds {entry!r}; it takes networks, addresses and names of hosts, such as "
             "'10.1.0.0/16', '10.1.2.3:5432', '[fd12::1]:5432' or 'db.internal:5432'"

@@ -6,9 +6,10 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Final, TypedDict
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypedDict
 
+from analytics_core._adapters.clock import PinnedClock
 from analytics_core._jobs.handlers import WORKERS_KEPT
 from analytics_core._lookups.guests import CUT_OFF_KIND
 from analytics_core._records.people import Role, User
@@ -18,7 +19,7 @@ from analytics_core._resources.logs import oldest_after_pruning
 from analytics_core._runtime import Runtime
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import AlreadyExistsError, AnalyticsError
-from analytics_core.models.parsing import parse
+from analytics_core.models.parsing import parse, payload_error
 from analytics_core.models.people import FirstAdministrator
 
 ADMINISTRATORS: Final = "Administrators"
@@ -218,3 +219,13 @@ def _reject_second_start(unit: UnitOfWork) -> None:
     _, people = unit.users.list(ListQuery(page_size=1))
     if people:
         raise AlreadyExistsError("user", "id", people[0].id, hint=hint)
+
+
+def pinned_clock(given: Any) -> PinnedClock:
+    """Return a clock that stands at a moment, a naive one of which is in UTC; PayloadSchemaError for anything else."""
+    try:
+        if isinstance(given, datetime):
+            return PinnedClock(given.replace(tzinfo=UTC) if given.utcoffset() is None else given.astimezone(UTC))
+    except OverflowError:
+        pass
+    raise payload_error("as_of", "moment", "must be a datetime between the years 1 and 9999 in UTC")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from analytics_core._adapters.caches import GuardedCache, MemoryCache
@@ -21,6 +22,7 @@ from analytics_core._compile.advanced_types import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.templates import TemplateRenderer
+from analytics_core._core.operating import pinned_clock
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.reflection import Reflector
@@ -36,12 +38,13 @@ from analytics_core._gate.partitions import Partitions
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._gate.tables import TableReader
 from analytics_core._gate.uploads import FileUploads
+from analytics_core._jobs.handlers import JobHandler, JobKind
 from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import AnnotationReader, ChartLoader, DatasetLoader, StoreReadCache
 from analytics_core._lookups.rule_sets import StoredRuleSets
 from analytics_core._network import AddressFinder, system_lookup
-from analytics_core._oauth.clients import client_of_database
+from analytics_core._oauth.clients import client_of_database, client_problems
 from analytics_core._oauth.exchange import TokenRequests
 from analytics_core._oauth.flow import AuthorizationFlow
 from analytics_core._oauth.state import StateSigner
@@ -60,8 +63,14 @@ from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.template_lookups import LookupFactory
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.network import DestinationPurpose
+from analytics_core._records.shared_state import JobRecord
+from analytics_core._resources.cache import WarmUpJobs
+from analytics_core._resources.charts.queries import ChartDataJobs, ChartQueries, JobQueries
+from analytics_core._resources.guests.namespaces import GuestQueries
 from analytics_core._runtime import Components, Runtime
+from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
+from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import DatabaseError, SettingsError, TokenEndpointError
@@ -70,10 +79,15 @@ from analytics_core.ports import (
     Clock,
     Connector,
     JobRunner,
+    Lock,
     MetadataStore,
     NetworkPolicy,
+    Observer,
+    RowFilterSource,
     SecretBox,
+    Sleeper,
     TokenEndpoint,
+    UserDirectory,
 )
 
 
@@ -135,6 +149,9 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
 
 def _oauth(parts: Components) -> tuple[AuthorizationFlow, OAuthTokens, UserTokens]:
     settings = parts.settings
+    for name, client in settings.clients.items():
+        for problem in client_problems(client):
+            raise SettingsError(f"Settings.oauth2_clients of {name!r}: {problem.path} {problem.message}")
     client_of = partial(client_of_database, clients=settings.clients)
     stored, requests = StoredTokens(parts.store, parts.clock), TokenRequests(parts.token_endpoint)
     flow = AuthorizationFlow(
@@ -220,6 +237,51 @@ def _limits(settings: Settings) -> PlanLimits:
     )
 
 
+_PORTS: Mapping[str, type] = MappingProxyType(
+    {
+        "cache": Cache,
+        "clock": Clock,
+        "connector": Connector,
+        "engines": EngineRegistry,
+        "jobs": JobRunner,
+        "lock": Lock,
+        "network": NetworkPolicy,
+        "observer": Observer,
+        "policy": Policy,
+        "secret_box": SecretBox,
+        "sleeper": Sleeper,
+        "store": MetadataStore,
+        "token_endpoint": TokenEndpoint,
+        "users": UserDirectory,
+    }
+)
+
+
+def check_ports(arguments: Mapping[str, Any]) -> None:
+    """Refuse what a host hands the core, by name, that does not have what its port needs; None: the library's own.
+
+    Raises:
+        SettingsError: which, and what it lacks.
+    """
+    sources = [("row_filters", RowFilterSource, source) for source in arguments["row_filters"]]
+    for name, port, given in (*((name, port, arguments[name]) for name, port in _PORTS.items()), *sources):
+        members = (member for member in dir(port) if not member.startswith("_"))
+        lacking = [] if given is None else [member for member in members if not _has(given, member)]
+        if lacking:
+            raise SettingsError(f"{name}: a {port.__name__} has {', '.join(lacking)}, which {given!r:.100} has not")
+
+
+def _has(given: object, member: str) -> bool:
+    """Whether an object has a member; one that fails to give it, as a proxy of a server that is away, has it."""
+    try:
+        getattr(given, member)
+    except AttributeError:
+        return False
+    except Exception:  # a host's own object; it is told where it is asked, as a part that is away
+        return True
+    return True
+
+
 IN_MEMORY = "sqlite://"
 """The URL of a metadata store in the memory of the process."""
 
@@ -258,7 +320,10 @@ def memory_or_guarded(cache: Cache | None, settings: Settings, clock: Clock) -> 
 
 def address_finder(settings: Settings, network: NetworkPolicy | None) -> AddressFinder:
     """Return what finds the addresses that may be reached, by the policy of a host or else the library's own."""
-    return AddressFinder(PublicNetworkPolicy(settings.allowed_networks) if network is None else network)
+    if network is not None:
+        return AddressFinder(network)
+    advice = "; a host allows private addresses by Settings.allowed_networks"
+    return AddressFinder(PublicNetworkPolicy(settings.allowed_networks), advice=advice)
 
 
 def pools(
@@ -287,3 +352,20 @@ def https_endpoint(settings: Settings, addresses: AddressFinder) -> TokenEndpoin
         raise problem
 
     return HttpsTokenEndpoint(settings, resolve=resolve)
+
+
+def job_handlers(runtime: Runtime, find_actor: Callable[[JobRecord], Actor]) -> dict[JobKind, JobHandler]:
+    """Return what runs each kind of job, each as its own actor, at the moment that its question was pinned to."""
+
+    def runtime_of(job: JobRecord) -> Runtime:
+        return runtime if job.moment is None else replace(runtime, clock=pinned_clock(job.moment))
+
+    def queries_of(job: JobRecord, actor: Actor) -> JobQueries:
+        of_whom = ChartQueries if actor.guest is None else GuestQueries
+        return of_whom(runtime_of(job), actor)
+
+    seal = EntrySeal(runtime.settings.key)
+    return {
+        JobKind.CHART_DATA: ChartDataJobs(queries_of=queries_of, find_actor=find_actor, seal=seal),
+        JobKind.WARM_UP: WarmUpJobs(runtime_of=runtime_of, find_actor=find_actor),
+    }

@@ -8,7 +8,7 @@ spec.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import translate
@@ -55,6 +55,22 @@ def name_set(*groups: str) -> NameSet:
         families=tuple(re.compile(translate(word)) for word in words if _FAMILY in word),
         without=frozenset(word[1:] for word in words if word.startswith(_EXCEPT)),
     )
+
+
+UriOptions = Mapping[str, frozenset[str] | None]
+"""Option of a connection -> the words that it takes; an empty set: a whole number; None: any short text."""
+
+SWITCH: Final = "true false yes no on off 1 0"
+"""The words of an option that is on or off; JSON has the first two."""
+
+
+def uri_options(texts: str = "", *, numbers: str = "", **words: str) -> UriOptions:
+    """Return options: those that take any text, those that take a whole number, and the words that others take."""
+    return {
+        **dict.fromkeys(texts.split()),
+        **dict.fromkeys(numbers.split(), frozenset()),
+        **{name: frozenset(taken.split()) for name, taken in words.items()},
+    }
 
 
 _EVERYWHERE: Final = """
@@ -161,7 +177,8 @@ class Guards:
 
     Attributes:
         uri_options: options that a connection may ask for, each with a harmless worst value: no paths, no code, no
-            other hosts, no commands at the start of a session.
+            other hosts, no commands at the start of a session. Drivers take a word that they do not know for another
+            one, and encrypt nothing.
         database_files: whether URIs name files, which must then lie in an allowed folder.
         denied_functions: lower-case names that no user's SQL may call (files, network, sleep, locks, session, catalog,
             hidden SQL). A name may also be a package: it denies every function in it. `has_*_privilege` denies a family
@@ -179,7 +196,7 @@ class Guards:
         casts_columns: whether a column is cast to the type of what it is compared with, which can fail by its values.
     """
 
-    uri_options: frozenset[str]
+    uri_options: UriOptions
     database_files: DatabaseFiles
     denied_functions: NameSet
     allowed_functions: NameSet

@@ -60,6 +60,11 @@ DENIED_ANY = ErrorMeaning(
 )
 BAD_LOGIN = ErrorMeaning(_E.CONNECTION_ACCESS_DENIED_ERROR, "user name or password is not accepted by the server")
 NO_ENCRYPTION = BAD_LOGIN.said("the encrypted connection that is asked for cannot be made with this server")
+TAKES_NO_ENCRYPTION = BAD_LOGIN.said("the server takes no encrypted connections, and the connection asks for one")
+UNTRUSTED = BAD_LOGIN.said(
+    "no trusted authority vouches for the server's certificate; give that of its own authority in server_cert of extra"
+)
+OTHER_NAME = BAD_LOGIN.said("the server's certificate is for another name than the host of the connection")
 BAD_USER = ErrorMeaning(_E.CONNECTION_INVALID_USERNAME_ERROR, "the server does not know the user {user}")
 BAD_PASSWORD = ErrorMeaning(
     _E.CONNECTION_INVALID_PASSWORD_ERROR, "the server does not accept the password of user {user}"

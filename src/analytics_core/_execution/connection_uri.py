@@ -137,6 +137,7 @@ _METADATA_PARAMS: Mapping[str, type] = MappingProxyType(
 """What SQLAlchemy's metadata is made from that neither runs code nor reaches a database."""
 _KINDS: Mapping[type, str] = MappingProxyType({str: "a text", bool: "true or false", dict: "an object"})
 _LONGEST_VERSION = 100
+_LONGEST_VALUE = 500
 _MEMORY = ":memory:"
 _LARGEST_PORT = 65_535
 
@@ -284,8 +285,17 @@ def _check_options(options: Mapping[str, Any], spec: EngineSpec) -> None:
             as_text = spec.authorities is not None and name in spec.authorities.file("")
             instead = "; give certificates as text, by extra.server_cert" if as_text else ""
             raise _error(spec, f"connection option {name[:60]!r} is not allowed; allowed: {listed}{instead}")
-        if not isinstance(value, str | int | float | bool) or len(str(value)) > 500:
+        if not isinstance(value, str | int | float | bool) or len(str(value)) > _LONGEST_VALUE:
             raise _error(spec, f"connection option {name!r} must be one short value")
+        if not _takes(allowed[name], value):
+            known = " or ".join(sorted(allowed[name] or ())) or "a whole number"
+            raise _error(spec, f"connection option {name!r} must be {known}, not {str(value)[:60]!r}")
+
+
+def _takes(words: frozenset[str] | None, value: Scalar) -> bool:
+    """Tell whether an option of these words (none: a whole number; None: any) takes a value; JSON has Booleans."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return words is None or text in words or (not words and text.isascii() and text.isdigit())
 
 
 def _checked_file(url: sa.URL, spec: EngineSpec, roots: list[Path], allowed_files: Iterable[Path]) -> CheckedUri:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Generic, TypeVar
 
 import sqlalchemy as sa
@@ -20,6 +22,7 @@ from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
 from analytics_core._execution.diagnosis import SentStatement, diagnose
 from analytics_core._execution.sessions.base import VALUE_FAILURES, Session
 from analytics_core._execution.sessions.choice import session_of
+from analytics_core._oauth.exchange import asking
 from analytics_core._oauth.user_tokens import UserTokens
 from analytics_core._records.datasource import Access, Database, Identity
 from analytics_core._security.actor import Actor
@@ -126,10 +129,16 @@ class Connections:
         """Return the loan of a connection for `work`, whose time begins now; its `outcome` is for one of `calls`."""
         identity = admission.identity
         if identity is not None and identity.user_id is not None and self._tokens is not None:
-            identity = replace(identity, token=self._tokens.of(admission.database, identity.user_id))
+            look_up = partial(self._tokens.of, admission.database, identity.user_id)
+            token = asking(look_up, admission.database, may_know_why=admission.may_know_why)
+            identity = replace(identity, token=token)
         engine: sa.Engine = self._connector.engine(admission.database, identity=identity, access=admission.access)
         sent = SentStatement(sql=sql, names=tuple(names), url=engine.url)
         return Loan(engine=engine, admission=admission, work=work, timeout_s=timeout_s, sent=sent, tokens=self._tokens)
+
+
+_CLIENTS_OF_DRIVERS: Final = ("requests", "urllib3")
+"""Packages by which drivers speak HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +216,6 @@ class Loan(Generic[Result]):
 
     def outcome(self) -> Result | Failure:
         """Border to the drivers: do the work; return failures diagnosed, so that no exception of theirs is chained."""
-        driver_errors = (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error, *VALUE_FAILURES)
         try:
             with self._engine.connect() as connection:
                 self._is_connected = True
@@ -220,7 +228,9 @@ class Loan(Generic[Result]):
                     self.stopper.finish()
         except AnalyticsError as error:
             return Failure(self._without_why(error))
-        except driver_errors as error:
+        except Exception as error:  # border to drivers, which fall over odd answers; what is ours goes on upwards
+            if not self._is_of_driver(error):
+                raise
             lost = isinstance(error, DBAPIError) and error.connection_invalidated
             found = diagnose(error, self._spec, sent=self._sent, is_connected=self._is_connected)
             if isinstance(found, StatementTimeoutError):  # the server's own limit: ours says how many seconds that was
@@ -232,6 +242,15 @@ class Loan(Generic[Result]):
             self.stopper.finish()
         stopped = self._stop_error()
         return Failure(stopped) if stopped else result
+
+    def _is_of_driver(self, error: Exception) -> bool:
+        """Tell whether the driver raised it; some raise what is no error of their DBAPI, or fall over odd answers."""
+        dbapi = self._engine.dialect.loaded_dbapi
+        if isinstance(error, (SQLAlchemyError, dbapi.Error, *VALUE_FAILURES)):
+            return True
+        *_, (frame, _line) = traceback.walk_tb(error.__traceback__)
+        raised_in = str(frame.f_globals.get("__name__", ""))
+        return raised_in.partition(".")[0] in (dbapi.__name__.partition(".")[0], *_CLIENTS_OF_DRIVERS)
 
     def told(self, failure: Failure) -> AnalyticsError:
         """Return the error to raise for a failure; a connection that was lost is logged."""

@@ -116,8 +116,10 @@ def diagnose(
     pattern, match = found
     names = {kind: _cleaned(name) for kind, name in match.groupdict().items() if name is not None}
     told = {kind: name for kind, name in names.items() if sent.tells(kind, name, spec=spec)}
-    if "host" in names and sent.url is not None and sent.url.host:  # the driver may tell the address of a name
-        told.setdefault("host", _cleaned(sent.url.host))
+    if "host" in names and sent.url is not None:  # the driver may tell the address of a name, and no port
+        told.setdefault("host", _cleaned(sent.url.host or "localhost"))
+        if port := sent.url.port or spec.usual_port:
+            told.setdefault("port", str(port))
     return _typed(pattern, told, spec=spec, code=code)
 
 

@@ -10,7 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._bounded_calls import start_thread
-from analytics_core.errors import AnalyticsError, ErrorType, SshTunnelError
+from analytics_core.errors import AnalyticsError, ErrorType, SshTunnelError, ThreadLimitError
 
 if TYPE_CHECKING:
     from paramiko import Channel, Transport
@@ -47,7 +47,11 @@ class Forwarder:
         self._listener = socket.create_server((LOOPBACK, 0), backlog=128)
         self._listener.settimeout(_LOOK_S)
         self.port: int = self._listener.getsockname()[1]
-        self._threads = [self._start(self._accept)]
+        try:
+            self._threads = [self._start(self._accept)]
+        except ThreadLimitError:
+            self._listener.close()
+            raise
 
     @property
     def is_open(self) -> bool:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import sqlalchemy as sa
 
-from analytics_core._execution.cancel import Stopper
+from analytics_core._execution.cancel import CancelToken, Stopper
 from analytics_core._execution.connections import Admission, Connections
 from analytics_core._execution.sessions.base import DriverFailureError, Session
 from analytics_core._execution.sessions.loaders import loader_of
 from analytics_core._execution.sessions.loading import Loader, LoadRequest
+from analytics_core._forks import tell_of_forks
 from analytics_core._oauth.user_tokens import UserTokens
 from analytics_core._uploads.table import FileColumn
-from analytics_core.errors import UnsupportedByEngineError
+from analytics_core.errors import DatabaseError, UnsupportedByEngineError
 from analytics_core.ports import Connector
 
 
@@ -23,6 +25,19 @@ class TableLoader:
 
     def __init__(self, connector: Connector, tokens: UserTokens | None = None) -> None:
         self._connections = Connections(connector, tokens)
+        self._closing = CancelToken()
+        tell_of_forks(self)
+
+    def close(self) -> None:
+        """Stop what loads, before its rows are committed, and load nothing afterwards; what commits goes on."""
+        self._closing.cancel()
+
+    def before_fork(self) -> None:
+        """Go on: threads are not inherited."""
+
+    def after_fork(self) -> None:
+        """Be another process, which nobody closed."""
+        self._closing = CancelToken()
 
     def check(self, admission: Admission, columns: Sequence[FileColumn]) -> None:
         """Raise UnsupportedByEngineError, or FileUploadError for columns that the engine cannot hold."""
@@ -32,18 +47,31 @@ class TableLoader:
         """Write all rows and return their number, or write nothing.
 
         Raises:
-            DatabaseError: the database refused it, diagnosed; StatementTimeoutError: it took too long.
+            DatabaseError: the database refused it, diagnosed, or did not confirm that it was written;
+                StatementTimeoutError: it took too long.
+            StatementStoppedError: the loader was closed.
             FileUploadError: what the batches raise.
         """
-        loader = _loader(admission)
+        loader, commits = _loader(admission), threading.Event()
 
         def work(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> int:
             with session.limited(connection, stopper, timeout_s=left_s):
-                stoppable = replace(request, begin_to_commit=_ends_stops(stopper))
+                stoppable = replace(request, begin_to_commit=_ends_stops(stopper, commits))
                 return loader.load(connection, stoppable)
 
         names = [request.table, *filter(None, [request.schema]), *(column.name for column in request.columns)]
-        return self._connections.use(admission, work, timeout_s=timeout_s, names=names)
+        try:
+            return self._connections.use(admission, work, timeout_s=timeout_s, names=names, cancel=self._closing)
+        except DatabaseError as error:
+            if not commits.is_set():
+                raise
+            raise DatabaseError(
+                f"the database did not confirm that the rows were written ({error.message}); look whether they are "
+                "there before you upload again",
+                error_type=error.error_type,
+                engine=error.engine,
+                retryable=False,
+            ) from None
 
 
 def _loader(admission: Admission) -> Loader:
@@ -53,12 +81,13 @@ def _loader(admission: Admission) -> Loader:
     return loader
 
 
-def _ends_stops(stopper: Stopper) -> Callable[[], None]:
-    """Return what ends the time in which the work may be stopped: from there on it is committed."""
+def _ends_stops(stopper: Stopper, commits: threading.Event) -> Callable[[], None]:
+    """Return what ends the time in which the work may be stopped: from there on it is committed, and that is told."""
 
     def end() -> None:
         if stopper.reason is not None:
             raise DriverFailureError("stopped before the commit")
         stopper.finish()
+        commits.set()
 
     return end

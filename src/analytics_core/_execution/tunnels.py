@@ -157,13 +157,14 @@ def open_forwarder(plan: StoredTunnel, target: tuple[str, int], addresses: Addre
         transport = _transport(plan, addresses)
         failure = _proof_failure(plan, transport) or _login_failure(plan, transport)
         if failure is None:
-            return Forwarder(transport, target)
+            forwarder, transport = Forwarder(transport, target), None
+            return forwarder
     except SshTunnelError as error:
         failure = error
     except (SSHException, OSError, EOFError) as error:
         failure = _unreachable(error)
     finally:
-        if failure is not None and transport is not None:
+        if transport is not None:  # whatever happened, no thread for the forwarder or an interruption too
             end_transport(transport)
     raise failure
 

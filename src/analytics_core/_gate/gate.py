@@ -187,7 +187,8 @@ class Gate:
         methods of a host's policy, its own sources or a guest's token say besides is asked for each time.
         """
         asks_others = self._row_security.asks_a_host or actor.guest is not None
-        remembers = not asks_others and decides_by_table(self._policy, *_ADMITTING)
+        signs_in = self._takes_tokens(loaded.database)  # or out, at any moment
+        remembers = not (asks_others or signs_in) and decides_by_table(self._policy, *_ADMITTING)
         key = (actor, loaded.versions)
         known = self._admitted.get(key) if remembers else None
         if known is not None and known.loaded != loaded:
@@ -211,7 +212,9 @@ class Gate:
             )
 
     def _identity(self, actor: Actor, database: Database) -> Identity | None:
-        return actor.identity_on(database, by_token=self._takes_tokens(database))
+        if self._tokens is None or not self._tokens.are_asked_by(database):
+            return actor.identity_on(database)
+        return actor.identity_on(database, by_token=True, authorization=self._tokens.authorization(database, actor.id))
 
     def _takes_tokens(self, database: Database) -> bool:
         return self._tokens is not None and self._tokens.are_asked_by(database)
@@ -220,7 +223,8 @@ class Gate:
         actor, database = ruled.actor, loaded.database
         row_filters = self._row_security.on_dataset(ruled)
         writes_sql = self._policy.can_query_database(actor, database)
-        rules = (actor, loaded.versions, row_filters, ruled.book.digest, writes_sql)
+        identity = self._identity(actor, database)
+        rules = (actor, loaded.versions, row_filters, ruled.book.digest, writes_sql, identity)
         return DatasetAdmission(
             actor=actor,
             database=database,
@@ -228,7 +232,7 @@ class Gate:
             spec=loaded.spec,
             row_filters=row_filters,
             ruled=ruled,
-            identity=self._identity(actor, database),
+            identity=identity,
             writes_sql=writes_sql,
             may_know_why=self._policy.sees_all(Permission.WRITE_DATABASE, actor),
             recall_key=None if loaded.dataset.sql and asks_others else rules,
@@ -287,9 +291,11 @@ def upload_schemas(database: Database) -> tuple[str, ...]:
     """Return the schemas that `extra` names for uploads; none: any. What cannot be read names one that is not there."""
     try:
         options = json.loads(database.extra or "{}")
-        named = options.get("schemas_allowed_for_file_upload") or ()
+        named = options.get("schemas_allowed_for_file_upload")
     except (ValueError, RecursionError, AttributeError):
         return ("",)
-    if not isinstance(named, list | tuple):
+    if named is None:
+        return ()
+    if not isinstance(named, list):
         return ("",)
     return tuple(name if isinstance(name, str) else "" for name in named)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -95,9 +96,34 @@ class FileUploads:
             request = LoadRequest(
                 table=table, schema=schema, if_exists=mode, columns=columns, batches=read.batches(columns)
             )
-            rows = self._loader.load(admission, request, timeout_s=max(deadline - time.monotonic(), 0.1))
+            rows = self._loaded(admission, request, if_exists, deadline, seconds)
         self._names.forget_tables(admission)
         return WrittenTable(schema=schema, table=table, rows=rows, columns=tuple(columns))
+
+    def close(self) -> None:
+        """Stop what is written and not committed yet, and write nothing afterwards."""
+        self._loader.close()
+
+    def _loaded(
+        self, admission: Admission, request: LoadRequest, if_exists: TableExists, deadline: float, seconds: float
+    ) -> int:
+        """Return how many rows were written; a table that others made meanwhile is told as what it is."""
+        try:
+            return self._loader.load(admission, request, timeout_s=max(deadline - time.monotonic(), 0.1))
+        except StatementTimeoutError:
+            raise _timeout(seconds, admission.database) from None
+        except DatabaseError as error:
+            if request.if_exists is not TableExists.FAIL or error.retryable:
+                raise
+            with suppress(DatabaseError):  # what went wrong first is told
+                if self._mode(admission, request.table, request.schema, if_exists) is not TableExists.FAIL:
+                    error = DatabaseError(
+                        "another upload made this table meanwhile; upload again",
+                        error_type=error.error_type,
+                        engine=error.engine,
+                        retryable=True,
+                    )
+            raise error from None
 
     def _admission(
         self, actor: Actor, database: Database, schema: str | None, *, changes: bool
@@ -153,13 +179,18 @@ def _until(deadline: float, seconds: float, database: Database) -> Callable[[], 
 
     def check() -> None:
         if time.monotonic() > deadline:
-            raise StatementTimeoutError(
-                f"the upload took longer than {seconds:g} seconds and was stopped; upload less at a time, or raise "
-                "Settings.upload_timeout_s",
-                engine=database.engine,
-            )
+            raise _timeout(seconds, database)
 
     return check
+
+
+def _timeout(seconds: float, database: Database) -> StatementTimeoutError:
+    return StatementTimeoutError(
+        f"the upload took longer than {seconds:g} seconds and was stopped; upload less at a time, or raise "
+        "Settings.upload_timeout_s",
+        engine=database.engine,
+        extra={"timeout_s": seconds},
+    )
 
 
 def _as_existing(

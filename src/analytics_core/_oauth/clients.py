@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
 from analytics_core._records.datasource import Database
-from analytics_core.errors import OAuth2Error, PayloadError
+from analytics_core.errors import OAuth2Error, PayloadError, Problem
 from analytics_core.models.database import OAuth2Client
 from analytics_core.models.parsing import parse
 
@@ -49,14 +49,29 @@ def provider_address(uri: str, http_hosts: Collection[str]) -> SplitResult | Non
 
     It names a host, and no user and no fragment.
     """
+    parts = web_address(uri)
+    return parts if parts is not None and (parts.scheme == "https" or parts.hostname in http_hosts) else None
+
+
+def web_address(uri: str) -> SplitResult | None:
+    """Return the parts of an http or https address that names a host, no user and no fragment; None for all else."""
     try:
         parts = urlsplit(uri) if PLAIN_ADDRESS.fullmatch(uri) else None
-        if parts is None or not parts.hostname or parts.port == 0:
+        if parts is None or not parts.hostname or parts.port == 0 or parts.scheme not in ("http", "https"):
             return None
     except ValueError:
         return None
-    is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in http_hosts)
-    return parts if is_safe and "@" not in parts.netloc and "#" not in uri else None
+    return parts if "@" not in parts.netloc and "#" not in uri else None
+
+
+def client_problems(client: OAuth2Client) -> tuple[Problem, ...]:
+    """Return what keeps a client from being used by anybody."""
+    addresses = ("authorization_request_uri", "token_request_uri", *(["redirect_uri"] if client.redirect_uri else ()))
+    wrong = [name for name in addresses if web_address(getattr(client, name)) is None]
+    problems = [Problem(path=name, message="must be an address such as https://host/path") for name in wrong]
+    if not client.id:
+        problems.append(Problem(path="id", message="must be what the provider calls us, not empty"))
+    return tuple(problems)
 
 
 def _own_client(database: Database) -> OAuth2Client | None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from analytics_core._records.datasource import Database
 from analytics_core._records.secret import Secret
 from analytics_core.errors import AnalyticsError, OAuth2Error, TokenEndpointError
 from analytics_core.models.database import OAuth2Client
 from analytics_core.ports import TokenEndpoint
+
+Answer = TypeVar("Answer")
+
+_LOG = logging.getLogger(__name__)
 
 _LONGEST_LIFE_S: Final = 100 * 366 * 86_400
 KNOWN_REFUSALS: Final = frozenset(
@@ -79,6 +85,22 @@ class TokenRequests:
                 return answer
             failure = malformed("it is no object")
         raise failure from None
+
+
+def asking(work: Callable[[], Answer], database: Database, *, may_know_why: bool) -> Answer:
+    """Return what `work` does, which may ask a token endpoint; where that fails, only who may know why is told why.
+
+    Whoever may sign in would learn else which hosts and ports of the host's network are open. The log has it.
+    """
+    try:
+        return work()
+    except TokenEndpointError as error:
+        if may_know_why:
+            raise
+        _LOG.warning("the token endpoint of database %d cannot be asked: %s", database.id, error.message)
+    raise TokenEndpointError(
+        f"the token endpoint of database {database.database_name!r} cannot be asked; the log tells an administrator why"
+    )
 
 
 def refusal(answer: Mapping[str, Any]) -> str:

@@ -90,7 +90,7 @@ class AuthorizationFlow:
         claims = OAuth2State(
             database_id=database.id, user_id=user_id, default_redirect_uri=redirect_to or redirect_uri, tab_id=tab_id
         )
-        state, signed = self._signer.sign(claims)
+        state, signed = self._signer.sign(claims, client=client_digest(client))
         url = _authorization_url(client, signed, state=state, redirect_uri=redirect_uri)
         return AuthorizationRequest(url=url, state=state, redirect_uri=redirect_uri, tab_id=tab_id)
 
@@ -128,6 +128,8 @@ class AuthorizationFlow:
             TokenEndpointError: it cannot be asked.
         """
         client = self._client(database)
+        if client_digest(client) != signed.client:
+            raise OAuth2Error("the OAuth 2.0 client of the database changed meanwhile; start the authorization anew")
         redirect_uri = self._redirect_uri(client, database)
         grant = self._requests.redeem(
             client,

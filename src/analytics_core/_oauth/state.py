@@ -41,12 +41,14 @@ class SignedState:
         number: tells it from every other state; it is accepted once.
         expires_on: when it is over; aware, in UTC.
         verifier: of PKCE, derived from the number, so that nothing need be kept until the provider answers.
+        client: digest of the registration that the authorization was begun for; another one is not shown its code.
     """
 
     claims: OAuth2State
     number: str
     expires_on: datetime
     verifier: Secret
+    client: str
 
     @property
     def challenge(self) -> str:
@@ -73,29 +75,30 @@ class StateSigner:
         self._clock = clock
         self._keys = tuple(map(_keys_of, (settings.key, *settings.older_keys)))
 
-    def sign(self, claims: OAuth2State) -> tuple[str, SignedState]:
-        """Return the text of a new state, without a period, and what belongs to it."""
+    def sign(self, claims: OAuth2State, *, client: str) -> tuple[str, SignedState]:
+        """Return the text of a new state for a client, without a period, and what belongs to it."""
         expires_on = (self._clock.now() + STATE_LIFE).replace(microsecond=0)
         number = secrets.token_urlsafe(_NUMBER_BYTES)
-        payload = {**claims.model_dump(), "exp": int(expires_on.timestamp()), "jti": number}
+        payload = {**claims.model_dump(), "exp": int(expires_on.timestamp()), "jti": number, "client": client}
         text = jwt.encode(payload, self._keys[0].signing, algorithm=self._algorithm).replace(".", "%2E")
         verifier = _verifier(self._keys[0], number)
-        return text, SignedState(claims=claims, number=number, expires_on=expires_on, verifier=verifier)
+        return text, SignedState(claims=claims, number=number, expires_on=expires_on, verifier=verifier, client=client)
 
     def read(self, text: object) -> SignedState:
         """Return what a state says; OAuth2Error when it is not one of ours, or over. It does not look who brings it."""
         if not isinstance(text, str) or len(text) > _LONGEST_STATE:
             raise _rejected("it is not one of this service")
         keys, told = self._verified(text.replace("%2E", "."))
-        number, end = told.get("jti"), told.get("exp")
-        if not isinstance(number, str) or type(end) is not int:
+        number, end, client = told.get("jti"), told.get("exp"), told.get("client")
+        if not isinstance(number, str) or not isinstance(client, str) or type(end) is not int:
             raise _rejected("it does not say what a state says")
         try:
             claims, expires_on = parse(OAuth2State, told, shape="state"), datetime.fromtimestamp(end, UTC)
         except (PayloadError, ValueError, OverflowError, OSError):
             raise _rejected("it does not say what a state says") from None
         self._check_time(expires_on)
-        return SignedState(claims=claims, number=number, expires_on=expires_on, verifier=_verifier(keys, number))
+        verifier = _verifier(keys, number)
+        return SignedState(claims=claims, number=number, expires_on=expires_on, verifier=verifier, client=client)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("what signs states holds keys and is never pickled")

@@ -41,6 +41,12 @@ class StoredTokens:
         """Return what an owner has; what is over and cannot be renewed, or is another client's, is deleted."""
         return self._repeated(lambda: self._look_up(owner))
 
+    def record_of(self, database_id: int, user_id: int) -> int | None:
+        """Return the id of the record of a user's tokens for a database; None: there is none."""
+        with self._store.unit_of_work() as unit:
+            found = unit.oauth2_tokens.find(database_id=database_id, user_id=user_id)
+            return None if found is None else found.id
+
     def look_again(self, owner: TokenOwner) -> tuple[TokenState, bool]:
         """Return what an owner has by now, and whether somebody renews it."""
         with self._store.unit_of_work() as unit:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
+import time
 from contextlib import suppress
 from typing import Final
 
+from analytics_core._forks import tell_of_forks
 from analytics_core._oauth.clients import ClientOf, client_digest
-from analytics_core._oauth.exchange import TokenRequests
+from analytics_core._oauth.exchange import TokenGrant, TokenRequests
 from analytics_core._oauth.shared_calls import SharedCalls
 from analytics_core._oauth.stored_tokens import StoredTokens, TokenOwner, TokenState
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import Lease, OAuth2TokenRecord
-from analytics_core.errors import AnalyticsError, OAuth2Error
+from analytics_core.errors import AnalyticsError, OAuth2Error, StoreUnavailableError
 from analytics_core.models.database import OAuth2Client
 from analytics_core.ports import Clock, Lock, Sleeper
 
@@ -21,6 +23,7 @@ LOCK_NAMESPACE: Final = "refresh_oauth2_token"
 ATTEMPTS: Final = 5
 _FIRST_PAUSE_S: Final = 10.0
 _LOOK_AGAIN_S: Final = 0.1
+_STORE_PAUSE_S: Final = 0.2
 _BATCH: Final = 500
 
 STORE_MARGIN_S: Final = 10.0
@@ -63,6 +66,8 @@ class OAuthTokens:
         self._timeout_s = timeout_s
         self._lock_s = timeout_s + STORE_MARGIN_S
         self._shared: SharedCalls[str | None] = SharedCalls()
+        self._renewing: set[str] = set()
+        tell_of_forks(self)
 
     def access_token(self, database: Database, user_id: int) -> str | None:
         """Return a token that may be used now, from the store or renewed; None when the user must authorize first.
@@ -82,6 +87,10 @@ class OAuthTokens:
             return found
         longest_s = 2 * ATTEMPTS * self._lock_s
         return self._shared.run(owner, lambda: self._renewed(owner, client), longest_s=longest_s)
+
+    def record_of(self, database: Database, user_id: int) -> int | None:
+        """Return the id of the record that holds the tokens of a user; None: there is none."""
+        return self._stored.record_of(database.id, user_id)
 
     def drop_for_others(self, unit: UnitOfWork, database: Database, *, before: Database, is_elsewhere: bool) -> None:
         """Delete the tokens for a changed database that were not given to the client it has now, nor for its server.
@@ -145,6 +154,7 @@ class OAuthTokens:
         return found
 
     def _renewed_under(self, lease: Lease, owner: TokenOwner, client: OAuth2Client, began_s: float) -> str | None:
+        self._renewing.add(lease.owner)
         try:
             claimed = self._stored.claim(owner, for_s=self._lock_s)  # ends no earlier than the lock, which began before
             if not isinstance(claimed, OAuth2TokenRecord):
@@ -153,6 +163,7 @@ class OAuthTokens:
         finally:
             with suppress(Exception):  # whatever a lock says: it ends by itself
                 self._lock.release(lease)
+            self._renewing.discard(lease.owner)
 
     def _asked(self, claimed: OAuth2TokenRecord, client: OAuth2Client, began_s: float) -> str | None:
         """Ask the provider and store what it gives, before the lock may end."""
@@ -167,4 +178,27 @@ class OAuthTokens:
             with suppress(AnalyticsError):  # what went wrong first is told
                 self._stored.give_up(claimed)
             raise
-        return self._stored.give_up(claimed) if grant is None else self._stored.renew(claimed, grant)
+        return self._stored.give_up(claimed) if grant is None else self._kept(claimed, grant, began_s)
+
+    def _kept(self, claimed: OAuth2TokenRecord, grant: TokenGrant, began_s: float) -> str | None:
+        """Store what the provider gave, again and again while the lock holds: the former token is of no use now."""
+        while True:
+            try:
+                return self._stored.renew(claimed, grant)
+            except StoreUnavailableError as error:
+                if not error.retryable or self._clock.monotonic() - began_s > self._lock_s - _STORE_PAUSE_S:
+                    raise
+            self._sleeper.sleep(_STORE_PAUSE_S)
+
+    def close(self) -> None:
+        """Wait until the renewals of this process are over, no longer than any takes: what they bring is stored."""
+        latest = time.monotonic() + self._lock_s
+        while self._renewing and time.monotonic() < latest:
+            time.sleep(_LOOK_AGAIN_S)
+
+    def before_fork(self) -> None:
+        """Go on: threads are not inherited."""
+
+    def after_fork(self) -> None:
+        """Renew nothing: what the parent renews, the parent ends."""
+        self._renewing = set()

@@ -40,6 +40,10 @@ class UserTokens:
         """Tell whether a database is reached with the tokens of its users; OAuth2Error where that cannot be told."""
         return self._client_of(database) is not None
 
+    def authorization(self, database: Database, user_id: int) -> int | None:
+        """Return the record of what a user was given when they signed in; None when they have not, or signed out."""
+        return self._tokens.record_of(database, user_id)
+
     def of(self, database: Database, user_id: int) -> Secret:
         """Return the token of a user that may be used now.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from analytics_core._oauth.exchange import Answer, asking
 from analytics_core._oauth.flow import AuthorizationRequest, known_refusal
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
@@ -13,6 +15,7 @@ from analytics_core._records.shared_state import OAuth2TokenRecord
 from analytics_core._resources.batches import every, is_stored_id
 from analytics_core._resources.changes import begin_act, repeated
 from analytics_core._resources.namespace import Namespace
+from analytics_core._security.policy import Permission
 from analytics_core.errors import DatabaseAccessError, OAuth2Error
 from analytics_core.models.parsing import check_text, payload_error
 
@@ -93,7 +96,8 @@ class OAuth(Namespace):
         Raises:
             OAuth2Error: the state is not the actor's, none of ours, over or used; the provider refuses, or gives no
                 token.
-            TokenEndpointError: the provider cannot be asked; start anew.
+            TokenEndpointError: the provider cannot be asked; start anew. Why is told to those who may edit all
+                databases; for others it is in the log.
             DatabaseNotFoundError, DatabaseAccessError: the database is gone, or not for this actor any more.
         """
         act = begin_act(self._runtime, self._actor, "oauth.callback")
@@ -108,7 +112,7 @@ class OAuth(Namespace):
             raise OAuth2Error(f"the provider refused the authorization{f': {reason}' if reason else ''}")
         if not isinstance(code, str) or not 0 < len(code) <= _LONGEST_CODE:
             raise OAuth2Error("the provider gave no code; start the authorization anew")
-        self._runtime.oauth_flow.finish(database, signed, Secret(code))
+        self._asking(lambda: self._runtime.oauth_flow.finish(database, signed, Secret(code)), database)
         return CompletedAuthorization(
             database_id=database.id,
             tab_id=signed.claims.tab_id,
@@ -122,9 +126,10 @@ class OAuth(Namespace):
 
         Raises:
             DatabaseNotFoundError, DatabaseAccessError: the database is unknown or not for this actor.
-            OAuth2Error, TokenEndpointError: it cannot be renewed now.
+            OAuth2Error, TokenEndpointError: it cannot be renewed now; why is told as in `callback`.
         """
-        return self._runtime.oauth_tokens.access_token(self._database(database_id), self._actor.id)
+        database = self._database(database_id)
+        return self._asking(lambda: self._runtime.oauth_tokens.access_token(database, self._actor.id), database)
 
     @repeated
     def forget(self, database_id: int) -> None:
@@ -151,6 +156,10 @@ class OAuth(Namespace):
             )
             for token in found
         )
+
+    def _asking(self, work: Callable[[], Answer], database: Database) -> Answer:
+        may_know_why = self._runtime.policy.sees_all(Permission.WRITE_DATABASE, self._actor)
+        return asking(work, database, may_know_why=may_know_why)
 
     def _database(self, database_id: int) -> Database:
         """Return a database that the actor may ask: it, one of its schemas or one of its datasets is open to them."""

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, Final
 
 from sqlalchemy import Table, UniqueConstraint
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from analytics_core.errors import AnalyticsError, StoreUnavailableError
@@ -78,6 +78,7 @@ _BY_WORDS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"authentication failed|FATAL:\s+role |no password supplied|no pg_hba\.conf entry"), _LOGIN),
     (re.compile(r"FATAL:\s+permission denied"), _NO_RIGHT),
     (re.compile(r"refused|resolve|translate host|timeout|does not answer|closed the connection"), _UNREACHED),
+    (re.compile(r"the database system is (starting up|shutting down|in recovery|not )"), _UNREACHED),
     (re.compile(r"^no such (table|column)|has no column named"), _NO_TABLE),
 )
 """What PostgreSQL's driver says when it cannot connect, for which it has no code; and SQLite of missing tables."""
@@ -120,13 +121,15 @@ def store_border() -> Iterator[None]:
 def _first(error: SQLAlchemyError, *, until: BaseException | None) -> SQLAlchemyError:
     """Return what went wrong first: at a full disk SQLite ends the transaction, and the savepoint's end fails too.
 
+    That a pool threw its connections away says nothing of why the next one does not open.
+
     Args:
         error: what came out.
         until: what the caller was handling already, which is none of ours.
     """
     first, behind = error, error.__context__
     while behind is not None and behind is not until:
-        if isinstance(behind, SQLAlchemyError):
+        if isinstance(behind, SQLAlchemyError) and not isinstance(behind, DisconnectionError):
             first = behind
         behind = behind.__context__
     return first

@@ -141,9 +141,15 @@ class SqlMetadataStore:
             return stored_revision(connection)
 
     def close(self) -> None:
-        """Close the store's connections; a store in memory is gone then."""
+        """Close the store's connections; a store in memory is gone then, once nobody uses its one connection."""
         self._closed = True  # the engine would open anew
-        self._engine.dispose()
+        if not self._in_memory:
+            self._engine.dispose()
+        elif self._memory_turn.acquire(timeout=self._timeout_s):  # else whoever has it closes it
+            try:
+                self._end_memory()
+            finally:
+                self._memory_turn.release()
 
     def before_fork(self) -> None:
         """Close idle connections to a file: a child that inherits an open one of SQLite shares its locks."""
@@ -202,6 +208,8 @@ class SqlMetadataStore:
             )
         outer = self._memory_connection
         try:
+            if self._closed and outer is None:  # meanwhile; the engine would open an empty store
+                raise self._unavailable()
             if outer is not None:
                 with outer.begin_nested():
                     yield outer
@@ -210,7 +218,16 @@ class SqlMetadataStore:
                 yield self._memory_connection
         finally:
             self._memory_connection = outer
-            self._memory_turn.release()
+            try:
+                if self._closed:
+                    self._end_memory()
+            finally:
+                self._memory_turn.release()
+
+    def _end_memory(self) -> None:
+        """Close the one connection of a store in memory, unless this thread still uses it."""
+        if self._memory_connection is None:
+            self._engine.dispose()
 
 
 def _sealed_rows(connection: Connection, kind: RecordKind[Any], field: str) -> Sequence[Mapping[str, Any]]:

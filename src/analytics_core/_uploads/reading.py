@@ -40,15 +40,17 @@ def opened_table(file: Any, options: FileUploadOptions, limits: FileLimits) -> I
     asked = _asked(options)
     with tempfile.TemporaryFile() as copy:
         _copy(file, copy, limits)
-        yield _table(copy, options, asked, limits)
+        copy.seek(0)
+        kind = options.type or _kind_of(copy.read(4), _suffix(file))
+        yield _table(copy, kind, options, asked, limits)
 
 
-def _table(copy: BinaryIO, options: FileUploadOptions, asked: dict[str, ColumnType], limits: FileLimits) -> FileTable:
+def _table(
+    copy: BinaryIO, kind: FileKind, options: FileUploadOptions, asked: dict[str, ColumnType], limits: FileLimits
+) -> FileTable:
     reader = TextReader(
         decimal=options.decimal_character, date_format=options.date_format, max_cell_length=limits.max_cell_length
     )
-    copy.seek(0)
-    kind = options.type or _kind_of(copy.read(4))
     if kind is FileKind.COLUMNAR:
         return ParquetTable(copy, asked=asked, reader=reader, limits=limits)
     if kind is FileKind.EXCEL:
@@ -73,10 +75,36 @@ def _table(copy: BinaryIO, options: FileUploadOptions, asked: dict[str, ColumnTy
     return TextTable(copy, form, limits)
 
 
-def _kind_of(first: bytes) -> FileKind:
-    if first == b"PAR1":
-        return FileKind.COLUMNAR
-    return FileKind.EXCEL if first == b"PK\x03\x04" else FileKind.CSV
+_BEGINNINGS: Final = {b"PAR1": FileKind.COLUMNAR, b"PK\x03\x04": FileKind.EXCEL}
+_SUFFIXES: Final = {".parquet": FileKind.COLUMNAR, ".pq": FileKind.COLUMNAR, ".xlsx": FileKind.EXCEL}
+_NOT_TAKEN: Final = {
+    b"\xd0\xcf\x11\xe0": "is an Excel workbook of the old format, or one with a password; save it as XLSX without one",
+    b"PK\x05\x06": "is an empty ZIP file",
+    b"\x1f\x8b": "is compressed; unpack it first",
+    b"[": "begins as JSON does",
+    b"{": "begins as JSON does",
+}
+
+
+def _kind_of(first: bytes, suffix: str) -> FileKind:
+    """Return the kind of a file by its first bytes.
+
+    Raises:
+        FileUploadError: it is none of those that are taken, or another one than its name says.
+    """
+    kind = _BEGINNINGS.get(first, FileKind.CSV)
+    other = next((why for beginning, why in _NOT_TAKEN.items() if first.startswith(beginning)), None)
+    if other is not None:
+        raise broken(f"it {other}; CSV, Parquet and XLSX are taken, and options.type says which where that is unclear")
+    if kind is not _SUFFIXES.get(suffix, kind):
+        raise broken(f"its name ends in {suffix}, and it is no such file; options.type says what it is")
+    return kind
+
+
+def _suffix(file: Any) -> str:
+    """Return how the name of a file ends, in small letters; empty where nobody named it."""
+    name = file if isinstance(file, str | os.PathLike) else getattr(file, "name", "")
+    return os.path.splitext(name)[1].lower() if isinstance(name, str | os.PathLike) else ""
 
 
 def _asked(options: FileUploadOptions) -> dict[str, ColumnType]:

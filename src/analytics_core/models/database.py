@@ -193,7 +193,10 @@ class MetadataCacheTimeout(LenientShape):
 
 
 class DatabaseExtra(LenientShape):
-    """What the JSON text `extra` of a database holds; more keys are kept (contract, `extra` JSON keys)."""
+    """What the JSON text `extra` of a database holds; more keys are kept (contract, `extra` JSON keys).
+
+    `disable_drill_to_detail` and `explore_database_id` are beyond the contract, and shown by it with datasets.
+    """
 
     engine_params: Omittable[JsonObject] = None
     metadata_params: Omittable[JsonObject] = None
@@ -202,10 +205,16 @@ class DatabaseExtra(LenientShape):
     version: Omittable[str] = None
     allows_virtual_table_explore: Omittable[Bool] = None
     disable_data_preview: Omittable[Bool] = None
+    disable_drill_to_detail: Omittable[Bool] = None
+    explore_database_id: Omittable[Whole] = None
 
 
 class DatabaseValidateParameters(StrictShape):
-    """Parameters of a connection to check (contract, `DatabaseValidateParametersSchema`)."""
+    """Parameters of a connection to check (contract, `DatabaseValidateParametersSchema`).
+
+    Beyond the contract: `parameters`; `id`, the stored database that they are to change, which keeps its own name; and
+    `ssh_tunnel`, behind which nobody looks for the server.
+    """
 
     configuration_method: ConfigurationMethod
     engine: str
@@ -214,6 +223,8 @@ class DatabaseValidateParameters(StrictShape):
     extra: JsonInput | None = None
     catalog: Omittable[JsonObject] = None
     parameters: DatabaseParameters | None = None
+    id: Whole | None = None
+    ssh_tunnel: SshTunnel | None = None
 
 
 class DatabaseFunctionNames(Answer):

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any, Final
 
 from analytics_core._core import AnalyticsCore, GuestCore
+from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._results.answer import QueryResult
 from analytics_core.errors import AnalyticsError
 
@@ -144,7 +145,7 @@ class _TenantQuery:
     def _ask(self, road: str, part: Mapping[str, Any]) -> QueryResult:
         requested = {name: value for name, value in part.items() if name != "result_type"}
         context = {**self.context, "queries": [requested], "result_type": road}
-        questions = self.core._questions()
+        questions = ChartQueries(self.core._runtime, self.core._actor())
         try:
             return questions.run(questions.request(context)).raise_for_error().results[0]
         except AnalyticsError as error:
@@ -234,7 +235,7 @@ class _TenantQuery:
         """How the tenant is called in messages."""
         if not isinstance(self.tenant, AnalyticsCore | GuestCore):
             return repr(self.tenant)
-        return repr(self.core._questions().actor.username)
+        return repr(self.core._actor().username)
 
     def __str__(self) -> str:
         return f"query {self.number}: tenant {self.name}"

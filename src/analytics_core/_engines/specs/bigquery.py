@@ -75,7 +75,7 @@ _ERRORS = (
 )
 _REVEALING = "jobs jobs_* sessions sessions_* streaming_timeline* partitions table_storage* __tables__"
 _GUARDS = guards.Guards(
-    uri_options=frozenset({"location", "maximum_bytes_billed", "priority"}),
+    uri_options=guards.uri_options("location", numbers="maximum_bytes_billed", priority="INTERACTIVE BATCH"),
     database_files=guards.DatabaseFiles.NONE,
     denied_functions=guards.name_set("external_query appends changes external_object_transform ml ai keys obj"),
     allowed_functions=guards.allowed_with("""

@@ -110,10 +110,15 @@ _ERRORS = (
         (r"Connection refused", meanings.REFUSED_PORT),
     ),
 )
-_URI_OPTIONS = {"secure", "verify", "compression", "connect_timeout", "send_receive_timeout", "protocol"}
 _HARMLESS = "numbers numbers_mt one zeros zeros_mt tables columns databases functions"
 _GUARDS = guards.Guards(
-    uri_options=frozenset(_URI_OPTIONS),
+    uri_options=guards.uri_options(
+        "compression",
+        numbers="connect_timeout send_receive_timeout",
+        secure=guards.SWITCH,
+        verify=guards.SWITCH,
+        protocol="http https",
+    ),
     database_files=guards.DatabaseFiles.NONE,
     denied_functions=guards.name_set("""
     gcs deltalake deltalakecluster hudi hudicluster mysql postgresql mongodb redis sqlite jdbc odbc executable input

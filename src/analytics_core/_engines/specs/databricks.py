@@ -56,7 +56,7 @@ _ERRORS = (
     ),
 )
 _GUARDS = guards.Guards(
-    uri_options=frozenset({"http_path", "catalog", "schema", "access_token"}),
+    uri_options=guards.uri_options("http_path catalog schema access_token"),
     database_files=guards.DatabaseFiles.NONE,
     denied_functions=guards.name_set("""
     reflect try_reflect java_method read_files read_kafka read_kinesis read_pubsub read_pulsar read_statestore
@@ -118,7 +118,7 @@ _SPARK = replace(
     literal=literals.LiteralStyle(dialect="spark").write,
     guards=replace(
         _GUARDS,
-        uri_options=frozenset({"auth"}),
+        uri_options=guards.uri_options("auth"),
         revealing=guards.RevealingRelations.of(
             relations="", schemas="sys", harmless="", functions=""
         ),  # of Hive's metastore

@@ -76,7 +76,7 @@ _ERRORS = meanings.patterns(
     (r"Connection refused", meanings.REFUSED_PORT),
 )
 _GUARDS = guards.Guards(
-    uri_options=frozenset({"header", "timeout"}),
+    uri_options=guards.uri_options(numbers="timeout", header=guards.SWITCH),
     database_files=guards.DatabaseFiles.NONE,
     denied_functions=guards.name_set(
         "extern http s3 hdfs localfiles inline azure azurestorage googlecloud table_append external"

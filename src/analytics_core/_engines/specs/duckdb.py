@@ -158,7 +158,7 @@ _ERRORS = meanings.patterns(
     (r"^interrupt error", meanings.KILLED),
 )
 _GUARDS = guards.Guards(
-    uri_options=frozenset({"threads", "memory_limit", "max_memory"}),
+    uri_options=guards.uri_options("memory_limit max_memory", numbers="threads"),
     database_files=guards.DatabaseFiles.PATH,
     denied_functions=guards.name_set("""
     read_csv read_csv_auto sniff_csv read_json read_json_auto read_json_objects read_json_objects_auto read_ndjson

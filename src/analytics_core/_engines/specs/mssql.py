@@ -139,8 +139,15 @@ _ERRORS = (
     ),
 )
 _HARMLESS = "tables columns schemas objects views types databases indexes index_columns all_columns"
+_ENCRYPT = "yes no optional mandatory strict true false"
 _GUARDS = guards.Guards(
-    uri_options=frozenset({"Encrypt", "TrustServerCertificate", "encrypt", "charset", "timeout", "login_timeout"}),
+    uri_options=guards.uri_options(
+        "charset",
+        numbers="timeout login_timeout",
+        Encrypt=_ENCRYPT,
+        encrypt=_ENCRYPT,
+        TrustServerCertificate="yes no",
+    ),
     database_files=guards.DatabaseFiles.NONE,
     denied_functions=guards.name_set("""
     openrowset openquery opendatasource openxml xp_cmdshell xp_dirtree xp_fileexist xp_subdirs xp_regread xp_regwrite

@@ -319,6 +319,9 @@ _ERRORS = meanings.patterns(
         r"^\((?:1129|1130|1040|1203|1226),",
         meanings.CROWDED.said("the server takes no connections from here at present"),
     ),
+    (r"^\(2026, .*server doesn't support", meanings.TAKES_NO_ENCRYPTION),
+    (r"^\(2003, .*hostname mismatch|^\(2003, .*certificate is not valid for", meanings.OTHER_NAME),
+    (r"^\(2003, .*certificate verify failed", meanings.UNTRUSTED),
     (r"^\((?:2026,|2003, .*(?:\[SSL|certificate))", meanings.NO_ENCRYPTION),
     (
         r"^\(2003, .* on '(?P<host>[^']*)' .*(?:name or service|nodename|not known|getaddrinfo|temporary failure)",
@@ -326,11 +329,11 @@ _ERRORS = meanings.patterns(
     ),
     (
         r"^\(2003, .* on '(?P<host>[^']*)' .*refused",
-        meanings.PORT_CLOSED.said("the port on host {host} refuses connections; is the server running there?"),
+        meanings.PORT_CLOSED,
     ),
     (r"port must be 0-65535", meanings.BAD_PORT.said("ports are whole numbers from 1 to 65535")),
     (r"^\(2003, .* on '(?P<host>[^']*)'", meanings.HOST_DOWN),
-    (r"^\((?:2006|2013|2055|1053|1927),", meanings.LOST),
+    (r"^\((?:0|2006|2013|2055|1053|1927),", meanings.LOST),
     (r"^\((?:1969|3024),", meanings.TIMEOUT),
     (r"^\((?:1317|1028),", meanings.KILLED),
     (r"^\((?:1205|1213),", meanings.LOCK_WAIT),
@@ -342,15 +345,18 @@ _ERRORS = meanings.patterns(
     (r"^\((?:1037|1038|1041|5),", meanings.NO_MEMORY),
     (r"^\((?:1267|1270|1271),", meanings.UNNAMED.said("texts with different collations are compared")),
 )
-_URI_OPTIONS = """
-    charset connect_timeout read_timeout write_timeout ssl_disabled ssl_verify_cert ssl_verify_identity program_name
-"""
 _REVEALING = """
     column_stats column_statistics processlist events_* general_log slow_log innodb_* global_priv optimizer_trace
     profiling query_cache_info client_statistics index_statistics table_statistics user_statistics user_privileges
 """
 _GUARDS = guards.Guards(
-    uri_options=frozenset(_URI_OPTIONS.split()),
+    uri_options=guards.uri_options(
+        "charset program_name",
+        numbers="connect_timeout read_timeout write_timeout",
+        ssl_disabled=guards.SWITCH,
+        ssl_verify_cert=guards.SWITCH,
+        ssl_verify_identity=guards.SWITCH,
+    ),
     database_files=guards.DatabaseFiles.NONE,
     denied_functions=guards.name_set("""
     load_file sleep benchmark get_lock release_lock release_all_locks is_free_lock is_used_lock source_pos_wait

@@ -137,7 +137,7 @@ _REVEALING = """
     *_tab_columns *_tab_cols user$ link$ wri$* wrh$* *_sqlset_* *_audit_trail unified_audit_trail
 """
 _GUARDS = guards.Guards(
-    uri_options=frozenset({"service_name", "encoding"}),
+    uri_options=guards.uri_options("service_name encoding"),
     database_files=guards.DatabaseFiles.NONE,
     denied_functions=guards.name_set("""
     ctxsys ordsys dbms_* !dbms_random utl_* !utl_raw !utl_i18n !utl_match owa_* httpuritype dburitype xdburitype uritype

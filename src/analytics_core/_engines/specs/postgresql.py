@@ -256,7 +256,14 @@ ERRORS = (
             meanings.HOST_DOWN,
         ),
         (r"connection timeout expired|timeout expired", meanings.HOST_DOWN.said("the server did not answer in time")),
-        (r"server does not support ssl|ssl (?:error|required)|certificate", meanings.NO_ENCRYPTION),
+        (r"server does not support ssl", meanings.TAKES_NO_ENCRYPTION),
+        (r"server certificate for .* does not match host name", meanings.OTHER_NAME),
+        (r"certificate verify failed|root certificate file", meanings.UNTRUSTED),
+        (r"ssl (?:error|required)(?!.*certificate verify failed)|certificate", meanings.NO_ENCRYPTION),
+        (
+            r"the database system is (?:starting up|shutting down|in recovery|not (?:yet )?accepting)",
+            meanings.LOST.said("the server starts or stops at present and takes no connections"),
+        ),
         (
             r"too many clients|remaining connection slots",
             meanings.CROWDED,
@@ -317,12 +324,15 @@ REVEALING = """
     pg_backend_memory_contexts
 """
 REVEALING_SCHEMAS = "pg_toast pg_toast_temp_*"
-_URI_OPTIONS = """
-    application_name client_encoding sslmode connect_timeout keepalives keepalives_idle keepalives_interval
-    keepalives_count tcp_user_timeout target_session_attrs channel_binding gssencmode
-"""
 GUARDS = guards.Guards(
-    uri_options=frozenset(_URI_OPTIONS.split()),
+    uri_options=guards.uri_options(
+        "application_name client_encoding",
+        numbers="connect_timeout keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout",
+        sslmode="disable allow prefer require verify-ca verify-full",
+        channel_binding="disable prefer require",
+        gssencmode="disable prefer require",
+        target_session_attrs="any read-write read-only primary standby prefer-standby",
+    ),
     database_files=guards.DatabaseFiles.NONE,
     denied_functions=guards.name_set(DENIED),
     allowed_functions=guards.allowed_with(ALLOWED),

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from analytics_core._engines import guards
 from analytics_core._engines.spec import ConnectionParameters, TrustedAuthorities
 from analytics_core._engines.specs import trino
 
 ENGINES = (
     replace(
         trino.engine("presto", "Presto", trino.moment_with((), "FROM_ISO8601_TIMESTAMP")),
-        guards=replace(trino.GUARDS, uri_options=frozenset({"protocol", "source"})),
+        guards=replace(
+            trino.GUARDS,
+            uri_options=guards.uri_options("source", protocol="http https"),
+        ),
         parameters=ConnectionParameters.encrypted_by("protocol", "https"),
         authorities=TrustedAuthorities.given_by(("requests_kwargs", "verify"), protocol="https"),
     ),

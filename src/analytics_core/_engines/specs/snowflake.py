@@ -79,7 +79,7 @@ _REVEALING_SCHEMAS = """
 _DOMAIN = ".snowflakecomputing.com"
 """What the dialect adds to an account, where a URL names no whole host."""
 _GUARDS = guards.Guards(
-    uri_options=frozenset({"warehouse", "role", "application", "login_timeout", "network_timeout"}),
+    uri_options=guards.uri_options("warehouse role application", numbers="login_timeout network_timeout"),
     database_files=guards.DatabaseFiles.NONE,
     denied_functions=guards.name_set("""
     system$* *_history *_history_by_* last_query_id current_statement current_session get_ddl get_presigned_url

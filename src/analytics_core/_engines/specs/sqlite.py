@@ -383,7 +383,9 @@ _ERRORS = meanings.patterns(
     (r"^interrupted", meanings.KILLED),
 )
 _GUARDS = guards.Guards(
-    uri_options=frozenset({"mode", "cache", "uri", "timeout", "immutable"}),
+    uri_options=guards.uri_options(
+        numbers="timeout", uri=guards.SWITCH, immutable=guards.SWITCH, mode="ro rw rwc memory", cache="shared private"
+    ),
     database_files=guards.DatabaseFiles.PATH_OR_FILE_URI,
     denied_functions=guards.name_set("""
     load_extension readfile writefile edit fts3_tokenizer lsdir fsdir zipfile sqlar_compress sqlar_uncompress zeroblob

@@ -91,7 +91,7 @@ _ERRORS = (
     ),
 )
 GUARDS = guards.Guards(
-    uri_options=frozenset({"catalog", "schema", "http_scheme", "source", "verify"}),
+    uri_options=guards.uri_options("catalog schema source", http_scheme="http https", verify="true false"),
     database_files=guards.DatabaseFiles.NONE,
     denied_functions=guards.name_set(
         "query raw_query procedure execute sleep table_changes ai_gen ai_classify ai_extract"

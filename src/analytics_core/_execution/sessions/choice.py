@@ -12,6 +12,7 @@ from analytics_core._execution.sessions.metadata import DuckdbMetadata, EngineMe
 from analytics_core._execution.sessions.mysql import MysqlMetadata, MysqlSession
 from analytics_core._execution.sessions.postgresql import PostgresqlMetadata, PostgresqlSession
 from analytics_core._execution.sessions.sqlite import SqliteMetadata, SqliteSession
+from analytics_core._execution.sessions.trino import TrinoSession
 
 SESSION_OPTION = "analytics_core_session"
 """Execution option of our engines: the session that opened them."""
@@ -31,7 +32,9 @@ def make_session(engine_name: str) -> Session:
         return DuckdbSession()
     if engine_name == "postgresql":
         return PostgresqlSession()
-    return MysqlSession() if engine_name == "mysql" else Session()
+    if engine_name == "mysql":
+        return MysqlSession()
+    return TrinoSession() if engine_name == "trino" else Session()
 
 
 def session_of(engine: sa.Engine) -> Session:

@@ -167,6 +167,13 @@ class MysqlLoader(Loader):
         table, final = request.sql_table(name), request.sql_table()
         old = request.sql_table(f"{name}_old")
         written = connection.dialect.identifier_preparer.format_table
+        if request.if_exists is TableExists.REPLACE:
+            cursor.execute(_REFERRING, (request.schema, request.table, request.table))
+            if cursor.fetchone() is not None:  # their keys would go on to refer to the table that is put away
+                raise UnsupportedByEngineError(
+                    "other tables refer to this one by foreign keys, so that it cannot be replaced; append to it, or "
+                    "drop these keys first"
+                )
         try:
             cursor.execute(create(table, connection))
             count = self._insert(cursor, connection, request, table)
@@ -210,6 +217,10 @@ class MysqlLoader(Loader):
 _STORAGE = """
 SELECT engine FROM information_schema.tables
 WHERE table_schema = COALESCE(%s, DATABASE()) AND table_name = %s AND table_type = 'BASE TABLE'
+"""
+_REFERRING = """
+SELECT 1 FROM information_schema.key_column_usage
+WHERE referenced_table_schema = COALESCE(%s, DATABASE()) AND referenced_table_name = %s AND table_name <> %s LIMIT 1
 """
 _LEFTOVERS = """
 SELECT table_name FROM information_schema.tables

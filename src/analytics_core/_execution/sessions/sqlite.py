@@ -381,6 +381,8 @@ def _declared_columns(connection: sa.Connection, sql: str) -> tuple[tuple[str, s
     connection.exec_driver_sql("PRAGMA query_only = OFF")
     connection.exec_driver_sql("BEGIN")
     try:
+        # Reads the file, so that a schema which another process changed is known anew; a temporary view would not.
+        connection.exec_driver_sql("SELECT 1 FROM main.sqlite_master LIMIT 1").all()
         connection.exec_driver_sql(f"CREATE TEMP VIEW {_VIEW} AS\n{sql}")
         found = connection.exec_driver_sql(f"PRAGMA temp.table_xinfo({_VIEW})").all()
     finally:

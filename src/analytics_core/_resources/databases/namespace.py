@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from collections.abc import Mapping
@@ -15,17 +16,18 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_parameters import look_at_server
 from analytics_core._execution.sessions.metadata import ReflectedTable
 from analytics_core._gate.gate import upload_schemas
-from analytics_core._gate.uploads import takes_uploads
+from analytics_core._gate.uploads import WrittenTable, takes_uploads
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter
 from analytics_core._resources.batches import every_id
-from analytics_core._resources.changes import begin_act, reject_later_change, repeated
+from analytics_core._resources.changes import LoggedAction, begin_act, reject_later_change, repeated
 from analytics_core._resources.databases.records import (
     changed_database,
     database_connection,
     database_get,
     database_item,
     given_uri,
+    is_led_otherwise,
     new_database,
     new_uri,
     parameter_problems,
@@ -37,7 +39,7 @@ from analytics_core._resources.databases.tables import database_engine, database
 from analytics_core._resources.lists import DATABASES, Listing, ResourceLists, anybody
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.related_names import related_objects
-from analytics_core.errors import PayloadSchemaError
+from analytics_core.errors import PayloadSchemaError, StoreUnavailableError
 from analytics_core.models.database import (
     DatabaseConnection,
     DatabaseFunctionNames,
@@ -75,6 +77,8 @@ LISTS = ResourceLists(
     visibility=DATABASES.visibility,
     distinct=("backend",),
 )
+
+_LOG = logging.getLogger(__name__)
 
 
 class Databases(NamespaceWithDistinct[DatabaseListItem]):
@@ -146,7 +150,7 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             uri = new_uri(given, shape=shape, registry=registry, stored=stored.uri)
             record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
             changed = unit.databases.update(record, actor_id=self._actor.id)
-            elsewhere = is_elsewhere(self._runtime.check_uri(uri), stored)
+            elsewhere = is_elsewhere(self._runtime.check_uri(uri), stored) or is_led_otherwise(stored, changed)
             self._runtime.oauth_tokens.drop_for_others(unit, changed, before=stored, is_elsewhere=elsewhere)
             act.log(unit, details={"database_id": database_id})
         self._runtime.connector.dispose(database_id)
@@ -312,7 +316,7 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
 
         The database must set `allow_file_upload`, and `schemas_allowed_for_file_upload` of its `extra` name the schema
         or nothing. It takes a grant on the schema or the database; tables that exist are changed by administrators, and
-        by others in schemas named there. A dataset over the table is made by `datasets.create`.
+        by others in schemas named there.
 
         Args:
             database_id: the database.
@@ -343,9 +347,15 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             if_exists=_if_exists(if_exists),
             options=form,
         )
-        with self._runtime.store.unit_of_work() as unit:
-            act.log(unit, details=upload_details(database_id, uploaded))
+        self._log_upload(act, database_id, uploaded)
         return uploaded_table(database_id, uploaded)
+
+    def _log_upload(self, act: LoggedAction, database_id: int, uploaded: WrittenTable) -> None:
+        try:
+            with self._runtime.store.unit_of_work() as unit:
+                act.log(unit, details=upload_details(database_id, uploaded))
+        except StoreUnavailableError as error:  # the rows are written: who heard of a failure would repeat it
+            _LOG.error("an upload into database %s is not in the log: %s", database_id, error.message)
 
     def related_objects(self, database_id: int) -> RelatedObjects:
         """Return the charts drawn from a database and the dashboards that show them, as far as the actor may see them.
@@ -363,22 +373,29 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         """Check the parameters of a connection and say nothing when all are well.
 
         With `configuration_method` 'dynamic_form' the host is looked up and its port tried: five seconds at most for
-        the name and for each of two addresses. Nobody signs in, which `test_connection` does. Only administrators may.
+        the name and for each of two addresses; not behind an SSH tunnel. Nobody signs in, which `test_connection` does.
+        `id` names the stored database that is to change. Only administrators may.
         Contract, `DatabaseValidateParametersSchema`.
 
         Raises:
+            DatabaseNotFoundError: there is no database of this `id`.
             PayloadSchemaError: `.problems` names every field that is wrong and what would work; what has a
                 `CONNECTION_*` type in the contract is an item of its own.
         """
         self._runtime.policy.require_manage_databases(self._actor)
         shape = "DatabaseValidateParametersSchema"
         given = parse(DatabaseValidateParameters, payload, shape=shape)
+        stored = None if given.id is None else self._stored(given.id)
+        named = self._named(given.database_name)
+        has_tunnel = stored is not None and stored.ssh_tunnel is not None
+        if "ssh_tunnel" in given.model_fields_set:
+            has_tunnel = given.ssh_tunnel is not None
         problems = parameter_problems(
             given,
             registry=self._runtime.registry,
             settings=self._runtime.settings,
-            name_is_taken=self._named(given.database_name) is not None,
-            look=partial(look_at_server, find=self._runtime.addresses_of_server),
+            name_is_taken=named is not None and named.id != given.id,
+            look=None if has_tunnel else partial(look_at_server, find=self._runtime.addresses_of_server),
         )
         if problems:
             raise PayloadSchemaError(shape=shape, problems=problems)

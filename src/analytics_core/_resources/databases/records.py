@@ -6,9 +6,10 @@ removed.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
@@ -35,7 +36,12 @@ from analytics_core._records.secret import MASK, Secret
 from analytics_core._resources.changes import changes_of
 from analytics_core._resources.databases.secret_options import kept_options, shown_options, split_options
 from analytics_core._resources.databases.tables import engine_information
-from analytics_core._resources.databases.tunnels import shown_tunnel, stored_tunnel
+from analytics_core._resources.databases.tunnels import (
+    leads_elsewhere,
+    sends_stored_password,
+    shown_tunnel,
+    stored_tunnel,
+)
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.stored_json import json_object
@@ -44,6 +50,7 @@ from analytics_core.errors import ConnectionUriError, PayloadSchemaError, Proble
 from analytics_core.models.base import HiddenText
 from analytics_core.models.database import (
     DatabaseConnection,
+    DatabaseExtra,
     DatabaseGet,
     DatabaseListItem,
     DatabaseParameters,
@@ -54,11 +61,12 @@ from analytics_core.models.database import (
 )
 from analytics_core.models.dataset import DatabaseSummary
 from analytics_core.models.enums import ConfigurationMethod
-from analytics_core.models.parsing import payload_error
+from analytics_core.models.parsing import parse, payload_error
 from analytics_core.models.upload import UploadedColumn, UploadedTable
 
 _Given = DatabasePost | DatabasePut | DatabaseTestConnection
 
+_EXTRA: Final = "database extra"
 _NOT_COPIED = frozenset({"configuration_method", "driver", "engine", "extra", "orm_uri", "parameters", "ssh_tunnel"})
 """Fields of payloads that no record copies: the checked URI says them, they are taken apart, or nothing stores them."""
 
@@ -73,6 +81,8 @@ def new_database(
     _check_names(post, checked, shape="DatabaseRestApi.post")
     _check_options(post, checked)
     extra, secret_extra = split_options(post.extra, checked, stored=stored)
+    if stored is not None and sends_stored_password(post, stored):
+        _check_same_options(stored, extra)
     record = Database(
         uuid=uuid,
         database_name=post.database_name,
@@ -97,11 +107,31 @@ def changed_database(database: Database, put: DatabasePut, *, uri: Secret, check
     changes["ssh_tunnel"] = stored_tunnel(put, checked, shape="DatabaseRestApi.put", stored=database)
     if "extra" in put.model_fields_set:
         changes["extra"], changes["secret_extra"] = split_options(put.extra, checked, stored=database)
+        if sends_stored_password(put, database):
+            _check_same_options(database, changes["extra"])
     else:
         changes["secret_extra"] = kept_options(checked, database)
     if "configuration_method" in put.model_fields_set:
         changes["configuration_method"] = put.configuration_method.value
     return replace(database, **changes, **changes_of(put, Database, without=_NOT_COPIED))
+
+
+def is_led_otherwise(before: Database, after: Database) -> bool:
+    """Tell whether a database is reached through another tunnel, or with other options of its driver."""
+    return leads_elsewhere(before.ssh_tunnel, after.ssh_tunnel) or _sent_with(before.extra) != _sent_with(after.extra)
+
+
+def _sent_with(extra: str | None) -> tuple[Any, Any]:
+    """Return what of `extra` decides how a password is sent: arguments of the driver, certificates of authorities."""
+    options = json_object(extra)
+    params = options.get("engine_params")
+    return params.get("connect_args") or {} if isinstance(params, dict) else {}, options.get("server_cert")
+
+
+def _check_same_options(stored: Database, extra: str | None) -> None:
+    """Refuse to send the stored password with other options, which might take its encryption away."""
+    if _sent_with(stored.extra) != _sent_with(extra):
+        raise ConnectionUriError("engine_params.connect_args or server_cert of extra changed: give the password again")
 
 
 def new_uri(post_uri: Any, *, shape: str, registry: EngineRegistry, stored: Secret | None = None) -> Secret:
@@ -191,16 +221,32 @@ def _check_connection(extra: str | None, checked: CheckedUri) -> None:
 def _check_options(payload: DatabasePost | DatabasePut, checked: CheckedUri) -> None:
     """Refuse options that the driver may not have."""
     _check_connection(payload.extra, checked)
-    if problems := timeout_problems(payload.extra):
-        raise PayloadSchemaError(shape="database extra", problems=problems)
+    if problems := _option_problems(payload.extra):
+        raise PayloadSchemaError(shape=_EXTRA, problems=problems)
+
+
+def _option_problems(extra: str | None) -> tuple[Problem, ...]:
+    """Return what is wrong with single options of `extra`, an object; null stands for unset."""
+    given = {name: value for name, value in json.loads(extra or "{}").items() if value is not None}
+    timeouts = timeout_problems(extra)
+    try:
+        parse(DatabaseExtra, {k: v for k, v in given.items() if k != "metadata_cache_timeout"}, shape=_EXTRA)
+    except PayloadSchemaError as error:
+        return (*error.problems, *timeouts)
+    return timeouts
 
 
 def parameter_problems(
-    given: DatabaseValidateParameters, *, registry: EngineRegistry, settings: Settings, name_is_taken: bool, look: Look
+    given: DatabaseValidateParameters,
+    *,
+    registry: EngineRegistry,
+    settings: Settings,
+    name_is_taken: bool,
+    look: Look | None,
 ) -> tuple[Problem, ...]:
     """Return everything that is wrong with the parameters; none when a connection may be tried.
 
-    `look` is asked for the server once its host and port are well formed.
+    `look` is asked for the server once its host and port are well formed; None: it is not looked for.
     """
     problems = list(_named_problems(given, name_is_taken=name_is_taken))
     try:
@@ -210,7 +256,7 @@ def parameter_problems(
     return (*problems, *_engine_problems(given, spec, settings), *_server_problems(given, spec, look))
 
 
-def _server_problems(given: DatabaseValidateParameters, spec: EngineSpec, look: Look) -> tuple[Problem, ...]:
+def _server_problems(given: DatabaseValidateParameters, spec: EngineSpec, look: Look | None) -> tuple[Problem, ...]:
     """Return what is wrong with the parameters themselves, and with the server that they lead to."""
     if given.configuration_method is not ConfigurationMethod.DYNAMIC_FORM:
         wrong = given.parameters is not None
@@ -219,15 +265,15 @@ def _server_problems(given: DatabaseValidateParameters, spec: EngineSpec, look: 
     faults = parameter_faults(parameters, spec)
     host, port = parameters["host"], parameters["port"]
     is_unclear = {fault.path for fault in faults} & {"parameters.host", "parameters.port"}
-    if not host or is_unclear or not spec.parameters.has_address:
+    if look is None or not host or is_unclear or not spec.parameters.has_address:
         return faults
     fault = look(host, spec.usual_port if port is None else port_number(port))
     return faults if fault is None else (*faults, fault)
 
 
 def _named_problems(given: DatabaseValidateParameters, *, name_is_taken: bool) -> Iterator[Problem]:
-    if not given.database_name:
-        yield Problem(path="database_name", message="is required to store the connection")
+    if given.database_name == "":
+        yield Problem(path="database_name", message="must not be empty; leave it out until there is one")
     if name_is_taken:
         yield Problem(path="database_name", message=f"a database {given.database_name!r} exists already")
     if given.catalog is not None:
@@ -244,8 +290,9 @@ def _engine_problems(given: DatabaseValidateParameters, spec: EngineSpec, settin
         check_metadata_params(given.extra, spec)
     except ConnectionUriError as rejection:
         yield Problem(path="extra", message=rejection.message)
-    for problem in timeout_problems(given.extra):
-        yield replace(problem, path=f"extra.{problem.path}")
+    else:
+        for problem in _option_problems(given.extra):
+            yield replace(problem, path=f"extra.{problem.path}")
 
 
 def _asked(given: DatabaseValidateParameters, spec: EngineSpec) -> dict[str, Any]:
@@ -299,7 +346,7 @@ def database_summary(database: Database, spec: EngineSpec) -> DatabaseSummary:
         backend=database.engine,
         allows_cost_estimate=spec.allows_cost_estimate,
         allows_subquery=spec.allows_subqueries,
-        disable_drill_to_detail=json_object(database.extra).get("disable_drill_to_detail", False) is True,
+        disable_drill_to_detail=database.sets("disable_drill_to_detail"),
         **_explore_options(database),
     )
 
@@ -330,6 +377,6 @@ def _explore_options(database: Database) -> dict[str, Any]:
     explored = options.get("explore_database_id")
     return {
         "allows_virtual_table_explore": options.get("allows_virtual_table_explore", True) is not False,
-        "disable_data_preview": options.get("disable_data_preview", False) is True,
+        "disable_data_preview": database.sets("disable_data_preview"),
         "explore_database_id": explored if type(explored) is int else database.id,
     }

@@ -9,7 +9,7 @@ from typing import Any, Final
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import CheckedUri, mask_options, parse_uri, server_of
 from analytics_core._execution.user_tokens import stored_secrets
-from analytics_core._oauth.clients import CLIENT_KEY
+from analytics_core._oauth.clients import CLIENT_KEY, client_problems
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import MASK, Secret
 from analytics_core.errors import AnalyticsError, ConnectionUriError, PayloadSchemaError, Problem
@@ -124,10 +124,12 @@ def _check_client(value: Any, spec: EngineSpec) -> None:
     if spec.user_token is None:
         raise payload_error(_SHAPE, CLIENT_KEY, _takes_no_tokens(spec))
     try:
-        parse(OAuth2Client, value if isinstance(value, Mapping) else {}, shape=CLIENT_KEY)
+        found = client_problems(parse(OAuth2Client, value if isinstance(value, Mapping) else {}, shape=CLIENT_KEY))
     except PayloadSchemaError as error:
-        problems = [Problem(path=f"{CLIENT_KEY}.{one.path}", message=one.message) for one in error.problems]
-        raise PayloadSchemaError(shape=_SHAPE, problems=problems) from None
+        found = error.problems
+    if found:
+        problems = [Problem(path=f"{CLIENT_KEY}.{one.path}", message=one.message) for one in found]
+        raise PayloadSchemaError(shape=_SHAPE, problems=problems)
 
 
 def _takes_no_tokens(spec: EngineSpec) -> str:

@@ -72,10 +72,21 @@ def takes_tunnels(driver: str | None) -> bool:
 
 def _check_password(payload: DatabasePost | DatabasePut, stored: Database, tunnel: Secret | None) -> None:
     """Refuse to send the stored password of the URI to wherever another tunnel leads."""
-    is_reused = _takes_stored_secrets(payload) and MASK in masked(stored.uri)
-    before, after = _readable(stored.ssh_tunnel), _readable(tunnel)
-    if is_reused and (before is None or after is None or before.place != after.place):
+    if sends_stored_password(payload, stored) and leads_elsewhere(stored.ssh_tunnel, tunnel):
         raise ConnectionUriError("the SSH tunnel changed and leads elsewhere: give the password again")
+
+
+def leads_elsewhere(before: Secret | None, after: Secret | None) -> bool:
+    """Tell whether a tunnel leads another way than the one before; one that nobody can read may lead anywhere."""
+    if before is None and after is None:
+        return False
+    old, new = _readable(before), _readable(after)
+    return old is None or new is None or old.place != new.place
+
+
+def sends_stored_password(payload: DatabasePost | DatabasePut, stored: Database) -> bool:
+    """Tell whether a payload leaves secrets of the stored URI in use."""
+    return _takes_stored_secrets(payload) and MASK in masked(stored.uri)
 
 
 def _takes_stored_secrets(payload: DatabasePost | DatabasePut) -> bool:
