@@ -93,7 +93,18 @@ def acceptance(session: nox.Session) -> None:
     _install(session, ENGINES)
     session.run("python", "tests/acceptance/check_shapes.py", str(SHARED / "spec" / "shapes.json"))
     session.run("python", "tests/acceptance/check_payloads.py", str(SHARED / "acceptance"))
+    session.run("python", "tests/acceptance/check_maps.py", str(SHARED / "acceptance"))
     session.run("python", "tests/acceptance/run_acceptance.py", str(SHARED / "acceptance"), *session.posargs)
+
+
+@nox.session
+def superset_examples(session: nox.Session) -> None:
+    """Load the example exports of the peer, out of its package (downloaded, not installed), and ask all of them."""
+    _install(session, ENGINES, "pip")
+    folder = Path(session.create_tmp())
+    if not list(folder.glob("apache_superset-*.whl")):
+        session.run("python", "-m", "pip", "download", "--no-deps", "--dest", str(folder), "apache-superset==6.1.0")
+    session.run("python", "-m", "tests.superset_examples", str(next(folder.glob("apache_superset-*.whl"))))
 
 
 @nox.session

@@ -1,6 +1,7 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
-    python -m benchmarks ../shared/bench [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms]
+    python -m benchmarks ../shared/bench
+        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards]
         [--plan-rows 2000000]
         [--engines sqlite,duckdb,postgres]
         [--acceptance ../shared/acceptance] [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
@@ -22,6 +23,7 @@ from tests.support.servers import private_servers
 from benchmarks import (
     against_peer,
     against_prophet,
+    dashboards,
     fence,
     figures,
     forecast_accuracy,
@@ -36,7 +38,7 @@ from benchmarks.report import Ratio, Unmeasured
 from benchmarks.system import System
 from benchmarks.workload import ENGINES, Workload, load_workload, make_databases
 
-PARTS = ("queries", "operations", "forecast", "store", "growth", "fence", "plans", "frames", "forms")
+PARTS = ("queries", "operations", "forecast", "store", "growth", "fence", "plans", "frames", "forms", "dashboards")
 
 
 def main() -> int:
@@ -70,6 +72,8 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
         yield from frames.compare()
     if "forms" in arguments.parts:
         yield from _of_forms(arguments.acceptance)
+    if "dashboards" in arguments.parts:
+        yield from dashboards.compare()
 
 
 def _of_forms(folder: Path | None) -> Iterator[Ratio | Unmeasured]:

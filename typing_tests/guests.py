@@ -15,7 +15,7 @@ def shown(core: AnalyticsCore, token: str) -> None:
     assert_type(guest.charts.job("key").result(timeout_s=1), ChartData)
     assert_type(guest.charts.job("key").user_id, str | None)
     assert_type(guest.dashboards.get("sales"), models.DashboardGet)
-    assert_type(guest.dashboards.filter_values(1, "FILTER-1"), ChartData)
+    assert_type(guest.dashboards.filter_options(1, "FILTER-1"), ChartData)
     assert_isolated(core, {"queries": []}, tenants=[guest, "anna"])
 
 

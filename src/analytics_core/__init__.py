@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from analytics_core._resources.lists import Page
     from analytics_core._results.answer import ChartData, QueryResult
     from analytics_core._results.batch_stream import BatchStream
+    from analytics_core._results.dashboard_answer import DashboardData
     from analytics_core._settings import Settings
 
 __version__ = "0.1.0"
@@ -31,6 +32,7 @@ __all__ = [
     "AnalyticsCore",
     "BatchStream",
     "ChartData",
+    "DashboardData",
     "Explanation",
     "GuestCore",
     "Job",
@@ -55,6 +57,7 @@ _HOMES = {
     "GuestCore": "analytics_core._core",
     "ChartData": "analytics_core._results.answer",
     "QueryResult": "analytics_core._results.answer",
+    "DashboardData": "analytics_core._results.dashboard_answer",
     "Explanation": "analytics_core._querying.explain",
     "Job": "analytics_core._jobs.job",
     "Page": "analytics_core._resources.lists",

@@ -1,4 +1,4 @@
-"""Every default of the library in one frozen record; nothing here reads the environment."""
+"""Every default of the library in one frozen record; the environment is read where a host hands it over."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
+from analytics_core._environment import values_of
 from analytics_core._records.secret import Secret
 from analytics_core.errors import PayloadError, SettingsError
 from analytics_core.models.database import OAuth2Client
@@ -133,6 +134,8 @@ class Settings:
         allowed_networks: what connections that people configure may reach besides public addresses: networks,
             addresses and host names, each with or without a port (`10.1.0.0/16`, `[fd12::1]:5432`, `db.internal:5432`);
             a name is allowed wherever it leads.
+        environment_passwords: whether PostgreSQL connections without a password use those of this process
+            (`PGPASSWORD`, the file `.pgpass`), which then go to whichever server people name. `connect` sets it.
         max_fragment_length: characters of one custom SQL field.
         strict_queries: whether a question is refused that holds keys which nobody reads or parts that have no effect;
             `charts.data(..., strict=...)` goes before it.
@@ -206,6 +209,7 @@ class Settings:
     data_roots: tuple[Path, ...] = ()
     allowed_drivers: frozenset[str] = frozenset()
     allowed_networks: tuple[str, ...] = ()
+    environment_passwords: bool = False
     max_fragment_length: int = 20_000
     strict_queries: bool = False
     allowed_functions: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
@@ -279,6 +283,22 @@ class Settings:
             raise SettingsError("Settings.guest_token_life_s must be more than 0, and at most guest_token_max_life_s")
         if not self.guest_token_audience:
             raise SettingsError("Settings.guest_token_audience must not be empty")
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Settings:
+        """Return the settings that variables such as `ANALYTICS_CORE_SECRET_KEY` name, by the names of the fields.
+
+        Numbers and flags (`true`, `false`) are written as such, lists with commas between, `allowed_functions` and
+        `oauth2_clients` as JSON. An empty variable counts as none. Functions, such as `url_for`, cannot be given so.
+
+        Args:
+            environ: variables by name, such as `os.environ`; those of other names are left alone.
+
+        Raises:
+            SettingsError: a value that is none, which the message names by its variable and does not repeat; or a
+                variable whose name comes near that of a field.
+        """
+        return cls(**values_of(environ, {setting.name: str(setting.type) for setting in fields(cls)}))
 
     @property
     def key(self) -> Secret:

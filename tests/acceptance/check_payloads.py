@@ -3,22 +3,28 @@
     python tests/acceptance/check_payloads.py ../shared/acceptance
 
 All fields of `queries` must be equal, and all others but those that `payload_differences.txt` lists with a reason.
+Then something wrong is put into the same forms: a query context or a typed error comes of each, nothing else.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from random import Random
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.acceptance.cases import recorded_cases
+from tests.support.any_form import HOSTILE, places, with_value
 
 from analytics_core._formdata.payload import build_payload
 from analytics_core._formdata.registry import ChartKinds
+from analytics_core._querying.chart_contexts import ChartContexts
+from analytics_core.errors import AnalyticsError
 
+WRONG_FORMS = 5_000
 _MISSING = "<absent>"
 _DIFFERENCES = Path(__file__).with_name("payload_differences.txt")
 
@@ -27,9 +33,9 @@ def main() -> int:
     """Compare, print; return the exit code."""
     kinds, reasons = ChartKinds(), _reasons()
     compared, problems, used = set(), [], set()
-    count = 0
+    forms: list[Mapping[str, Any]] = []
     for case in recorded_cases(Path(sys.argv[1])):
-        count += 1
+        forms.append(case["form_data"])
         compared.add(case["viz_type"])
         built = build_payload(case["form_data"], kinds)
         for path, wanted, found in _differences(case["payload"], built.payload):
@@ -41,9 +47,28 @@ def main() -> int:
     unmarked = {name for name in kinds if kinds[name].is_compared} - compared
     problems += [f"{name}: marked as compared, but no case holds one" for name in sorted(unmarked)]
     problems += [f"payload_differences.txt: {pattern} differs nowhere" for pattern in reasons.keys() - used]
+    problems += _problems_of_wrong_forms(forms)
     print("\n".join(problems))
-    print(f"payloads: {count} charts of {len(compared)} kinds, {len(problems)} problems")
-    return 1 if problems or not count else 0
+    counted = f"{len(forms)} charts of {len(compared)} kinds, {WRONG_FORMS} wrong forms"
+    print(f"payloads: {counted}, {len(problems)} problems")
+    return 1 if problems or not forms else 0
+
+
+def _problems_of_wrong_forms(forms: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what comes of wrong forms, where it is neither a query context nor a typed error."""
+    chance, contexts = Random(7), ChartContexts(ChartKinds())
+    problems = []
+    for number in range(WRONG_FORMS):
+        form = forms[number % len(forms)]
+        for _ in range(chance.randint(1, 3)):
+            form = with_value(form, chance.choice([*places(form)]), chance.choice(HOSTILE))
+        try:
+            contexts.of_form(form)
+        except AnalyticsError:
+            continue
+        except Exception as fault:  # what is looked for
+            problems.append(f"wrong form {number}: {type(fault).__name__}: {str(fault)[:200]}")
+    return problems
 
 
 def _reasons() -> Mapping[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.support.small_core import SmallCore, small_core
 
-from analytics_core.errors import PayloadSchemaError, QueryError
+from analytics_core.errors import PayloadError, PayloadSchemaError, QueryError
 
 FORM = {"viz_type": "table", "query_mode": "aggregate", "groupby": ["country"], "metrics": ["count"], "glow": 3}
 NOTE = "not understood, and not asked: glow"
@@ -67,3 +67,125 @@ def test_what_cannot_be_asked_is_told_by_its_chart(shop: SmallCore) -> None:
     empty = shop.core.charts.create(given).id
     with pytest.raises(QueryError, match=f"chart {empty} has no query_context and no params"):
         shop.core.charts.data(empty)
+
+
+def test_an_explanation_names_the_field_of_the_form_behind_each_clause(shop: SmallCore) -> None:
+    conditions = [
+        {"expressionType": "SIMPLE", "clause": "WHERE", "subject": "country", "operator": "==", "comparator": "France"},
+        {"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "id > 0"},
+        {"expressionType": "SQL", "clause": "HAVING", "sqlExpression": "COUNT(*) > 0"},
+    ]
+    form = {**FORM, "adhoc_filters": conditions, "row_limit": 7, "percent_metrics": ["count"]}
+    explained = shop.core.charts.explain(chart_of(shop, form)).queries[0]
+    told = {
+        clause.origin.partition("; form: ")[0]: clause.origin.partition("; form: ")[2] for clause in explained.clauses
+    }
+    assert told["payload: columns[0]"] == "groupby"
+    assert told["payload: filters[0] country"] == "adhoc_filters.0"
+    assert told["payload: extras.where"] == "adhoc_filters.1"
+    assert told["payload: extras.having"] == "adhoc_filters.2"
+    assert told["payload: row_limit"] == "row_limit"
+    assert told["payload: post_processing[0]"] == "percent_metrics"
+    assert not told["dataset: 1"]
+    context = shop.core.charts.payload_of({**form, "datasource": "1__table"}).payload
+    assert not any("form:" in clause.origin for clause in shop.core.charts.explain(context).queries[0].clauses)
+
+
+# --------------------------------------------------------------------------------------------- stored and changed
+CONTEXT = {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["id"], "metrics": ["count"]}]}
+
+
+def test_a_chart_is_made_of_its_form_alone(shop: SmallCore) -> None:
+    made = shop.core.charts.get(chart_of(shop, {**FORM, "metrics": ["count"]}))
+    assert made.query_context is None
+    assert sorted(shop.core.charts.data(made.id).results[0].rows(), key=str) == [("France", 1), (None, 1)]
+
+
+def test_an_update_of_the_form_ends_a_context_that_does_not_say_what_it_was_made_of(shop: SmallCore) -> None:
+    chart = chart_of(shop, FORM, query_context=json.dumps(CONTEXT))
+    assert shop.core.charts.data(chart).results[0].colnames == ("id", "count")
+    changed = shop.core.charts.update(chart, {"params": json.dumps({**FORM, "groupby": ["day"]})})
+    assert changed.query_context is None
+    assert shop.core.charts.data(chart).results[0].colnames == ("day", "count")
+    assert shop.core.charts.submit(chart).result().results[0].colnames == ("day", "count")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"params": json.dumps({**FORM, "show_cell_bars": True})},
+        {"slice_name": "another"},
+        {"params": json.dumps({**FORM, "groupby": ["day"]}), "query_context": json.dumps(CONTEXT)},
+        {"params": None},
+    ],
+)
+def test_an_update_that_asks_nothing_else_leaves_the_context(shop: SmallCore, change: dict[str, Any]) -> None:
+    chart = chart_of(shop, FORM, query_context=json.dumps(CONTEXT))
+    assert json.loads(shop.core.charts.update(chart, change).query_context or "{}") == CONTEXT
+
+
+def test_a_form_that_catches_up_with_its_context_leaves_it(shop: SmallCore) -> None:
+    new = {**FORM, "groupby": ["day"], "datasource": "1__table"}
+    context = {**shop.core.charts.payload_of(new).payload, "form_data": new}
+    chart = chart_of(shop, FORM, query_context=json.dumps(context))
+    assert shop.core.charts.update(chart, {"params": json.dumps(new)}).query_context is not None
+
+
+def test_a_chart_on_another_dataset_is_asked_there(shop: SmallCore) -> None:
+    people = shop.core.datasets.create({"database": 1, "table_name": "people"})
+    form = {"viz_type": "table", "query_mode": "aggregate", "groupby": [], "metrics": ["count"]}
+    chart = chart_of(shop, form, query_context=json.dumps({**CONTEXT, "queries": [{"metrics": ["count"]}]}))
+    assert shop.core.charts.data(chart).results[0].rows() == [(2,)]
+    shop.core.charts.update(chart, {"datasource_id": people.id})
+    assert shop.core.charts.data(chart).results[0].rows() == [(0,)]
+
+
+def test_another_kind_of_chart_is_asked_as_its_kind_asks(shop: SmallCore) -> None:
+    form = {"viz_type": "table", "query_mode": "aggregate", "groupby": ["country"], "metrics": ["count"]}
+    chart = chart_of(shop, form, query_context=json.dumps(CONTEXT))
+    shop.core.charts.update(chart, {"viz_type": "big_number_total", "params": json.dumps({"metric": "count"})})
+    assert shop.core.charts.data(chart).results[0].rows() == [(2,)]
+
+
+# ------------------------------------------------------------------------------------------------------- errors
+SIMPLE = {"expressionType": "SIMPLE", "aggregate": "SUM", "column": {"column_name": "gone"}, "label": "x"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"groupby": ["gone"]}, "groupby"),
+        ({"metrics": ["gone"]}, "metrics"),
+        ({"metrics": [SIMPLE]}, "metrics"),
+        ({"granularity_sqla": "gone", "time_range": "Last week"}, "granularity_sqla"),
+        (
+            {"adhoc_filters": [{"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "gone > 1"}]},
+            r"adhoc_filters\.0",
+        ),
+    ],
+)
+def test_a_column_that_is_missing_is_told_with_the_field_that_names_it(
+    shop: SmallCore, changes: dict[str, Any], field: str
+) -> None:
+    chart = chart_of(shop, {**FORM, **changes})
+    for _ in range(2):  # the second time from what is remembered: the field is named once
+        with pytest.raises(QueryError, match=rf"^form_data: {field}(, order_desc)?: (?!form_data)"):
+            shop.core.charts.data(chart).raise_for_error()
+    assert shop.core.charts.explain(chart).queries[0].failure is not None
+
+
+def test_a_step_that_cannot_run_names_its_fields(shop: SmallCore) -> None:
+    form = {"viz_type": "echarts_timeseries_line", "x_axis": "day", "metrics": ["count"], "rolling_type": "mean"}
+    chart = chart_of(shop, {**form, "rolling_periods": -3})
+    with pytest.raises(QueryError, match=r"^form_data: rolling_type, rolling_periods, .*rolling\): window"):
+        shop.core.charts.data(chart).raise_for_error()
+
+
+def test_a_value_of_a_wrong_type_names_its_field(shop: SmallCore) -> None:
+    chart = chart_of(shop, {**FORM, "metrics": [{"label": 5, "expressionType": "SQL", "sqlExpression": "COUNT(*)"}]})
+    with pytest.raises(PayloadSchemaError) as told:
+        shop.core.charts.data(chart)
+    assert {problem.path for problem in told.value.problems} == {"metrics"}
+    broken = chart_of(shop, {**FORM, "groupby": ["a\u0000b"]})
+    with pytest.raises(PayloadError, match="'groupby'"):
+        shop.core.charts.data(broken)

@@ -15,6 +15,7 @@ from analytics_core import AnalyticsCore
 from analytics_core.errors import (
     AccessError,
     AnalyticsError,
+    ConnectionUriError,
     DatabaseAccessError,
     GuestAccessError,
     OwnershipError,
@@ -227,10 +228,35 @@ def test_what_extra_says_of_the_screens_shows_in_lists(town: Town, make: Any, ke
     assert getattr(item(town.reader, usual), key) is (not EXTRAS[key])
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("disable_data_preview", "true"),
+        ("disable_data_preview", 1),
+        ("disable_drill_to_detail", "yes"),
+        ("allows_virtual_table_explore", "false"),
+        ("explore_database_id", "1"),
+        ("schemas_allowed_for_file_upload", ""),
+        ("schemas_allowed_for_file_upload", "public"),
+        ("schemas_allowed_for_file_upload", {"public": True}),
+        ("version", 16),
+    ],
+)
+def test_an_option_of_extra_of_the_wrong_type_is_refused(town: Town, option: str, value: object) -> None:
+    extra = json.dumps({option: value})
+    given = {"database_name": "wrong", "orm_uri": "sqlite://", "extra": extra}
+    for call in (
+        lambda: town.admin.databases.create(given),
+        lambda: town.admin.databases.update(1, {"extra": extra}),
+    ):
+        with pytest.raises((PayloadSchemaError, ConnectionUriError), match=option):
+            call()
+
+
 def test_a_database_that_disables_drill_to_detail_shows_no_rows_behind_charts(town: Town) -> None:
     asked = {**context({"metrics": ["count"]}), "result_type": "drill_detail"}
     assert town.admin.charts.data(asked).raise_for_error().results[0].data
-    for switch, refuses in (({"disable_drill_to_detail": True}, True), ({"disable_drill_to_detail": "yes"}, False)):
+    for switch, refuses in (({"disable_drill_to_detail": True}, True), ({"disable_drill_to_detail": None}, False)):
         town.admin.databases.update(1, {"extra": json.dumps(switch)})
         for core in (town.admin, town.reader):
             answer = core.charts.data(asked)

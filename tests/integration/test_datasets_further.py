@@ -67,6 +67,15 @@ def test_a_physical_dataset_is_not_copied(shop: SmallCore) -> None:
         shop.core.datasets.duplicate({"base_model_id": 1, "table_name": "mine"})
 
 
+def test_columns_that_another_process_added_are_found_by_the_next_refresh(shop: SmallCore) -> None:
+    """SQLite's own look at a view knows the schema that the connection has read before."""
+    base = shop.core.datasets.create({"database": 1, "table_name": "all", "sql": "SELECT * FROM orders"}).id
+    for number in range(3):  # connections of a pool that have read it
+        shop.run(f"ALTER TABLE orders ADD COLUMN more_{number} INTEGER")
+        names = {column.column_name for column in shop.core.datasets.refresh(base).columns}
+        assert f"more_{number}" in names
+
+
 def test_a_copy_needs_what_a_virtual_dataset_needs(shop: SmallCore) -> None:
     base = virtual(shop)
     wish = {"base_model_id": base, "table_name": "mine"}
@@ -268,7 +277,7 @@ def test_schemas_and_tables_are_those_that_one_may_read(shop: SmallCore) -> None
 
 
 def test_uploads_go_to_the_named_schemas_that_one_may_read(shop: SmallCore) -> None:
-    extra = '{"schemas_allowed_for_file_upload": ["main", "stage", 5]}'
+    extra = '{"schemas_allowed_for_file_upload": ["main", "stage"]}'
     shop.core.databases.update(1, {"extra": extra})
     assert shop.core.databases.schemas_access_for_file_upload(1).schemas == ()
     shop.core.databases.update(1, {"allow_file_upload": True})
@@ -283,6 +292,13 @@ PARAMETERS = {"configuration_method": "orm_form", "engine": "postgresql", "datab
 
 def test_good_parameters_pass(shop: SmallCore) -> None:
     shop.core.databases.validate_parameters(PARAMETERS)
+    shop.core.databases.validate_parameters({**PARAMETERS, "database_name": None})
+    shop.core.databases.validate_parameters({**PARAMETERS, "database_name": "shop", "id": 1})
+    with pytest.raises(DatabaseNotFoundError):
+        shop.core.databases.validate_parameters({**PARAMETERS, "database_name": "shop", "id": 7})
+    other = shop.core.databases.create({"database_name": "other", "orm_uri": "sqlite://"})
+    with pytest.raises(PayloadSchemaError, match="exists already"):
+        shop.core.databases.validate_parameters({**PARAMETERS, "database_name": "shop", "id": other.id})
     shop.core.databases.validate_parameters({**PARAMETERS, "driver": "psycopg", "extra": '{"engine_params": {}}'})
 
 
@@ -291,7 +307,7 @@ def test_good_parameters_pass(shop: SmallCore) -> None:
     [
         ({"engine": "postgres9"}, "engine", "did you mean"),
         ({"database_name": "shop"}, "database_name", "exists already"),
-        ({"database_name": None}, "database_name", "is required"),
+        ({"database_name": ""}, "database_name", "must not be empty"),
         ({"driver": "pickle"}, "driver", "must be one of"),
         ({"extra": '{"engine_params": {"creator": "x"}}'}, "extra", "not allowed"),
         ({"catalog": {"a": "https://x.example"}}, "catalog", "spreadsheets"),

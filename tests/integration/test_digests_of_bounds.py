@@ -22,6 +22,7 @@ from analytics_core import AnalyticsCore
 from analytics_core._compile.fingerprint import digest_of
 from analytics_core._compile.plan import ColumnExpr, SqlSource, TableSource
 from analytics_core._engines.types import Collation, ValueKind
+from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core.errors import AccessError, QueryError
 from analytics_core.models.enums import ResultType
 
@@ -34,7 +35,7 @@ DATASETS = {"table": 1, "virtual": 2, "templated": 3}
 def bounds(host: AnalyticsCore, user: str, requested: dict[str, Any]) -> Any:
     """Return what binds somebody on a query context."""
     core = host.as_user(user)
-    queries = core._questions()
+    queries = ChartQueries(core._runtime, core._actor())
     runtime = queries._runtime
     return runtime.queries.bound_by(runtime.contexts.read(requested, actor=queries.actor, now=NOW))
 

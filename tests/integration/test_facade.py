@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import logging
 import pickle
@@ -252,7 +253,7 @@ def test_closing_twice_is_as_good_as_once(url: str) -> None:
     core.close()
 
 
-NAMESPACES = sorted(name for name, member in vars(AnalyticsCore).items() if isinstance(member, property))
+NAMESPACES = sorted(name for name, member in inspect.getmembers(AnalyticsCore) if isinstance(member, property))
 
 
 def test_a_closed_core_answers_nothing_on_any_road_not_even_from_its_caches(url: str) -> None:

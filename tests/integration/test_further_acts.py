@@ -143,8 +143,8 @@ DEEDS = {
         stranger=DashboardAccessError,
         guest=DashboardAccessError,
     ),
-    "filter_values": Deed(
-        run=lambda c, p: c.dashboards.filter_values(p.dashboard, "F").raise_for_error(),
+    "filter_options": Deed(
+        run=lambda c, p: c.dashboards.filter_options(p.dashboard, "F").raise_for_error(),
         **_OF_READERS,
         stranger=DashboardAccessError,
         guest=DashboardAccessError,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import socket
 import stat
 import tempfile
@@ -22,7 +23,7 @@ from tests.support.oauth_provider import make_authority
 from tests.support.servers import LOOPBACK, TlsMariadb, TlsPostgres
 from tests.support.small_core import small_core
 
-from analytics_core import AnalyticsCore
+from analytics_core import AnalyticsCore, connect
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.server_authorities import AuthoritiesFile
 from analytics_core.errors import ConnectionUriError, DatabaseError, ErrorType, StatementStoppedError
@@ -139,6 +140,30 @@ def test_a_server_that_takes_connections_and_says_nothing_is_down(core: Analytic
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.parametrize("kept", ["variable", "file"])
+def test_passwords_of_the_process_go_to_no_server_that_people_name(
+    tmp_path: Path, guarded: Guarded, monkeypatch: pytest.MonkeyPatch, kept: str
+) -> None:
+    if guarded.engine != "postgresql":
+        pytest.skip("PyMySQL has none")
+    if kept == "variable":
+        monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    else:
+        escaped = re.sub(r"([\\:])", r"\\\1", PASSWORD)
+        (tmp_path / "pgpass").write_text(f"*:*:*:*:{escaped}\n")
+        (tmp_path / "pgpass").chmod(0o600)
+        monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pgpass"))
+    form = guarded.form(username="guarded")
+    with small_core(tmp_path, allowed_networks=LOOPBACK) as small:
+        assert refusal(small.core, form).error_type is E.CONNECTION_ACCESS_DENIED_ERROR
+        small.core.databases.test_connection(guarded.form(username="guarded", password=PASSWORD))
+    (trusting := tmp_path / "trusting").mkdir()
+    with small_core(trusting, allowed_networks=LOOPBACK, environment_passwords=True) as small:
+        small.core.databases.test_connection(form)
+    place = f"guarded@127.0.0.1:{guarded.server.port}/{guarded.database}"
+    connect(f"postgresql://{place}").close()
+
+
 # ----------------------------------------------------------------------------------------------------------- encryption
 def test_encryption_reaches_a_server_that_an_own_authority_vouches_for(core: AnalyticsCore, guarded: Guarded) -> None:
     trusting = {"server_cert": guarded.bundle}
@@ -169,13 +194,16 @@ def test_without_its_authority_a_server_is_taken_or_refused_as_the_engine_asks(
     if guarded.engine == "postgresql":  # `sslmode=require` verifies nothing
         core.databases.test_connection(form)
     else:
-        assert refusal(core, form).error_type is E.CONNECTION_ACCESS_DENIED_ERROR
+        error = refusal(core, form)
+        assert error.error_type is E.CONNECTION_ACCESS_DENIED_ERROR
+        assert "no trusted authority vouches" in error.message
 
 
 def test_a_server_of_another_authority_is_refused(core: AnalyticsCore, guarded: Guarded, tmp_path: Path) -> None:
     other = make_authority(tmp_path, "127.0.0.1").read_text()
     error = refusal(core, guarded.form(username="secured", encryption=True, extra={"server_cert": other}))
     assert error.error_type is E.CONNECTION_ACCESS_DENIED_ERROR
+    assert "no trusted authority vouches" in error.message
     core.databases.test_connection(
         guarded.form(username="secured", extra={"server_cert": f"# two of them\n{other}\n{guarded.bundle}"})
     )
@@ -186,7 +214,9 @@ def test_a_server_of_another_name_is_refused_unless_names_are_not_verified(
 ) -> None:
     trusting = {"server_cert": guarded.bundle}
     form = guarded.form(username="secured", host="localhost", encryption=True, extra=trusting)
-    assert refusal(core, form).error_type is E.CONNECTION_ACCESS_DENIED_ERROR
+    error = refusal(core, form)
+    assert error.error_type is E.CONNECTION_ACCESS_DENIED_ERROR
+    assert "for another name" in error.message
     query = {"sslmode": "verify-ca"} if guarded.engine == "postgresql" else {"ssl_verify_identity": "false"}
     core.databases.test_connection(guarded.form(username="secured", host="localhost", query=query, extra=trusting))
 
@@ -200,7 +230,7 @@ def test_a_server_without_encryption_is_refused_when_it_is_asked_for(
     form = guarded.form(username=str(url.username), port=url.port, database=url.database, encryption=True, extra=extra)
     error = refusal(core, form)
     assert error.error_type is E.CONNECTION_ACCESS_DENIED_ERROR
-    assert "encrypted connection" in error.message
+    assert "takes no encrypted connections" in error.message
 
 
 @pytest.mark.parametrize(

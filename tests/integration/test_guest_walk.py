@@ -118,7 +118,7 @@ def test_the_whole_walk_leaves_the_store_as_it_was(kept: Kept) -> None:
 def test_what_a_guest_may_do_writes_nothing_either(kept: Kept) -> None:
     before, guest = rows(kept), kept.guest
     assert {row["city"] for row in guest.charts.data(1).raise_for_error().results[0].data} == {"Bonn", "Kiel"}
-    assert guest.dashboards.filter_values(1, "NATIVE_FILTER-city")
+    assert guest.dashboards.filter_options(1, "NATIVE_FILTER-city")
     for answer in (guest.charts.get(1), guest.dashboards.get(1), *guest.charts.list(), *guest.dashboards.list()):
         assert answer.to_payload()
     assert guest.dashboards.charts(1)

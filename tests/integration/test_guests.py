@@ -98,7 +98,7 @@ def test_a_guest_sees_the_rows_of_their_tenant_on_every_road(world: GuestWorld, 
         }
         ids = {row["id"] for row in guest.charts.data(2).raise_for_error().results[0].data}
         assert ids <= {number for number, owner, *_ in ROWS if owner == tenant}
-        values = guest.dashboards.filter_values(1, "NATIVE_FILTER-city").raise_for_error().results[0].data
+        values = guest.dashboards.filter_options(1, "NATIVE_FILTER-city").raise_for_error().results[0].data
         assert {row["city"] for row in values} == set(revenue(tenant))
 
 

@@ -114,7 +114,7 @@ def test_a_job_is_stopped_from_another_process(three: tuple[Process, ...]) -> No
     assert host.tell("state", job) == "stopped"
 
 
-@pytest.mark.parametrize("how", ["runs elsewhere", "runs where it was submitted"])
+@pytest.mark.parametrize("how", ["runs elsewhere", pytest.param("runs where it was submitted", marks=pytest.mark.long)])
 def test_a_job_whose_process_is_killed_is_lost_after_its_lease(three: tuple[Process, ...], how: str) -> None:
     host, worker, reader = three
     job = worker.tell("submit_here", slow()) if how.endswith("submitted") else host.tell("submit", slow())

@@ -245,7 +245,7 @@ def test_what_is_kept_of_a_guest_ends_with_their_token(tmp_path: Path, end: str)
             dashboards.list,
             lambda: dashboards.charts(1),
             lambda: dashboards.datasets(1),
-            lambda: dashboards.filter_values(1, "f"),
+            lambda: dashboards.filter_options(1, "f"),
         ]
         assert data(1).results[0].error is None
         match end:

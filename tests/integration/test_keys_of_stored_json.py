@@ -177,10 +177,10 @@ def test_what_was_stored_before_is_used_nowhere_without_a_word(stored_before: Sm
         errors.QueryError, match=r"query_context of chart 1 names the key 'metrics' twice in queries\.0"
     ):
         core.charts.question(1)
-    with pytest.raises(errors.PayloadSchemaError, match="params: names the key 'key' twice"):
-        core.charts.export_payload(1, dataset_ids={1: 7})
-    with pytest.raises(errors.PayloadSchemaError, match="json_metadata: names the key 'key' twice"):
-        core.dashboards.export_payload(1, chart_ids={}, dataset_ids={})
+    with pytest.raises(errors.PayloadSchemaError, match="chart 1: params: names the key 'key' twice"):
+        core.export_bundle(charts=[1])
+    with pytest.raises(errors.PayloadSchemaError, match="dashboard 1: json_metadata: names the key 'key' twice"):
+        core.export_bundle(dashboards=[1])
     templated = {"expressionType": "SQL", "sqlExpression": "COUNT({{ kept.list[0] }})", "label": "n"}
     metrics: list[Any] = ["count", templated]
     queries = [{"metrics": [metric]} for metric in metrics]

@@ -18,7 +18,7 @@ from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError
 
 NAMESPACES = {
     name: member.fget
-    for name, member in vars(AnalyticsCore).items()
+    for name, member in inspect.getmembers(AnalyticsCore)
     if isinstance(member, property) and not name.startswith("_")
 }
 MICROSECOND = timedelta(microseconds=1)

@@ -127,7 +127,7 @@ def stored_answers(world: TenantWorld, user: str, number: int) -> Iterator[tuple
         assert result.is_cached == ("cached" in name)
         yield name, (result.data, result.rowcount)
     for name, asking in (("filter", core), ("guest's filter", guest)):
-        yield name, asking.dashboards.filter_values(1, f"FILTER-{number}").raise_for_error().results[0].data
+        yield name, asking.dashboards.filter_options(1, f"FILTER-{number}").raise_for_error().results[0].data
     layer = {"name": "layer", "show": True, "showMarkers": False, "annotationType": "EVENT", "sourceType": "table"}
     shown = {**GROUPED, "annotation_layers": [{**layer, "value": number}]}
     requested = {"datasource": {"id": number, "type": "table"}, "queries": [shown], "force": True}

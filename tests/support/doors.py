@@ -9,10 +9,12 @@ from analytics_core import AnalyticsCore
 
 GUESTS_MAY = {
     "charts": {"get", "list", "data", "submit", "job"},
-    "dashboards": {"get", "list", "charts", "datasets", "filter_values"},
+    "dashboards": {"get", "list", "charts", "datasets", "data", "filter_options"},
 }
 NAMESPACES = sorted(
-    name for name, member in vars(AnalyticsCore).items() if isinstance(member, property) and not name.startswith("_")
+    name
+    for name, member in inspect.getmembers(AnalyticsCore)
+    if isinstance(member, property) and not name.startswith("_")
 )
 
 

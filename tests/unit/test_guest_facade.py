@@ -195,7 +195,7 @@ def test_a_rule_that_stops_a_guest_is_told_by_its_number_and_not_by_its_name(tmp
         guest = own.guest("acme")
         for ask in (
             lambda: guest.charts.data(1),
-            lambda: guest.dashboards.filter_values(1, "NATIVE_FILTER-city"),
+            lambda: guest.dashboards.filter_options(1, "NATIVE_FILTER-city"),
         ):
             with pytest.raises(errors.QueryError, match=r"row rule '?1") as rejection:
                 ask().raise_for_error()

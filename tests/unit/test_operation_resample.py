@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -41,6 +42,14 @@ def test_each_method_fills_the_days_between(gaps: pd.DataFrame, method: str, val
 def test_a_longer_interval_gathers_rows(method: str, values: list[float]) -> None:
     frame = daily({"x": [1, 4, 4, 10]})
     assert cells(postprocessing.resample(frame, rule="2D", method=method)) == values
+
+
+@pytest.mark.parametrize("method", ["mean", "sum"])
+@pytest.mark.parametrize(("values", "expected"), [([math.inf, -math.inf], None), ([1e308, 1e308], math.inf)])
+def test_values_beyond_the_numbers_are_gathered_without_a_warning(
+    method: str, values: list[float], expected: float | None
+) -> None:
+    assert cells(postprocessing.resample(daily({"x": values}), rule="2D", method=method)) == [expected]
 
 
 def test_mean_and_median_differ() -> None:

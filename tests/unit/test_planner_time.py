@@ -15,7 +15,7 @@ from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.time_bounds import plan_time_bounds
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._records.datasource import DatasetColumn
-from analytics_core.errors import FilterValueError, PayloadSchemaError, TimeRangeError, UnknownColumnError
+from analytics_core.errors import FilterValueError, PayloadSchemaError, QueryError, TimeRangeError, UnknownColumnError
 from analytics_core.models.enums import RelativeTime
 from analytics_core.models.query import AdhocColumn
 
@@ -270,6 +270,15 @@ def test_the_granularity_replaces_a_temporal_x_axis() -> None:
     assert isinstance(first, BucketExpr)
     assert isinstance(first.source, ColumnExpr)
     assert first.source.name == "ordered_at"
+
+
+@pytest.mark.parametrize(
+    ("granularity", "error"),
+    [("city", "granularity: column 'city' is not temporal and cannot take"), ("cty", "did you mean 'city'")],
+)
+def test_only_a_temporal_granularity_replaces_an_x_axis(granularity: str, error: str) -> None:
+    with pytest.raises(QueryError, match=error):
+        plan({"metrics": ["orders"], "granularity": granularity, "columns": [axis("shipped_on")]})
 
 
 def test_the_granularity_leaves_an_x_axis_of_names_alone() -> None:

@@ -45,14 +45,12 @@ CALLS: dict[str, Ask] = {
     "untag names": lambda core, bad: core.tags.untag("chart", 1, bad),
     "embedded": lambda core, bad: core.embedded.get(bad),
     "explore": lambda core, bad: core.explore.context(datasource=bad),
-    "datasets of a chart elsewhere": lambda core, bad: core.charts.export_payload(1, dataset_ids=bad),
-    "charts of a chart elsewhere": lambda core, bad: core.charts.export_payload(1, dataset_ids={1: 1}, chart_ids=bad),
-    "charts of a dashboard elsewhere": lambda core, bad: core.dashboards.export_payload(
-        1, chart_ids=bad, dataset_ids={}
-    ),
-    "datasets of a dashboard elsewhere": lambda core, bad: core.dashboards.export_payload(
-        1, chart_ids={1: 1}, dataset_ids=bad
-    ),
+    "databases of a bundle": lambda core, bad: core.load_bundle(b"", databases=bad),
+    "passwords of a bundle": lambda core, bad: core.load_bundle(b"", passwords={"shop": bad}),
+    "bundle": lambda core, bad: core.load_bundle(bad),
+    "exported ids": lambda core, bad: core.export_bundle(charts=bad),
+    "exported id": lambda core, bad: core.export_bundle(datasets=[bad]),
+    "path of an export": lambda core, bad: core.export_bundle(f"\0{bad}" if isinstance(bad, str) else bad, charts=[1]),
     "columns of batches": lambda core, bad: core.datasets.batches(1, columns=bad),
     "unchanged_since": lambda core, bad: core.charts.update(1, {}, unchanged_since=bad),
     "searched choice": lambda core, bad: core.charts.related("datasets", filter=bad),
@@ -62,7 +60,7 @@ GUEST_CALLS: dict[str, Ask] = {
     "chart": lambda guest, bad: guest.charts.get(bad),
     "dashboard": lambda guest, bad: guest.dashboards.get(bad),
     "charts of a dashboard": lambda guest, bad: guest.dashboards.charts(bad),
-    "values of a filter": lambda guest, bad: guest.dashboards.filter_values(bad, "x"),
+    "values of a filter": lambda guest, bad: guest.dashboards.filter_options(bad, "x"),
 }
 
 
@@ -121,15 +119,6 @@ def test_an_id_of_another_type_is_looked_for_at_once(shop: SmallCore) -> None:
         shop.core.embedded.get(Subclass(2**30))
     with pytest.raises(NotFoundError):
         shop.core.explore.context(datasource=Subclass(2**30))
-
-
-def test_ids_elsewhere_are_a_mapping_of_ids(shop: SmallCore) -> None:
-    strange: list[Any] = [{1: None}, {1: "7"}, {"1": 7}, {1: True}, {1: 0}, {1: 2**31}, [7], 7, "17"]
-    for ids in strange:
-        with pytest.raises(PayloadSchemaError, match="dataset_ids: must map ids here to ids there"):
-            shop.core.charts.export_payload(1, dataset_ids=ids)
-        with pytest.raises(PayloadSchemaError, match="chart_ids: must map ids here to ids there"):
-            shop.core.dashboards.export_payload(1, chart_ids=ids, dataset_ids={})
 
 
 # ------------------------------------------------------------------------------------------------------------ who acts

@@ -12,6 +12,7 @@ import pytest
 from tests.support.pages import add_chart, add_dashboard, layout, metadata_of, two_datasets
 from tests.support.small_core import SmallCore, small_core
 
+from analytics_core._resources.dashboards.content import without_places_of_others
 from analytics_core._resources.dashboards.copies import remapped_layout, remapped_metadata
 from analytics_core.errors import DashboardAccessError, OwnershipError, PayloadSchemaError
 
@@ -237,3 +238,33 @@ def test_only_owners_change_filters(shop: SmallCore) -> None:
     shop.core.dashboards.update(page, {"published": True})
     with pytest.raises(OwnershipError):
         shop.reader().dashboards.update_native_filters(page, {"deleted": [], "modified": [], "reordered": []})
+
+
+def test_metadata_for_elsewhere_mentions_no_other_charts() -> None:
+    metadata = {
+        "chart_configuration": {"1": {"id": 1, "crossFilters": {"chartsInScope": [2, 9]}}, "9": {"id": 9}, "x": 3},
+        "timed_refresh_immune_slices": [9, 2],
+        "expanded_slices": {"9": True, "2": True},
+        "filter_scopes": {"9": {}, "1": {"country": {"immune": [9]}}},
+        "default_filters": '{"9": {}, "1": {"country": ["9"]}}',
+    }
+    text = remapped_metadata(json.dumps(metadata), {1: 11, 2: 12}, keep_others=False)
+    assert json.loads(text or "") == {
+        "chart_configuration": {"11": {"id": 11, "crossFilters": {"chartsInScope": [12]}}, "x": 3},
+        "timed_refresh_immune_slices": [12],
+        "expanded_slices": {"12": True},
+        "filter_scopes": {"11": {"country": {"immune": []}}},
+        "default_filters": '{"11": {"country": ["9"]}}',
+    }
+
+
+def test_places_of_other_charts_leave_the_layout_and_their_parents() -> None:
+    layout = {
+        "VERSION": "v2",
+        "ROW": {"children": ["A", "B", "TEXT"]},
+        "A": {"meta": {"chartId": 1}},
+        "B": {"meta": {"chartId": 2}},
+        "TEXT": {"meta": {"text": "x"}},
+    }
+    kept = json.loads(without_places_of_others(json.dumps(layout), [2]) or "")
+    assert (sorted(kept), kept["ROW"]["children"]) == (["B", "ROW", "TEXT", "VERSION"], ["B", "TEXT"])

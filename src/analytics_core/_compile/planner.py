@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from analytics_core._compile.columns import (
     axis_column,
     axis_name,
+    column_by_name,
     column_label,
     is_axis,
     query_grain,
@@ -214,10 +215,19 @@ def _unused_grain(query: ChartDataQueryObject, outputs: Sequence[Output]) -> tup
 
 
 def with_granularity_axis(query: ChartDataQueryObject, scope: PlanningContext) -> ChartDataQueryObject:
-    """Return the query with its temporal x-axis column replaced by its granularity, where both are given and differ."""
-    axis = axis_name(query.columns)
-    if not query.granularity or axis in (None, query.granularity) or axis not in scope.view.times:
+    """Return the query with its temporal x-axis column replaced by its granularity, where both are given and differ.
+
+    Raises:
+        QueryError: the granularity is a column of something else than moments.
+    """
+    axis, times = axis_name(query.columns), scope.view.times
+    if not query.granularity or axis in (None, query.granularity) or axis not in times:
         return query
+    column_by_name(scope, query.granularity)
+    if scope.view.find_column(query.granularity) not in times:
+        raise QueryError(
+            f"granularity: column {query.granularity!r} is not temporal and cannot take the place of x-axis {axis!r}"
+        )
     columns = tuple(
         c.model_copy(update={"sql_expression": query.granularity, "label": query.granularity})
         if isinstance(c, AdhocColumn) and is_axis(c)

@@ -45,6 +45,7 @@ class SettingsFields(TypedDict, total=False):
     data_roots: tuple[Path, ...]
     allowed_drivers: frozenset[str]
     allowed_networks: tuple[str, ...]
+    environment_passwords: bool
     max_fragment_length: int
     strict_queries: bool
     allowed_functions: Mapping[str, AbstractSet[str]]
@@ -108,6 +109,7 @@ def connect(url: str, *, lazy: bool = False, **settings: Unpack[SettingsFields])
         raise ConnectionUriError("the URL of a database is a text, for example 'sqlite:///shop.db'")
     _check_setting_names(settings)
     settings.setdefault("secret_key", secrets.token_urlsafe(32))
+    settings.setdefault("environment_passwords", True)  # who may make connections here has this process
     chosen = Settings(**settings)
     chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(url, chosen)))
     core = AnalyticsCore(chosen, allowed_files=_file_of(url))

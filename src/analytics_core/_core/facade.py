@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 
-from analytics_core._adapters.clock import PinnedClock, SystemClock, SystemSleeper
+from analytics_core._adapters.clock import SystemClock, SystemSleeper
 from analytics_core._adapters.observers import GuardedObserver, LogObserver
 from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._core.actors import Actors, HostUser, UserKey
 from analytics_core._core.guest_core import GuestCore
-from analytics_core._core.operating import Health, PersonNames, PruneCounts, create_first_administrator, health, prune
+from analytics_core._core.namespaces import Namespaces
+from analytics_core._core.operating import (
+    Health,
+    PersonNames,
+    PruneCounts,
+    create_first_administrator,
+    health,
+    pinned_clock,
+    prune,
+)
 from analytics_core._core.wiring import (
     IN_MEMORY,
     added_by_packages,
     address_finder,
     build_runtime,
+    check_ports,
     https_endpoint,
+    job_handlers,
     job_threads,
     memory_or_guarded,
     opened_store,
@@ -27,36 +39,21 @@ from analytics_core._core.wiring import (
 )
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
-from analytics_core._jobs.handlers import JobHandler, JobKind
 from analytics_core._records.people import GuestVisit, User
-from analytics_core._records.shared_state import JobRecord
-from analytics_core._resources.annotations import AnnotationLayers, Annotations
-from analytics_core._resources.cache import CacheControl, WarmUpJobs
-from analytics_core._resources.charts.namespace import Charts
-from analytics_core._resources.charts.queries import ChartDataJobs, ChartQueries, JobQueries
-from analytics_core._resources.css_templates import CssTemplates
-from analytics_core._resources.dashboards.namespace import Dashboards
-from analytics_core._resources.databases.namespace import Databases
-from analytics_core._resources.datasets.namespace import Datasets
-from analytics_core._resources.explore import Explore
-from analytics_core._resources.guests.embedded import EmbeddedDashboards
-from analytics_core._resources.guests.namespaces import GuestQueries
-from analytics_core._resources.jobs import Jobs
-from analytics_core._resources.logs import Logs
-from analytics_core._resources.namespace import Namespace, live
-from analytics_core._resources.oauth import OAuth
-from analytics_core._resources.people.roles import Roles
-from analytics_core._resources.people.users import Users
-from analytics_core._resources.permalinks import Permalinks
-from analytics_core._resources.row_level_security import RowLevelSecurity
-from analytics_core._resources.tags import Tags
+from analytics_core._resources.bundles.databases import StandIns, checked_stand_ins
+from analytics_core._resources.bundles.loading import BundleLoader
+from analytics_core._resources.bundles.report import BundleReport
+from analytics_core._resources.bundles.selection import ExportedIds
+from analytics_core._resources.bundles.writing import BundleWriter
+from analytics_core._resources.checks.checking import ContentCheck
+from analytics_core._resources.checks.comparing import ContentDiff
+from analytics_core._resources.checks.difference import DiffReport
+from analytics_core._resources.checks.report import CheckReport
 from analytics_core._runtime import Components, Runtime
 from analytics_core._security.actor import Actor
-from analytics_core._security.keys import EntrySeal
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core.errors import AccessError, ActorRequiredError
-from analytics_core.models.parsing import payload_error
 from analytics_core.ports import (
     Cache,
     Clock,
@@ -73,10 +70,8 @@ from analytics_core.ports import (
     UserDirectory,
 )
 
-Part = TypeVar("Part", bound=Namespace)
 
-
-class AnalyticsCore:
+class AnalyticsCore(Namespaces):
     """A headless analytics engine: databases, datasets and charts behind one object.
 
     Args:
@@ -131,6 +126,7 @@ class AnalyticsCore:
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
+        check_ports(locals())
         added = added_by_packages()
         clock = SystemClock() if clock is None else clock
         engines = installed_engines(added[ENGINES]) if engines is None else engines
@@ -158,7 +154,7 @@ class AnalyticsCore:
 
     def _begin(self, runtime: Runtime, acting_as: UserKey | None) -> None:
         self._bind(runtime, acting_as)
-        runtime.job_registry.start(self._job_handlers())
+        runtime.job_registry.start(job_handlers(runtime, Actors(runtime).of_job))
         if isinstance(acting_as, User):
             self._bind(runtime, self._actors.lasting_key(acting_as))
 
@@ -171,9 +167,9 @@ class AnalyticsCore:
     def as_user(self, user: UserKey) -> AnalyticsCore:
         """Return the same core with another acting user: an id, a user name or a `User`.
 
-        The core and its namespaces may be kept: each call asks anew whether the person is active and which roles they
-        have. A `User` whose rights differ from those in the directory is the host's word: they count as given, for as
-        long as the directory, if it knows the person, has them active.
+        The core and its namespaces may be kept: each call asks anew whether the person is active, and for their roles.
+        A `User` whose rights differ from those in the directory is the host's word: they count as given, for as long as
+        the directory, if it knows the person, has them active.
 
         Raises:
             ActorRequiredError: nobody answers to it, or the person is not active.
@@ -203,12 +199,12 @@ class AnalyticsCore:
     def as_of(self, moment: datetime) -> AnalyticsCore:
         """Return the same core with `moment` as now for time ranges and templates; a naive moment is UTC.
 
-        What really happens keeps its time: what is logged, what is said to be changed an hour ago.
+        What really happens keeps its time, such as what is logged.
 
         Raises:
             PayloadSchemaError: it is no `datetime`, or none between the years 1 and 9999 in UTC.
         """
-        return self._sibling(replace(self._runtime, clock=PinnedClock(_moment_of(moment))), self._acting_as)
+        return self._sibling(replace(self._runtime, clock=pinned_clock(moment)), self._acting_as)
 
     @staticmethod
     def _sibling(runtime: Runtime, acting_as: UserKey | HostUser | None) -> AnalyticsCore:
@@ -248,9 +244,76 @@ class AnalyticsCore:
             raise ActorRequiredError
         return self._actors.find(self._acting_as)
 
-    def _questions(self) -> ChartQueries:
-        """Return the answers of whoever acts, for `testing`."""
-        return ChartQueries(self._runtime, self._actor())
+    def load_bundle(
+        self, source: Any, *, rules: bool = False, dry_run: bool = False, **stand_ins: Unpack[StandIns]
+    ) -> BundleReport:
+        """Store the content that a Superset, or `export_bundle` of another store, exported: all of it or nothing.
+
+        Records are known by their UUIDs, or else by their names: one that is here already is changed, as its owner may.
+        Whoever loads owns what is new. Charts need no query context.
+
+        Args:
+            source: the path of a ZIP file or a folder, the bytes of a ZIP file, or a binary file object.
+            rules: load roles, row rules, and for which roles dashboards are; for administrators.
+            dry_run: try it, and store nothing.
+            stand_ins: what takes the place of what the bundle has: `databases`, `datasets`, `passwords`.
+
+        Raises:
+            PayloadSchemaError: all that is wrong, with file and field.
+            NotFoundError, AccessError: what is named here is unknown, or not for the actor: databases take a grant on
+                all of them, connections and `rules` an administrator.
+            AnalyticsError: what is `retryable`: a database or the store cannot be reached now.
+        """
+        given = checked_stand_ins(stand_ins)
+        return BundleLoader(self._runtime, self._actor()).load(source, given, with_rules=rules, dry_run=dry_run)
+
+    def export_bundle(self, path: str | os.PathLike[str] | None = None, **named: Unpack[ExportedIds]) -> bytes:
+        """Return a ZIP file that `load_bundle` of another store takes: what is named by ids, and what it needs.
+
+        The same content on databases of the same UUIDs gives the same bytes in every store, for version control.
+        Connections, people and secrets are not in it. Dashboards and row rules name their roles.
+
+        Args:
+            path: where to write the file too, as a whole or not at all; None: nowhere.
+            named: ids of `dashboards`, `charts`, `datasets`, `annotation_layers`, `css_templates`, and by
+                administrators of `roles` and `row_rules`.
+
+        Raises:
+            PayloadSchemaError: nothing is named, or no list of ids; something that no bundle can hold; a path that
+                cannot be written.
+            NotFoundError, AccessError: something is unknown, or not for this actor.
+        """
+        return BundleWriter(self._runtime, self._actor()).write(path, named)
+
+    def check(self, *, answers: bool = False) -> CheckReport:
+        """Compile all charts against their tables as they are today, and return what broke and why; nothing is changed.
+
+        Looked at is what the actor may read: datasets with their calculated columns and metrics, the queries of charts,
+        and what layouts and filters of dashboards name.
+
+        Args:
+            answers: ask the charts, too, which finds what only the database knows.
+        """
+        return ContentCheck(self._runtime, self._actor()).report(answers=answers)
+
+    def diff(self, a: Any, b: Any = None, *, answers: bool = True, **stand_ins: Unpack[StandIns]) -> DiffReport:
+        """Return which charts differ between two states of content, in SQL, columns and rows; nothing is stored.
+
+        Charts are known by their UUIDs, and asked of the databases here, at one moment, under the actor's rights and
+        row rules. One whose statement and steps are the same in both is equal, and is not asked.
+
+        Args:
+            a: a bundle, as `load_bundle` takes it, or None for the stored charts that the actor may read.
+            b: likewise.
+            answers: ask the charts that differ, to tell their columns and rows; else their statements alone are told.
+            stand_ins: as for `load_bundle`, but for URLs: no connection is made.
+
+        Raises:
+            PayloadSchemaError: a bundle that cannot be read, or whose datasets cannot be here, with file and field.
+            NotFoundError, AccessError: as for `load_bundle`.
+        """
+        given = checked_stand_ins(stand_ins)
+        return ContentDiff(self._runtime, self._actor()).report(a, b, given, answers=answers)
 
     # --------------------------------------------------------------------------------------------------------- jobs
     def run_job(self, job_id: str) -> None:
@@ -269,10 +332,11 @@ class AnalyticsCore:
     def health(self) -> Health:
         """Return how store, cache and jobs are; databases are not asked, and a part that is away is told, not raised.
 
-        It needs no actor; who acts must be an administrator.
+        It needs no actor; who acts must be an administrator, which takes a store that answers.
 
         Raises:
             AccessError: somebody else acts.
+            StoreUnavailableError: somebody acts, and the store does not say who.
         """
         self._require_operator("ask how a core is")
         return health(self._runtime)
@@ -297,129 +361,19 @@ class AnalyticsCore:
         if self._acting_as is not None and not self._actor().is_admin:
             raise AccessError(f"only an administrator may {what}")
 
-    def _job_handlers(self) -> dict[JobKind, JobHandler]:
-        """Return what runs each kind of job, on a core that nobody acts on: each job has an actor of its own."""
-        unbound = self._sibling(self._runtime, None)
-        seal = EntrySeal(self._runtime.settings.key)
-
-        def runtime_of(job: JobRecord) -> Runtime:
-            return unbound._runtime if job.moment is None else unbound.as_of(job.moment)._runtime
-
-        def queries_of(job: JobRecord, actor: Actor) -> JobQueries:
-            of_whom = ChartQueries if actor.guest is None else GuestQueries
-            return of_whom(runtime_of(job), actor)
-
-        charts = ChartDataJobs(queries_of=queries_of, find_actor=unbound._actors.of_job, seal=seal)
-        warm_ups = WarmUpJobs(runtime_of=runtime_of, find_actor=unbound._actors.of_job)
-        return {JobKind.CHART_DATA: charts, JobKind.WARM_UP: warm_ups}
-
-    # --------------------------------------------------------------------------------------------------- namespaces
-    def _open(self, kind: Callable[[Runtime, Actor], Part]) -> Part:
-        """Return a namespace that asks at each of its calls who acts."""
-        return live(lambda: kind(self._runtime, self._actor()))
-
-    @property
-    def databases(self) -> Databases:
-        """The connections to databases that users query."""
-        return self._open(Databases)
-
-    @property
-    def datasets(self) -> Datasets:
-        """Physical and virtual tables with their columns and metrics."""
-        return self._open(Datasets)
-
-    @property
-    def charts(self) -> Charts:
-        """Saved charts, and the answers to chart queries."""
-        return self._open(Charts)
-
-    @property
-    def annotation_layers(self) -> AnnotationLayers:
-        """Named collections of annotations that charts show."""
-        return self._open(AnnotationLayers)
-
-    @property
-    def annotations(self) -> Annotations:
-        """What happened when, layer by layer."""
-        return self._open(Annotations)
-
-    @property
-    def css_templates(self) -> CssTemplates:
-        """Style sheets that dashboards may start from."""
-        return self._open(CssTemplates)
-
-    @property
-    def dashboards(self) -> Dashboards:
-        """Charts on pages, for those whom their owners publish them to."""
-        return self._open(Dashboards)
-
-    @property
-    def embedded(self) -> EmbeddedDashboards:
-        """Dashboards inside other pages, and the tokens of their guests."""
-        return self._open(EmbeddedDashboards)
-
-    @property
-    def tags(self) -> Tags:
-        """Labels on charts and dashboards."""
-        return self._open(Tags)
-
-    @property
-    def users(self) -> Users:
-        """The people of the metadata store."""
-        return self._open(Users)
-
-    @property
-    def roles(self) -> Roles:
-        """Roles and their grants."""
-        return self._open(Roles)
-
-    @property
-    def row_level_security(self) -> RowLevelSecurity:
-        """The rules on which rows whom may see."""
-        return self._open(lambda runtime, actor: RowLevelSecurity(runtime, actor, self._actors.find))
-
-    @property
-    def logs(self) -> Logs:
-        """Who did what, when."""
-        return self._open(Logs)
-
-    @property
-    def explore(self) -> Explore:
-        """What the explore view starts from, and form data that is not saved in a chart yet."""
-        return self._open(Explore)
-
-    @property
-    def cache(self) -> CacheControl:
-        """Kept answers: made unreachable, and computed ahead."""
-        return self._open(CacheControl)
-
-    @property
-    def jobs(self) -> Jobs:
-        """Work in the background: all jobs that the actor submitted."""
-        return self._open(Jobs)
-
-    @property
-    def permalinks(self) -> Permalinks:
-        """Addresses of the state of a chart or a dashboard."""
-        return self._open(Permalinks)
-
-    @property
-    def oauth(self) -> OAuth:
-        """The actor's authorizations to reach databases on their behalf."""
-        return self._open(OAuth)
-
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:
-        """Stop background work and streams, close all connections; what is asked afterwards is a StoreUnavailableError.
+        """Stop background work, streams and uploads that are not committed, close all connections.
 
-        That holds for what the cache could still answer, too, and for cores of other users of the same core.
+        It waits for OAuth 2.0 tokens that are renewed, at most `Settings.oauth2_timeout_s` and ten seconds: a new one
+        that is not stored is lost. What is asked afterwards is a StoreUnavailableError.
+        That holds for what the cache could still answer, and for cores of other users of the same core.
         """
         runtime = self._runtime
-        runtime.job_registry.close()
-        runtime.batches.close()
-        runtime.observer.close()
-        runtime.connector.close()
-        runtime.store.close()
+        for work in (runtime.job_registry, runtime.batches, runtime.uploads, runtime.oauth_tokens):
+            work.close()
+        for way in (runtime.observer, runtime.connector, runtime.store):
+            way.close()
 
     def __enter__(self) -> Self:
         return self
@@ -431,13 +385,3 @@ class AnalyticsCore:
         key = self._acting_as.user if isinstance(self._acting_as, HostUser) else self._acting_as
         acting = "nobody" if key is None else f"user {getattr(key, 'id', key)!r}"
         return f"<AnalyticsCore, {acting} acts>"
-
-
-def _moment_of(given: Any) -> datetime:
-    """Return a moment that can be now, in UTC; PayloadSchemaError for anything else."""
-    try:
-        if isinstance(given, datetime):
-            return given.replace(tzinfo=UTC) if given.utcoffset() is None else given.astimezone(UTC)
-    except OverflowError:
-        pass
-    raise payload_error("as_of", "moment", "must be a datetime between the years 1 and 9999 in UTC")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from analytics_core._formdata.draft import QueryDraft
 from analytics_core._formdata.form import (
@@ -14,6 +14,7 @@ from analytics_core._formdata.form import (
     distinct,
     is_column,
     is_metric,
+    is_object,
     metric_label,
 )
 
@@ -32,28 +33,44 @@ _EXTRA_TIME: Final = {
 }
 """The columns of old dashboard filters (`extra_filters`) that set an option of the time."""
 
+_OF_CLIENTS: Final = ("url_params", "custom_params")
 _EXTRA_OPTIONS: Final = ("relative_start", "relative_end")
+_NO_CONDITION: Final = FormValue("")
 NO_LIMIT: Final = 0
+
+
+class _DashboardPart(NamedTuple):
+    """What a dashboard adds to a form: its data mask (`extra_form_data`), and its old filters in two parts.
+
+    `old_times` holds the option of the time and its value, by the column of the filter that says so.
+    """
+
+    mask: Mapping[str, Any]
+    old_filters: Sequence[FormValue] = ()
+    old_times: Mapping[str, tuple[str, Any]] = {}
 
 
 def base_query(form: Form, *, mode: str | None = None) -> QueryDraft:
     """Return the query that a form asks whatever its kind is; `mode` is `aggregate` or `raw` where a kind has both."""
-    query = QueryDraft()
-    masked = form.mapping("extra_form_data")
-    old_times = _times(form, query, masked)
-    query.put_list("filters", (*_extra_filters(form, masked), *_simple_filters(form, masked)))
-    _extras(form, query, masked, old_times)
-    query.put("applied_time_extras", {name: value for name, (_, value) in old_times.items()})
-    query.put_list("columns", distinct((*_columns(form, mode),), column_label))
+    query, mode = QueryDraft(), mode or form.get("query_mode")
+    around = _around(form)
+    _times(form, query, around)
+    _conditions(form, query, around)
+    if around.old_times:
+        query.put("applied_time_extras", {name: value for name, (_, value) in around.old_times.items()})
+    query.put_list("columns", distinct(_columns(form, mode), column_label))
     if mode != "raw":
-        query.put_list("metrics", distinct((*_each(form.metrics, _METRIC_FIELDS, form),), metric_label))
+        query.put_list("metrics", distinct(_each(form, form.metrics, _METRIC_FIELDS), metric_label))
     _sort_keys(form, query)
-    query.put_list("annotation_layers", form.items("annotation_layers"))
+    if form.get("annotation_layers"):
+        query.put_list("annotation_layers", form.items("annotation_layers"))
     _limits(form, query)
-    query.put("order_desc", True if not form.has("order_desc") else form.get("order_desc"), form.name("order_desc"))
-    query.put("url_params", form.mapping("url_params"), "url_params")
-    query.put("custom_params", form.mapping("custom_params"), "custom_params")
-    query.put("custom_form_data", masked.get("custom_form_data") or {}, "extra_form_data")
+    query.put("order_desc", form.get("order_desc") if form.has("order_desc") else True, form.name("order_desc"))
+    for name in _OF_CLIENTS:
+        if form.get(name):
+            query.put(name, form.mapping(name), name)
+    if around.mask.get("custom_form_data"):
+        query.put("custom_form_data", around.mask["custom_form_data"], "extra_form_data")
     return query
 
 
@@ -139,126 +156,149 @@ def sorted_by_default(form: Form, query: QueryDraft) -> tuple[FormValue, ...]:
     if own and isinstance(own[0].value, list | tuple) and len(own[0].value) == 2 and own[0].value[0]:
         return own
     ascending = not query.value("order_desc")
-    limit = form.metrics("series_limit_metric") or form.metrics("timeseries_limit_metric")
-    first = limit[:1] or query.list("metrics")[:1]
+    first = deciding_metric(form) or query.list("metrics")[:1]
     return tuple(FormValue([key.value, ascending], (*key.origin, "order_desc")) for key in first)
 
 
 # ----------------------------------------------------------------------------------------------------------- time
-def _times(form: Form, query: QueryDraft, masked: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
-    """Put the time range and the time column; return what old filters of a dashboard say of the time."""
-    old = {
-        item.value["col"]: (_EXTRA_TIME[item.value["col"]], item.value.get("val"))
-        for item in _objects(form, "extra_filters")
-        if item.value.get("col") in _EXTRA_TIME
-    }
-    told = dict(old.values())
-    for name, value, origin in (
-        ("time_range", form.text("time_range"), form.name("time_range")),
-        ("time_range", told.get("time_range"), "extra_filters"),
-        ("time_range", masked.get("time_range"), "extra_form_data"),
-    ):
-        if value:
-            query.put(name, value, origin)
-    _time_column(form, query, told, masked)
-    return old
+def _around(form: Form) -> _DashboardPart:
+    mask = form.mapping("extra_form_data")
+    if not form.get("extra_filters"):
+        return _DashboardPart(mask)
+    filters, times = [], {}
+    for item in _objects(form, "extra_filters"):
+        column = item.value.get("col")
+        if isinstance(column, str) and column in _EXTRA_TIME:
+            times[column] = (_EXTRA_TIME[column], item.value.get("val"))
+        else:
+            filters.append(item)
+    return _DashboardPart(mask, filters, times)
 
 
-def _time_column(form: Form, query: QueryDraft, told: Mapping[str, Any], masked: Mapping[str, Any]) -> None:
+def _times(form: Form, query: QueryDraft, around: _DashboardPart) -> None:
+    """Put the time range and the time column; what a dashboard says of them wins."""
+    told = dict(around.old_times.values())
+    if own := form.text("time_range"):
+        query.put("time_range", own, form.name("time_range"))
     for field in ("granularity", "granularity_sqla"):
         if form.has(field) and (form.get(field) or query.value("granularity") is None):
             query.put("granularity", form.get(field) or None, form.name(field))
-    if told.get("granularity"):
-        query.put("granularity", told["granularity"], "extra_filters")
-    dashboard = masked.get("granularity") or masked.get("granularity_sqla") or masked.get("time_column")
-    if dashboard:
-        query.put("granularity", dashboard, "extra_form_data")
+    for name in ("time_range", "granularity"):
+        if told.get(name):
+            query.put(name, told[name], "extra_filters")
+    mask = around.mask
+    if not mask:
+        return
+    if mask.get("time_range"):
+        query.put("time_range", mask["time_range"], "extra_form_data")
+    column = mask.get("granularity") or mask.get("granularity_sqla") or mask.get("time_column")
+    if column:
+        query.put("granularity", column, "extra_form_data")
 
 
-def _extras(form: Form, query: QueryDraft, masked: Mapping[str, Any], old: Mapping[str, tuple[str, Any]]) -> None:
-    """Put the conditions in SQL and the options of the time."""
-    extras: dict[str, Any] = {}
-    told = dict(old.values())
-    if form.has("time_grain_sqla"):
-        extras["time_grain_sqla"] = form.get("time_grain_sqla")
-    grain = masked.get("time_grain_sqla") or masked.get("time_grain") or told.get("time_grain_sqla")
-    if grain:
-        extras["time_grain_sqla"] = grain
-    for clause in ("HAVING", "WHERE"):
-        extras[clause.lower()] = " AND ".join(_in_brackets(text) for text in _sql_conditions(form, masked, clause))
-    extras |= {name: masked[name] for name in _EXTRA_OPTIONS if masked.get(name)}
-    query.put("extras", extras, "adhoc_filters", "time_grain_sqla", "extra_form_data")
+# -------------------------------------------------------------------------------- filters and conditions in SQL
+def _conditions(form: Form, query: QueryDraft, around: _DashboardPart) -> None:
+    """Put the filters, and the conditions in SQL beside the options of the time."""
+    filters = [*around.old_filters, *_masked(form, around, "filters")]
+    where = [FormValue(own, (form.name("where"),))] if (own := form.text("where")) else []
+    having: list[FormValue] = []
+    for item in (*_objects(form, "adhoc_filters"), *_masked(form, around, "adhoc_filters")):
+        kind, clause = item.value.get("expressionType"), item.value.get("clause") or "WHERE"
+        if kind == "SIMPLE" and clause == "WHERE":
+            _add_filter(form, item, filters)
+        elif kind == "SQL" and clause in ("WHERE", "HAVING"):
+            _add_text(form, item, where if clause == "WHERE" else having)
+        elif kind == "SIMPLE" and clause == "HAVING":
+            form.reject(item.origin[0], "a condition on a metric must be SQL: expressionType SQL and sqlExpression")
+        else:
+            form.reject(item.origin[0], "must have the expressionType SIMPLE or SQL and the clause WHERE or HAVING")
+    query.put_list("filters", filters)
+    extras = _time_options(form, around)
+    extras["having"], extras["where"] = _joined(having), _joined(where)
+    query.put_object("extras", extras)
 
 
-# -------------------------------------------------------------------------------------------------------- filters
-def _extra_filters(form: Form, masked: Mapping[str, Any]) -> Iterator[FormValue]:
-    for item in _objects(form, "extra_filters"):
-        if item.value.get("col") not in _EXTRA_TIME:
-            yield item
-    for one in masked.get("filters") or ():
-        yield FormValue(one, ("extra_form_data",))
+def _time_options(form: Form, around: _DashboardPart) -> dict[str, FormValue]:
+    if not around.mask and not around.old_times:
+        if not form.has("time_grain_sqla"):
+            return {}
+        return {"time_grain_sqla": FormValue(form.get("time_grain_sqla"), (form.name("time_grain_sqla"),))}
+    mask, told = around.mask, dict(around.old_times.values())
+    found = {name: FormValue(mask[name], ("extra_form_data",)) for name in _EXTRA_OPTIONS if mask.get(name)}
+    if grain := mask.get("time_grain_sqla") or mask.get("time_grain"):
+        found["time_grain_sqla"] = FormValue(grain, ("extra_form_data",))
+    elif told.get("time_grain_sqla"):
+        found["time_grain_sqla"] = FormValue(told["time_grain_sqla"], ("extra_filters",))
+    elif form.has("time_grain_sqla"):
+        found["time_grain_sqla"] = FormValue(form.get("time_grain_sqla"), (form.name("time_grain_sqla"),))
+    return found
 
 
 def _objects(form: Form, name: str) -> Iterator[FormValue]:
-    for place, item in enumerate(form.items(name)):
-        if isinstance(item.value, Mapping):
-            yield FormValue(item.value, (f"{form.name(name)}.{place}",))
+    for place, item in enumerate(form.listed(name)):
+        if is_object(item):
+            yield FormValue(item, (f"{form.name(name)}.{place}",))
         else:
             form.reject(f"{name}.{place}", "must be a filter object")
 
 
-def _adhoc_filters(form: Form, masked: Mapping[str, Any]) -> Iterator[FormValue]:
-    yield from _objects(form, "adhoc_filters")
-    for one in masked.get("adhoc_filters") or ():
-        yield FormValue(one, ("extra_form_data",))
-
-
-def _simple_filters(form: Form, masked: Mapping[str, Any]) -> Iterator[FormValue]:
-    """Yield the filters that compare a column; those on metrics, which no editor offers any more, are rejected."""
-    for item in _adhoc_filters(form, masked):
-        told = item.value
-        if told.get("expressionType") != "SIMPLE":
-            continue
-        if told.get("clause") == "HAVING":
-            form.reject(item.origin[0], "a condition on a metric must be SQL: expressionType SQL and sqlExpression")
-        elif not is_column(told.get("subject")) or not isinstance(told.get("operator"), str):
-            form.reject(item.origin[0], "must name its subject, a column, and its operator")
+def _masked(form: Form, around: _DashboardPart, name: str) -> Iterator[FormValue]:
+    """Yield the filters of a data mask."""
+    given = around.mask.get(name) or ()
+    for one in given if isinstance(given, list | tuple) else (given,):
+        if is_object(one):
+            yield FormValue(one, ("extra_form_data",))
         else:
-            yield FormValue(_filter(told), item.origin)
+            form.reject("extra_form_data", f"its {name} must be a list of filter objects")
 
 
-def _filter(told: Mapping[str, Any]) -> dict[str, Any]:
-    operator = told["operator"]
+def _add_filter(form: Form, item: FormValue, filters: list[FormValue]) -> None:
+    found = simple_filter(item.value)
+    if found is None:
+        form.reject(item.origin[0], "must name its subject, a column, and its operator")
+    else:
+        filters.append(FormValue(found, item.origin))
+
+
+def _add_text(form: Form, item: FormValue, conditions: list[FormValue]) -> None:
+    if isinstance(item.value.get("sqlExpression"), str):
+        conditions.append(FormValue(item.value["sqlExpression"], item.origin))
+    else:
+        form.reject(item.origin[0], "must hold its condition as sqlExpression")
+
+
+def _joined(conditions: Sequence[FormValue]) -> FormValue:
+    if not conditions:
+        return _NO_CONDITION
+    text = " AND ".join([in_brackets(item.value) for item in conditions])
+    return FormValue(text, tuple([name for item in conditions for name in item.origin]))
+
+
+def simple_filter(told: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return an editor's comparison of a column as a query has it; None where it names no column or no operator."""
+    operator = told.get("operator")
+    if not is_column(told.get("subject")) or not isinstance(operator, str):
+        return None
     extra = {"isExtra": True} if told.get("isExtra") else {}
     if operator in _UNARY:
         return {"col": told["subject"], "op": operator, **extra}
     return {"col": told["subject"], "op": operator, "val": told.get("comparator"), **extra}
 
 
-def _sql_conditions(form: Form, masked: Mapping[str, Any], clause: str) -> Iterator[str]:
-    if clause == "WHERE" and (own := form.text("where")):
-        yield own
-    for item in _adhoc_filters(form, masked):
-        told = item.value
-        if told.get("expressionType") == "SQL" and told.get("clause", "WHERE") == clause:
-            if isinstance(told.get("sqlExpression"), str):
-                yield told["sqlExpression"]
-            else:
-                form.reject(item.origin[0], "must hold its condition as sqlExpression")
-
-
-def _in_brackets(condition: str) -> str:
+def in_brackets(condition: str) -> str:
     """Return a condition in brackets, which a comment at its end must not swallow."""
     return f"({condition}\n)" if "--" in condition else f"({condition})"
 
 
 # ------------------------------------------------------------------------------------ columns, sort keys and limits
-def _each(read: Any, names: Iterable[str], form: Form) -> Iterator[FormValue]:
+def _each(form: Form, read: Callable[[str], tuple[FormValue, ...]], names: Iterable[str]) -> tuple[FormValue, ...]:
+    found: tuple[FormValue, ...] = ()
     for name in names:
         value = form.get(name)
         if value is None or value == "" or (name in _AMBIGUOUS and not _is_of_metrics(value)):
             continue
-        yield from read(name)
+        found += read(name)
+    return found
 
 
 def _is_of_metrics(value: Any) -> bool:
@@ -266,17 +306,15 @@ def _is_of_metrics(value: Any) -> bool:
     return any(is_metric(item) for item in listed)
 
 
-def _columns(form: Form, mode: str | None) -> Iterator[FormValue]:
-    if mode != "raw":
-        yield from _each(form.columns, _GROUP_FIELDS, form)
-    if mode != "aggregate":
-        yield from _each(form.columns, _COLUMN_FIELDS, form)
+def _columns(form: Form, mode: str | None) -> tuple[FormValue, ...]:
+    groups = _each(form, form.columns, _GROUP_FIELDS) if mode != "raw" else ()
+    return groups if mode == "aggregate" else groups + _each(form, form.columns, _COLUMN_FIELDS)
 
 
 def _sort_keys(form: Form, query: QueryDraft) -> None:
-    keys = tuple(_sort_key(form, place, item) for place, item in enumerate(form.items("order_by_cols")))
-    if keys:
-        query.put_list("orderby", keys)
+    if form.get("order_by_cols"):
+        keys = [_sort_key(form, place, item) for place, item in enumerate(form.items("order_by_cols"))]
+        query.put_list("orderby", [key for key in keys if key is not None])
 
 
 def _sort_key(form: Form, place: int, item: FormValue) -> FormValue | None:
@@ -297,15 +335,20 @@ def _limits(form: Form, query: QueryDraft) -> None:
         limit = form.count(name)
         if limit is not None:
             query.put(name, limit, form.name(name))
-    if form.has("series_columns") and form.get("series_columns") is not None:
+    if form.get("series_columns") is not None:
         query.put_list("series_columns", form.columns("series_columns"))
     series = form.count("series_limit")
     origin = "series_limit"
     if series is None:
         series, origin = form.count("limit") or NO_LIMIT, "limit"
     query.put("series_limit", series, form.name(origin))
-    decides = (*form.metrics("series_limit_metric"), *form.metrics("timeseries_limit_metric"))[:1]
+    decides = deciding_metric(form)
     if decides:
         query.put("series_limit_metric", decides[0].value, *decides[0].origin)
     name = "group_others_when_limit_reached"
     query.put(name, form.flag(name), form.name(name))
+
+
+def deciding_metric(form: Form) -> tuple[FormValue, ...]:
+    """Return the metric by which series are chosen and sorted as a list of one, empty where the form names none."""
+    return (form.metrics("series_limit_metric") or form.metrics("timeseries_limit_metric"))[:1]

@@ -23,6 +23,8 @@ class ChartKind:
         defaults: the values of absent fields.
         is_compared: whether its queries were compared with those of a real front end; else they follow its public
             documentation.
+        is_checked: whether its answers, too, were compared with SQL written by hand where its queries were not.
+        fields: further fields of forms that it asks, or that only draw it; others than ours are told as not understood.
         note: what an answer lacks against the chart, as a sentence without a full stop.
     """
 
@@ -30,4 +32,6 @@ class ChartKind:
     build: Build
     defaults: Mapping[str, Any] = field(default_factory=dict)
     is_compared: bool = False
+    is_checked: bool = False
     note: str | None = None
+    fields: frozenset[str] = frozenset()

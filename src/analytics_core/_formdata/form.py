@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
 
 from analytics_core.errors import PayloadSchemaError, Problem
 
 SHAPE: Final = "form_data"
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+_LISTS: Final = (list, tuple)
+_UNSET: Final[tuple[Any, ...]] = (None, "", "None", False, [], {})
+_OBJECTS: Final = (dict, Mapping)
+"""Plain dicts first: they are what forms hold, and the quicker to tell."""
 
 
-class FormValue(NamedTuple):
-    """A value of a payload with the fields of the form that it comes from."""
+@dataclass(slots=True)
+class FormValue:
+    """A value of a payload with the fields of the form that it comes from.
+
+    Nobody changes one. It is not frozen, since a form makes dozens, and a frozen record takes three times as long.
+    """
 
     value: Any
     origin: tuple[str, ...] = ()
 
 
 class Form:
-    """The fields of a chart; every field that is asked for counts as read.
+    """The fields of a chart, and what was rejected of them.
 
     Args:
         fields: as they are stored.
         defaults: what the editor shows, and asks, where a field is absent; null is not absent.
         given_as: the names of fields that stand under another name than they are asked for.
-        read: the names of fields that were asked for, shared with the form that this one is a view of.
-        problems: what was rejected, shared likewise.
+        of: the form that this one is a view of; what is rejected or told of one is so of both.
+
+    Attributes:
+        get: returns a field by its name as it is stored, or its default; None where there is neither.
     """
 
-    __slots__ = ("_defaults", "_fields", "_given_as", "_problems", "_read")
+    __slots__ = ("_given_as", "_problems", "_told", "_values", "get")
+
+    get: Callable[[str], Any]
 
     def __init__(
         self,
@@ -37,37 +52,21 @@ class Form:
         *,
         defaults: Mapping[str, Any] | None = None,
         given_as: Mapping[str, str] | None = None,
-        read: set[str] | None = None,
-        problems: list[Problem] | None = None,
+        of: Form | None = None,
     ) -> None:
-        self._fields = fields
-        self._defaults = defaults or {}
+        self._values: dict[str, Any] = {**(defaults or {}), **fields}
+        self.get = self._values.get  # a method of ours would take twice as long, dozens of times a form
         self._given_as = given_as or {}
-        self._read = set() if read is None else read
-        self._problems = [] if problems is None else problems
-
-    @property
-    def unread(self) -> frozenset[str]:
-        """The names of the fields that nobody asked for."""
-        return frozenset(self._fields.keys() - self._read)
+        self._problems: list[Problem] = [] if of is None else of._problems
+        self._told: list[str] = [] if of is None else of._told
 
     def name(self, name: str) -> str:
         """Return the name under which a field is stored."""
         return self._given_as.get(name, name)
 
-    def get(self, name: str) -> Any:
-        """Return a field as it is stored, or its default."""
-        stored = self._given_as.get(name, name)
-        self._read.add(stored)
-        if stored in self._fields:
-            return self._fields[stored]
-        return self._defaults.get(name)
-
     def has(self, name: str) -> bool:
         """Tell whether a field is there; null counts."""
-        stored = self.name(name)
-        self._read.add(stored)
-        return stored in self._fields or name in self._defaults
+        return name in self._values
 
     def text(self, name: str) -> str | None:
         """Return a text; None where it is absent, null or empty."""
@@ -91,6 +90,10 @@ class Form:
 
     def count(self, name: str) -> int | None:
         """Return a whole number of things, None as in `number`."""
+        value = self.get(name)
+        if value is None or (type(value) is int and value >= 0):
+            count: int | None = value
+            return count
         value = self.number(name)
         if value is None:
             return None
@@ -108,26 +111,34 @@ class Form:
         """Return an object; empty where it is absent or null."""
         value = self.get(name)
         if value is None:
-            return {}
-        if not isinstance(value, Mapping):
+            return _NOTHING
+        if not isinstance(value, _OBJECTS):
             self.reject(name, "must be an object")
-            return {}
-        return value
+            return _NOTHING
+        found: Mapping[str, Any] = value
+        return found
 
     def items(self, name: str) -> tuple[FormValue, ...]:
         """Return the items of a list, or one value as a list of it; nulls and empty texts are left out."""
+        origin = (self._given_as.get(name, name),)
+        return tuple([FormValue(item, origin) for item in self.listed(name)])
+
+    def listed(self, name: str) -> Sequence[Any]:
+        """Return the plain values of `items`."""
         value = self.get(name)
-        listed = value if isinstance(value, list | tuple) else (value,)
-        origin = (self.name(name),)
-        return tuple(FormValue(item, origin) for item in listed if item is not None and item != "")
+        if value is None or value == "":
+            return ()
+        if not isinstance(value, _LISTS):
+            return (value,)
+        return [item for item in value if item is not None and item != ""]
 
     def columns(self, name: str) -> tuple[FormValue, ...]:
         """Return the columns of a field: names and ad-hoc columns."""
-        return tuple(self._checked(name, is_column, "must be the name of a column, or an ad-hoc column object"))
+        return self._checked(name, is_column, "must be the name of a column, or an ad-hoc column object")
 
     def metrics(self, name: str) -> tuple[FormValue, ...]:
         """Return the metrics of a field: names and ad-hoc metrics."""
-        return tuple(self._checked(name, is_metric, "must be the name of a metric, or an ad-hoc metric object"))
+        return self._checked(name, is_metric, "must be the name of a metric, or an ad-hoc metric object")
 
     def reject(self, path: str, message: str) -> None:
         """Note that a field is wrong; `check` raises for all of them."""
@@ -139,27 +150,52 @@ class Form:
         if self._problems:
             raise PayloadSchemaError(shape=SHAPE, problems=self._problems)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What builders told of the form, each once."""
+        return tuple(dict.fromkeys(self._told))
+
+    def leave_out(self, why: str, *names: str) -> None:
+        """Tell that fields are not asked, where they are set to something."""
+        told = [self.name(name) for name in names if self.get(name) not in _UNSET]
+        if told:
+            self._told.append(f"{', '.join(told)}: {why}")
+
     def second(self, suffix: str) -> Form:
         """Return a view in which the fields with a suffix stand for those without it, where they are there."""
-        own = {name[: -len(suffix)]: name for name in self._fields if name.endswith(suffix)}
-        return Form(self._fields, defaults=self._defaults, given_as=own, read=self._read, problems=self._problems)
+        own = {name[: -len(suffix)]: name for name in self._values if name.endswith(suffix)}
+        renamed = {short: self._values[name] for short, name in own.items()}
+        return Form(renamed, defaults=self._values, given_as=own, of=self)
 
-    def _checked(self, name: str, is_kind: Any, message: str) -> Iterator[FormValue]:
-        for place, item in enumerate(self.items(name)):
-            if is_kind(item.value):
-                yield item
+    def _checked(self, name: str, is_kind: Callable[[Any], bool], message: str) -> tuple[FormValue, ...]:
+        value = self.get(name)
+        if value is None:
+            return ()
+        origin = (self._given_as.get(name, name),)
+        if isinstance(value, str):
+            return (FormValue(value, origin),) if value else ()
+        found = []
+        for place, item in enumerate(self.listed(name)):
+            if is_kind(item):
+                found.append(FormValue(item, origin))
             else:
                 self.reject(f"{name}.{place}", message)
+        return tuple(found)
+
+
+def is_object(value: Any) -> bool:
+    """Tell whether a value is an object."""
+    return isinstance(value, _OBJECTS)
 
 
 def is_column(value: Any) -> bool:
     """Tell whether a value can be a column: a name, or an object with an expression."""
-    return isinstance(value, str) or (isinstance(value, Mapping) and isinstance(value.get("sqlExpression"), str))
+    return isinstance(value, str) or (isinstance(value, _OBJECTS) and isinstance(value.get("sqlExpression"), str))
 
 
 def is_metric(value: Any) -> bool:
     """Tell whether a value can be a metric: a name, or an object that says what it computes."""
-    return isinstance(value, str) or (isinstance(value, Mapping) and bool(value.keys() & {"expressionType", "label"}))
+    return isinstance(value, str) or (isinstance(value, _OBJECTS) and ("expressionType" in value or "label" in value))
 
 
 def column_label(column: Any) -> str:
@@ -181,8 +217,10 @@ def metric_label(metric: Any) -> str:
     return str(metric.get("sqlExpression"))
 
 
-def distinct(values: tuple[FormValue, ...], label: Any) -> tuple[FormValue, ...]:
+def distinct(values: tuple[FormValue, ...], label: Callable[[Any], str]) -> tuple[FormValue, ...]:
     """Return values of which each label comes once, the first one."""
+    if len(values) < 2:
+        return values
     found: dict[str, FormValue] = {}
     for value in values:
         found.setdefault(label(value.value), value)

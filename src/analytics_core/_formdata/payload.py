@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 
+from analytics_core._formdata.chart_kind import ChartKind
+from analytics_core._formdata.draft import QueryDraft
 from analytics_core._formdata.field_names import ASKED, DRAWN
 from analytics_core._formdata.form import Form
 from analytics_core._formdata.registry import ChartKinds
@@ -16,6 +19,11 @@ from analytics_core.models.parsing import payload_error
 _GRIDS: Final = "matrixify_"
 """Fields that repeat a chart for each cell of a grid begin with it."""
 
+_GRID_SWITCHES: Final = (
+    *("matrixify_enable", "matrixify_enabled"),
+    *("matrixify_enable_horizontal_layout", "matrixify_enable_vertical_layout"),
+)
+_KNOWN: Final = DRAWN | ASKED
 _SOURCE: Final = re.compile(r"(\d{1,18})__(table|dataset|query|saved_query|view)")
 
 
@@ -43,6 +51,34 @@ class BuiltPayload:
     notes: tuple[str, ...] = ()
 
 
+class Origins(Mapping[str, tuple[str, ...]]):
+    """The fields of a form by the paths of the values that come from them; put together when they are asked for.
+
+    Args:
+        read: puts them together.
+    """
+
+    __slots__ = ("_found", "_read")
+
+    def __init__(self, read: Callable[[], Mapping[str, tuple[str, ...]]]) -> None:
+        self._read = read
+        self._found: Mapping[str, tuple[str, ...]] | None = None
+
+    def __getitem__(self, path: str) -> tuple[str, ...]:
+        return self._all()[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> Mapping[str, tuple[str, ...]]:
+        if self._found is None:
+            self._found = self._read()
+        return self._found
+
+
 def build_payload(form_data: Mapping[str, Any], kinds: ChartKinds) -> BuiltPayload:
     """Return the query context of the form of a chart.
 
@@ -56,8 +92,9 @@ def build_payload(form_data: Mapping[str, Any], kinds: ChartKinds) -> BuiltPaylo
     form = Form(form_data, defaults=kind.defaults)
     source = _source(form)
     drafts = kind.build(form)
+    _leave_to_readers(form)
     form.check()
-    notes = (*_told(kind.note, name, is_compared=kind.is_compared), *_unread(form))
+    notes = (*_told(kind, name), *form.notes, *_unread(form_data, kind))
     return BuiltPayload(
         payload={
             "datasource": source,
@@ -67,12 +104,14 @@ def build_payload(form_data: Mapping[str, Any], kinds: ChartKinds) -> BuiltPaylo
             "result_format": form.get("result_format") or "json",
             "result_type": form.get("result_type") or "full",
         },
-        origins={
-            f"queries.{place}.{path}": origin for place, draft in enumerate(drafts) for path, origin in draft.origins()
-        },
+        origins=Origins(partial(_origins, drafts)),
         fidelity=Fidelity.APPROXIMATED if notes else Fidelity.EXACT,
         notes=notes,
     )
+
+
+def _origins(drafts: Sequence[QueryDraft]) -> dict[str, tuple[str, ...]]:
+    return {f"queries.{place}.{path}": origin for place, draft in enumerate(drafts) for path, origin in draft.origins()}
 
 
 def _source(form: Form) -> dict[str, Any]:
@@ -84,12 +123,27 @@ def _source(form: Form) -> dict[str, Any]:
     return {"id": int(found[1]), "type": found[2]}
 
 
-def _told(note: str | None, name: str, *, is_compared: bool) -> tuple[str, ...]:
-    if note is not None:
-        return (f"{name}: {note}",)
-    return () if is_compared else (f"{name}: its queries follow the public documentation of the kind",)
+def _leave_to_readers(form: Form) -> None:
+    """Tell of what changes the values that people see, but only where they are drawn."""
+    form.leave_out("code that only a browser runs", "js_data_mutator")
+    if any(form.get(name) is True for name in _GRID_SWITCHES):
+        form.leave_out("only the chart itself is asked, not the cells of the grid", *_GRID_SWITCHES)
 
 
-def _unread(form: Form) -> tuple[str, ...]:
-    unknown = sorted(name for name in form.unread - DRAWN - ASKED if not name.startswith(_GRIDS))
+def _told(kind: ChartKind, name: str) -> tuple[str, ...]:
+    notes = (kind.note,) if kind.note is not None else ()
+    if kind.name and not kind.is_compared:
+        notes = (*notes, _CHECKED if kind.is_checked else _DOCUMENTED)
+    return tuple([f"{name}: {note}" for note in notes])
+
+
+_DOCUMENTED: Final = "its queries follow the public documentation of the kind"
+_CHECKED: Final = f"{_DOCUMENTED}; its answers were compared with SQL written by hand"
+
+
+def _unread(form_data: Mapping[str, Any], kind: ChartKind) -> tuple[str, ...]:
+    if _KNOWN.issuperset(form_data):
+        return ()
+    left = sorted(form_data.keys() - _KNOWN - kind.fields)
+    unknown = [name for name in left if not name.startswith(_GRIDS)]
     return (f"not understood, and not asked: {', '.join(unknown)}",) if unknown else ()

@@ -31,6 +31,7 @@ _OLD_NAMES: Final = MappingProxyType(
         "line": "echarts_timeseries_line",
         "bar": "echarts_timeseries_bar",
         "area": "echarts_area",
+        "calendar": "cal_heatmap",
     }
 )
 """Names of charts that were stored before their kind got another one."""

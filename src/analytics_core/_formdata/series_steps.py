@@ -9,8 +9,12 @@ from analytics_core._formdata.base_query import axis_label, time_grain
 from analytics_core._formdata.form import Form, FormValue, column_label, metric_label
 
 _COMPARISONS: Final = frozenset({"values", "difference", "percentage", "ratio"})
-_DERIVED: Final = _COMPARISONS - {"values"}
+_AS_IT_IS: Final = "values"
+_DERIVED: Final = _COMPARISONS - {_AS_IT_IS}
+_OLD_COMPARISONS: Final = {"absolute": "difference"}
 _WINDOWS: Final = frozenset({"sum", "mean", "std"})
+_SEASON: Final = "forecastSeasonality"
+_SEASONS: Final = ("Yearly", "Weekly", "Daily")
 _SEPARATOR: Final = "__"
 FLATTEN: Final = FormValue({"operation": "flatten"})
 
@@ -27,15 +31,13 @@ class Series:
     def __init__(self, form: Form, metrics: Iterable[FormValue], dimensions: Iterable[FormValue]) -> None:
         self._form = form
         metrics, dimensions = tuple(metrics), tuple(dimensions)
-        self._measured = tuple(dict.fromkeys(name for metric in metrics for name in metric.origin))
-        self._split = tuple(dict.fromkeys(name for column in dimensions for name in column.origin))
-        self._metrics = tuple(metric_label(metric.value) for metric in metrics)
-        self._dimensions = tuple(column_label(column.value) for column in dimensions)
+        self._sources = {"metrics": _fields_of(metrics), "groupby": _fields_of(dimensions)}
+        self._metrics = tuple([metric_label(metric.value) for metric in metrics])
+        self._dimensions = [column_label(column.value) for column in dimensions]
         self._axis = axis_label(form)
-        self._kind = form.text("comparison_type")
-        periods = form.items("time_compare") if self._kind in _COMPARISONS and self._metrics else ()
-        origin = (form.name("time_compare"), form.name("comparison_type"), *self._measured)
-        self.periods = tuple(FormValue(period.value, origin) for period in periods)
+        told = form.text("comparison_type")
+        self._kind = _OLD_COMPARISONS.get(told, told) if told is not None else _AS_IT_IS
+        self.periods = self._compared_periods()
         self._compared = [
             (metric, period.value, f"{metric}{_SEPARATOR}{period.value}")
             for metric in self._metrics
@@ -49,7 +51,7 @@ class Series:
         aggregates = dict.fromkeys((*self._metrics, *(label for *_, label in self._compared)))
         options = {
             "index": [self._axis],
-            "columns": list(self._dimensions),
+            "columns": self._dimensions,
             "aggregates": {label: {"operator": "mean"} for label in aggregates},
             "drop_missing_columns": not self._form.flag("show_empty_columns"),
         }
@@ -57,9 +59,10 @@ class Series:
 
     def window(self) -> FormValue | None:
         """Return the step that sums or averages over a moving window, or adds up."""
-        labels = (*self._metrics, *(label for *_, label in self._compared))
-        columns = {label: label for label in labels}
         kind = self._form.get("rolling_type")
+        if not kind:
+            return None
+        columns = {label: label for label in (*self._metrics, *(label for *_, label in self._compared))}
         if kind == "cumsum":
             return self._step("cum", {"operator": "sum", "columns": columns}, "rolling_type", "metrics")
         if not isinstance(kind, str) or kind not in _WINDOWS:
@@ -111,11 +114,17 @@ class Series:
 
     def share(self) -> FormValue | None:
         """Return the step that turns values into shares of their row or column."""
-        orientation = self._form.get("contributionMode")
+        return self._share(self._form.get("contributionMode"), "contributionMode")
+
+    def share_of_total(self) -> FormValue | None:
+        """Return the step that turns values into shares of their row, as older kinds of charts ask for it."""
+        return self._share("row" if self._form.flag("contribution") else None, "contribution")
+
+    def _share(self, orientation: Any, field: str) -> FormValue | None:
         if not orientation:
             return None
         options = {"orientation": orientation, "time_shifts": [period.value for period in self.periods]}
-        return self._step("contribution", options, "contributionMode", "time_compare")
+        return self._step("contribution", options, field, "time_compare")
 
     def sort(self) -> FormValue | None:
         """Return the step that sorts the axis where the chart has one series a metric."""
@@ -134,25 +143,50 @@ class Series:
             "time_grain": time_grain(self._form),
             "periods": self._form.count("forecastPeriods"),
             "confidence_interval": self._form.number("forecastInterval"),
-            "yearly_seasonality": self._form.get("forecastSeasonalityYearly"),
-            "weekly_seasonality": self._form.get("forecastSeasonalityWeekly"),
-            "daily_seasonality": self._form.get("forecastSeasonalityDaily"),
+            **{f"{season.lower()}_seasonality": self._form.get(f"{_SEASON}{season}") for season in _SEASONS},
             "index": self._axis,
         }
         told = {name: value for name, value in options.items() if value is not None}
-        return self._step("prophet", told, "forecastEnabled", "forecastPeriods", "forecastInterval")
+        seasons = (f"{_SEASON}{season}" for season in _SEASONS)
+        fields = ("forecastEnabled", "forecastPeriods", "forecastInterval", "time_grain_sqla", *seasons)
+        return self._step("prophet", told, *fields)
+
+    def _compared_periods(self) -> tuple[FormValue, ...]:
+        """Return the periods: first those that name their distance, then the one that starts at a date of its own."""
+        listed = self._form.listed("time_compare") if self._kind in _COMPARISONS and self._metrics else ()
+        if not listed:
+            return ()
+        origin = self._origin("time_compare", "comparison_type", "metrics")
+        plain = [period for period in listed if period not in ("custom", "inherit")]
+        found = [FormValue(period, origin) for period in plain]
+        if "custom" in listed:
+            found.append(FormValue(self._form.get("start_date_offset"), ("start_date_offset", *origin)))
+        if "inherit" in listed:
+            found.append(FormValue("inherit", origin))
+        return tuple(found)
 
     def _step(self, operation: str, options: dict[str, Any], *fields: str) -> FormValue:
-        """Return a step that comes from these fields; `metrics` and `groupby` stand for those of this chart."""
-        own = {"metrics": self._measured, "groupby": self._split}
-        origin = (name for field in fields for name in own.get(field, (self._form.name(field),)))
-        return FormValue({"operation": operation, "options": options}, tuple(dict.fromkeys(origin)))
+        return FormValue({"operation": operation, "options": options}, self._origin(*fields))
+
+    def _origin(self, *fields: str) -> tuple[str, ...]:
+        """Return these fields as they are stored; `metrics` and `groupby` stand for those of this chart."""
+        found: list[str] = []
+        for field in fields:
+            if field in self._sources:
+                found += self._sources[field]
+            else:
+                found.append(self._form.name(field))
+        return tuple(found)
 
     def _derived(self, metric: str, label: str) -> str:
-        return label if self._kind == "values" else _SEPARATOR.join((str(self._kind), metric, label))
+        return label if self._kind == _AS_IT_IS else _SEPARATOR.join((str(self._kind), metric, label))
 
     def _short(self, metric: str, period: str) -> str:
         return f"{metric}, {period}" if len(self._metrics) > 1 else period
+
+
+def _fields_of(values: tuple[FormValue, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([name for value in values for name in value.origin]))
 
 
 def _whole(form: Form, name: str, default: int) -> int:

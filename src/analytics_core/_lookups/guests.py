@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from analytics_core._formdata.layers import layers_of, with_layers
 from analytics_core._lookups.loading import StoreReadCache
+from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.people import GuestGrant, GuestPass, GuestVisit, Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
@@ -137,21 +139,27 @@ def _among(unit: UnitOfWork, uuids: Sequence[str]) -> Sequence[EmbeddedDashboard
 
 
 def _opened(unit: UnitOfWork, embedded: Sequence[EmbeddedDashboard]) -> tuple[_EmbeddedContent, ...]:
-    """Return what is on these dashboards; two statements for all of them."""
+    """Return what is on these dashboards, the layers of its maps too; two statements for all of them, or three."""
     if not embedded:
         return ()
     ids = frozenset(item.dashboard_id for item in embedded)
     dashboards = {d.id: d for d in unit.dashboards.list(ListQuery(ids=ids, page_size=len(ids)))[1]}
     wanted = frozenset(chart_id for dashboard in dashboards.values() for chart_id in dashboard.chart_ids)
-    found = unit.charts.list(ListQuery(ids=wanted, page_size=len(wanted)))[1] if wanted else ()
-    datasets = {chart.id: chart.dataset_id for chart in found}
+    charts = with_layers(wanted, lambda ids: _charts(unit, ids))
     present = [(item, dashboards[item.dashboard_id]) for item in embedded if item.dashboard_id in dashboards]
-    return tuple(_with_charts(item, dashboard, datasets) for item, dashboard in present)
+    return tuple(_with_charts(item, dashboard, charts) for item, dashboard in present)
 
 
-def _with_charts(item: EmbeddedDashboard, dashboard: Dashboard, datasets: Mapping[int, int | None]) -> _EmbeddedContent:
-    """Return an embedded dashboard with its charts; `datasets` are theirs, by the id of the chart."""
-    chart_ids = frozenset(chart_id for chart_id in dashboard.chart_ids if chart_id in datasets)
+def _charts(unit: UnitOfWork, ids: frozenset[int]) -> Sequence[Chart]:
+    return unit.charts.list(ListQuery(ids=ids, page_size=len(ids)))[1] if ids else ()
+
+
+def _with_charts(item: EmbeddedDashboard, dashboard: Dashboard, charts: Mapping[int, Chart]) -> _EmbeddedContent:
+    """Return an embedded dashboard with its charts and their layers."""
+    placed = [charts[chart_id] for chart_id in dashboard.chart_ids if chart_id in charts]
+    layers = (layer for chart in placed for layer in layers_of(chart) if layer in charts)
+    chart_ids = frozenset((*(chart.id for chart in placed), *layers))
+    datasets = {chart_id: charts[chart_id].dataset_id for chart_id in chart_ids}
     found = (datasets[chart_id] for chart_id in chart_ids)
     return _EmbeddedContent(
         embedded=item, chart_ids=chart_ids, dataset_ids=frozenset(key for key in found if key is not None)

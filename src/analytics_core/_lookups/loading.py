@@ -6,11 +6,11 @@ What was read of the metadata store is remembered for a moment, and never past a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
@@ -20,7 +20,13 @@ from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._security.row_rules import RuledDataset, ruled_dataset
-from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError, UnknownDatasourceTypeError
+from analytics_core.errors import (
+    AlreadyExistsError,
+    AnalyticsError,
+    NotFoundError,
+    StaleVersionError,
+    UnknownDatasourceTypeError,
+)
 from analytics_core.models.enums import DatasourceType
 from analytics_core.models.query import ChartDataDatasource
 from analytics_core.ports import Clock, MetadataStore
@@ -111,6 +117,33 @@ def chart_and_dataset(store: MetadataStore, chart_id: int) -> tuple[Chart, Datas
     with store.unit_of_work() as unit:
         chart = unit.charts.get(chart_id)
         return chart, find_dataset_of(unit, chart)
+
+
+class DatasetSource(Protocol):
+    """Gives the datasets that questions name."""
+
+    def load(self, datasource: ChartDataDatasource) -> LoadedDataset:
+        """Return the dataset that a datasource names; an AnalyticsError says why it cannot be asked."""
+
+
+class GivenDatasets:
+    """Gives some datasets in place of the stored ones (a `DatasetSource`).
+
+    Args:
+        given: by their ids; an error is why one cannot be asked.
+        otherwise: gives all others.
+    """
+
+    def __init__(self, given: Mapping[int, LoadedDataset | AnalyticsError], *, otherwise: DatasetSource) -> None:
+        self._given = given
+        self._otherwise = otherwise
+
+    def load(self, datasource: ChartDataDatasource) -> LoadedDataset:
+        """Return the given dataset, or else the one that `otherwise` gives."""
+        found = self._given.get(datasource.id) if datasource.type in DATASET_TYPES else None
+        if isinstance(found, AnalyticsError):
+            raise found
+        return self._otherwise.load(datasource) if found is None else found
 
 
 class DatasetLoader:

@@ -14,11 +14,13 @@ from analytics_core._compile.plan import QueryPlan
 from analytics_core._compile.time_bounds import names_range
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.request_budget import RequestBudget
+from analytics_core._formdata.field_errors import naming_fields
+from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._frames.pipeline import Step
 from analytics_core._records.datasource import Dataset
 from analytics_core._results.answer import QueryResult
 from analytics_core._security.actor import Actor
-from analytics_core.errors import Problem, QueryError, UnknownColumnError, nearest
+from analytics_core.errors import AnalyticsError, Problem, QueryError, UnknownColumnError, nearest
 from analytics_core.models.enums import ResultType
 from analytics_core.models.parsing import unknown_field
 from analytics_core.models.postprocessing import Orientation
@@ -250,6 +252,7 @@ class ChartRequest:
         cancel: stops it from another thread.
         budget: what is left of the request; None until the query engine begins with it.
         notes: what each answer tells of the request as a whole.
+        built: how the context was made of the form of a chart; None for any other context.
     """
 
     actor: Actor
@@ -263,10 +266,16 @@ class ChartRequest:
     cancel: CancelToken | None = None
     budget: RequestBudget | None = None
     notes: tuple[str, ...] = ()
+    built: BuiltPayload | None = None
 
     def on(self, context: ChartDataQueryContext) -> ChartRequest:
         """Return the same request for another query context."""
-        return replace(self, context=context, queries=requested_queries(context), digest=None, force=context.force)
+        queries = requested_queries(context)
+        return replace(self, context=context, queries=queries, digest=None, force=context.force, built=None)
+
+    def rejection(self, error: AnalyticsError, position: int) -> AnalyticsError:
+        """Return an error of one of the queries, with the fields of the form that are behind it if it has one."""
+        return error if self.built is None else naming_fields(error, self.built, position)
 
 
 CONTRIBUTION = "contribution"

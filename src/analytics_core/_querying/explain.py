@@ -79,6 +79,34 @@ class Explanation:
         return "\n\n".join(f"query {i}\n{query}" for i, query in enumerate(self.queries))
 
 
+_PLACE: Final = re.compile(rf"^{OriginKind.PAYLOAD}: ([\w.]+)(?:\[(\d+)\])?")
+
+
+def with_form_fields(explanation: Explanation, origins: Mapping[str, tuple[str, ...]]) -> Explanation:
+    """Return an explanation whose clauses name the fields of the form that the payload was built of.
+
+    Args:
+        explanation: of a built payload.
+        origins: for the path of each value of the payload, the fields that it comes from (`BuiltPayload.origins`).
+    """
+    if not origins:
+        return explanation
+
+    def named(clause: ExplainedClause, number: int) -> ExplainedClause:
+        place = _PLACE.match(clause.origin)
+        if place is None:
+            return clause
+        path = f"queries.{number}.{place[1]}" + (f".{place[2]}" if place[2] else "")
+        fields = origins.get(path)
+        return replace(clause, origin=f"{clause.origin}; form: {', '.join(fields)}") if fields else clause
+
+    queries = (
+        replace(query, clauses=tuple(named(clause, number) for clause in query.clauses))
+        for number, query in enumerate(explanation.queries)
+    )
+    return Explanation(queries=tuple(queries))
+
+
 def _explained_step(step: Step) -> ExplainedClause:
     place, _, _ = step.place.partition(" ")
     options = step.options.model_dump_json(by_alias=True, exclude_unset=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +13,7 @@ from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._frames.frame import Frame
 from analytics_core._frames.pipeline import run_steps
 from analytics_core._gate.gate import DatasetAdmission, Gate
-from analytics_core._lookups.loading import DatasetLoader
+from analytics_core._lookups.loading import DatasetSource, GivenDatasets, LoadedDataset
 from analytics_core._querying.annotations import AnnotatedQuery, Annotator, notes_of_layers
 from analytics_core._querying.chart_request import (
     ChartRequest,
@@ -46,7 +47,7 @@ class QueryRunner:
     def __init__(
         self,
         *,
-        loader: DatasetLoader,
+        loader: DatasetSource,
         gate: Gate,
         ready: ReadyQueries,
         results: StoredResults,
@@ -62,6 +63,12 @@ class QueryRunner:
         self._annotator = annotator
         self._observer = observer
         self._shared: SharedRuns[QueryResult] = SharedRuns()
+
+    def of_datasets(self, given: Mapping[int, LoadedDataset | AnalyticsError]) -> QueryRunner:
+        """Return a runner that asks these datasets, by their ids, in place of the stored ones."""
+        runner = copy(self)
+        runner._loader, runner._shared = GivenDatasets(given, otherwise=self._loader), SharedRuns()
+        return runner
 
     # ------------------------------------------------------------------------------------------------------- public
     def run(self, request: ChartRequest) -> ChartData:
@@ -154,7 +161,8 @@ class QueryRunner:
         try:
             result = self._result(request, position, admission, watch)
         except AnalyticsError as error:
-            result = failed_result(error, result_type=requested.result_type, query=watch.statement)
+            told = request.rejection(error, position)
+            result = failed_result(told, result_type=requested.result_type, query=watch.statement)
         self._observer.observe(observed(result, requested.result_type, admission.loaded, request, watch))
         return result
 
@@ -250,7 +258,7 @@ class QueryRunner:
             if request.strict:
                 reject_unused(requested, ready.main.plan, ready.steps, loaded.dataset)
         except AnalyticsError as error:
-            return ExplainedQuery(failure=error)
+            return ExplainedQuery(failure=request.rejection(error, requested.position))
         told = partial(explained, spec=loaded.spec, key=ready.key, timeout=ready.timeout)
         offsets = {comparison.text: told(prepared, offsets={}, notes=()) for comparison, prepared in ready.shifted}
         notes = (*request.notes, *ready.notes, *notes_of_layers(requested.query))

@@ -41,12 +41,12 @@ class Database(StoredRecord):
     is_managed_externally: bool = False
 
     def sets(self, option: str) -> bool:
-        """Tell whether a switch of `extra` is on; False where `extra` cannot be read."""
+        """Tell whether a switch of `extra` is on, or may be meant to be: it says something else than false or null."""
         try:
             options = json.loads(self.extra or "{}")
         except (ValueError, RecursionError):  # stored by an older host
-            return False
-        return isinstance(options, dict) and options.get(option) is True
+            return True
+        return not isinstance(options, dict) or options.get(option) not in (None, False)
 
 
 class Access(StrEnum):
@@ -64,17 +64,24 @@ class Identity:
         username: the user's name, to connect with where the database impersonates.
         user_id: whose own token is the proof, on a database with OAuth 2.0; None: the account of the URI speaks for
             them.
+        authorization: the record of their tokens; None: they have not signed in.
         token: that token, once it is there.
     """
 
     username: str
     user_id: int | None = None
+    authorization: int | None = None
     token: Secret | None = None
 
     @property
     def key(self) -> str:
-        """What tells the answers to one user from those to another; a renewed token changes nothing."""
-        return self.username if self.user_id is None else f"{self.username} (by the token of user {self.user_id})"
+        """What tells the answers to one user from those to another, and from those before they signed in anew.
+
+        A renewed token changes nothing.
+        """
+        if self.user_id is None:
+            return self.username
+        return f"{self.username} (by the token of user {self.user_id}, authorization {self.authorization})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from uuid import UUID
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, Scope
 from analytics_core.errors import Problem
 
-_LARGEST_ID = 2**31 - 1
+LARGEST_ID = 2**31 - 1
 _BATCH = 500
 _IDS = 10_000
 
@@ -79,7 +79,7 @@ def is_id(key: object) -> TypeGuard[int]:
 
 def is_stored_id(key: object) -> TypeGuard[int]:
     """Tell whether a store may have given this id."""
-    return is_id(key) and 1 <= key <= _LARGEST_ID
+    return is_id(key) and 1 <= key <= LARGEST_ID
 
 
 def unknown_ids(ids: Iterable[int], known: Container[int], *, path: str, noun: str) -> list[Problem]:

@@ -17,8 +17,9 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.batches import every_id
 from analytics_core._resources.changes import LoggedAction, begin_act, until_accepted
-from analytics_core._resources.charts.contexts import GivenFilters, context_of_chart, given_filters, plain_filters
+from analytics_core._resources.charts.extra_filters import GivenFilters, given_filters, plain_filters
 from analytics_core._resources.charts.queries import ChartQueries
+from analytics_core._resources.dashboards.shown_charts import ShownCharts
 from analytics_core._resources.datasets.sources import (
     QualifiedDatasetName,
     datasets_by_name,
@@ -207,14 +208,8 @@ class CacheControl(Namespace):
 
     def _warmed(self, chart_id: int, dashboard_id: int | None, extra_filters: GivenFilters) -> CacheWarmUpResult:
         try:
-            with self._runtime.store.unit_of_work() as unit:
-                chart, context = context_of_chart(
-                    self._reader(unit),
-                    self._runtime.chart_contexts,
-                    chart_id,
-                    dashboard_id=dashboard_id,
-                    extra_filters=extra_filters,
-                )
+            shown = ShownCharts(self._runtime, self._actor)
+            chart, context = shown.question(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
             return _outcome(chart_id, ChartQueries(self._runtime, self._actor).fill(chart, context, self._cancel))
         except AnalyticsError as failure:
             return _failed(chart_id, failure.message)

@@ -16,6 +16,7 @@ from analytics_core._resources.datasets.sources import dataset_of_source, parse_
 from analytics_core._resources.field_formatter import readable_now
 from analytics_core._resources.logs import oldest_after_pruning
 from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import stored_object, stored_shape
 from analytics_core._security.keys import permalink_keys
 from analytics_core.errors import (
@@ -146,6 +147,14 @@ class Permalinks(Namespace):
     def _answer(self, kind: str, key: str) -> Permalink:
         readable = readable_now(self._runtime)
         return Permalink(key=key, url=readable.url(kind, {"key": key}))
+
+
+def kept_state(reader: Reader, key: str, dashboard_id: int) -> dict[str, Any]:
+    """Return the state of a dashboard that a permalink keeps; NotFoundError where it keeps none of this dashboard."""
+    record, content = _content(reader.unit, _DASHBOARD, key)
+    if content["dashboard_id"] != dashboard_id:
+        raise NotFoundError("permalink", key, place=f"of dashboard {dashboard_id}")
+    return dict(stored_shape(record, DashboardPermalinkState, content["state"]).model_dump(by_alias=True))
 
 
 def _chart_id(state: ExplorePermalinkState, shape: str) -> int | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
+from analytics_core._formdata.layers import layers_of
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database, Dataset
@@ -95,6 +96,17 @@ class Reader:
         datasets = {} if self._reads_all("charts") else self._sources(charts)
         for chart in charts:
             self.policy.require_read_chart(self.actor, chart, datasets.get(chart.id))
+
+    def require_layers(self, chart: Chart, *, before: Chart | None = None) -> None:
+        """Raise ChartAccessError unless the actor may read the layers that a map newly names; guests see them with it.
+
+        Raises:
+            NotFoundError: there is no such chart.
+        """
+        known = () if before is None else layers_of(before)
+        for layer in layers_of(chart):
+            if layer not in known:
+                self.chart(layer)
 
     def require_dashboard(self, dashboard: Dashboard) -> None:
         """Raise DashboardAccessError unless the actor may read the dashboard."""

@@ -73,9 +73,9 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
         self._runtime.policy.require_manage_row_rules(self._actor)
         post = parse(RowRulePost, payload, shape="RLSRestApi.post")
         act = begin_act(self._runtime, self._actor, "row_level_security.create")
-        rule = _with_given(RowRule(name=post.name, clause=post.clause), post)
+        rule = with_given(RowRule(name=post.name, clause=post.clause), post)
         with self._runtime.store.unit_of_work() as unit:
-            self._check_clause(unit, rule)
+            check_clause(self._runtime, unit, rule)
             stored = unit.row_rules.add(rule, actor_id=self._actor.id)
             act.log(unit, details={"row_rule_id": stored.id})
             return _answer(unit, stored)
@@ -105,8 +105,8 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
         with self._runtime.store.unit_of_work() as unit:
             before = unit.row_rules.get(rule_id)
             reject_later_change(before, unchanged_since)
-            rule = _with_given(before, put)
-            self._check_clause(unit, rule)
+            rule = with_given(before, put)
+            check_clause(self._runtime, unit, rule)
             stored = unit.row_rules.update(rule, actor_id=self._actor.id)
             act.log(unit, details={"row_rule_id": stored.id})
             return _answer(unit, stored)
@@ -141,20 +141,20 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
             raise payload_error("simulation of row rules", "dataset", "must be the id of a dataset, or a dataset")
         return self._runtime.simulations.run(someone, dataset_id, now=self._runtime.clock.now())
 
-    def _check_clause(self, unit: UnitOfWork, rule: RowRule) -> None:
-        """Read the clause for each dataset on its own engine."""
-        if not rule.clause.strip():
-            raise payload_error("row rule", "clause", "is empty; write a condition, for example region = 'EU'")
-        databases: dict[int, Database] = {}
-        for dataset_id in rule.dataset_ids:
-            dataset = unit.datasets.get(dataset_id)
-            database = databases.get(dataset.database_id) or unit.databases.get(dataset.database_id)
-            databases[database.id] = database
-            spec = self._runtime.registry.get(database.engine)
-            self._runtime.row_security.check(rule.clause, dataset, spec)
+
+def check_clause(runtime: Runtime, unit: UnitOfWork, rule: RowRule) -> None:
+    """Read the clause of a rule for each of its datasets on its own engine."""
+    if not rule.clause.strip():
+        raise payload_error("row rule", "clause", "is empty; write a condition, for example region = 'EU'")
+    databases: dict[int, Database] = {}
+    for dataset_id in rule.dataset_ids:
+        dataset = unit.datasets.get(dataset_id)
+        database = databases.get(dataset.database_id) or unit.databases.get(dataset.database_id)
+        databases[database.id] = database
+        runtime.row_security.check(rule.clause, dataset, runtime.registry.get(database.engine))
 
 
-def _with_given(rule: RowRule, payload: RowRulePost | RowRulePut) -> RowRule:
+def with_given(rule: RowRule, payload: RowRulePost | RowRulePut) -> RowRule:
     """Return a rule after a payload; a blank `group_key` is none."""
     given = payload.given()
     changes: dict[str, Any] = {name: given[name] for name in ("name", "clause", "description") if name in given}

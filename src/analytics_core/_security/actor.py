@@ -58,11 +58,13 @@ class Actor:
         """The user's name, which databases see where they impersonate."""
         return self.user.username
 
-    def identity_on(self, database: Database, *, by_token: bool = False) -> Identity | None:
+    def identity_on(
+        self, database: Database, *, by_token: bool = False, authorization: int | None = None
+    ) -> Identity | None:
         """Return whom the database sees where it impersonates its users or takes their tokens, else None."""
         if not (database.impersonate_user or by_token):
             return None
-        return Identity(username=self.username, user_id=self.id if by_token else None)
+        return Identity(username=self.username, user_id=self.id if by_token else None, authorization=authorization)
 
     @property
     def manages_externally(self) -> bool:

@@ -34,7 +34,7 @@ def _histogram(form: Form) -> list[QueryDraft]:
     if not measured:
         form.reject("column", "must name the column whose values are counted")
     origin = ("column", "groupby", "bins", "cumulative", "normalize")
-    query.put_list("post_processing", (FormValue({"operation": "histogram", "options": options}, origin),))
+    query.put_steps(FormValue({"operation": "histogram", "options": options}, origin))
     return [query]
 
 
@@ -50,7 +50,7 @@ def _box_plot(form: Form) -> list[QueryDraft]:
         "metrics": [metric_label(metric.value) for metric in query.list("metrics")],
     }
     origin = ("whiskerOptions", "groupby", "metrics")
-    query.put_list("post_processing", (FormValue({"operation": "boxplot", "options": options}, origin),))
+    query.put_steps(FormValue({"operation": "boxplot", "options": options}, origin))
     return [query]
 
 
@@ -80,7 +80,7 @@ def _heatmap(form: Form) -> list[QueryDraft]:
     if across:
         options["group_by"] = column_label(across[0].value)
     origin = ("metric", "normalize_across", "x_axis", "groupby")
-    query.put_list("post_processing", (FormValue({"operation": "rank", "options": options}, origin),))
+    query.put_steps(FormValue({"operation": "rank", "options": options}, origin))
     mark_axis(form, query)
     return [query]
 

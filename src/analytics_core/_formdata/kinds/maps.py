@@ -35,8 +35,8 @@ def _tooltip_columns(form: Form) -> list[FormValue]:
     return [FormValue(name, ("tooltip_contents",)) for name in names if isinstance(name, str)]
 
 
-def _without_nulls(query: QueryDraft, places: tuple[FormValue, ...], **value: Any) -> None:
-    nulls = (FormValue({"col": place.value, "op": "IS NOT NULL", **value}, place.origin) for place in places)
+def _without_nulls(query: QueryDraft, places: tuple[FormValue, ...], *origin: str, **value: Any) -> None:
+    nulls = [FormValue({"col": one.value, "op": "IS NOT NULL", **value}, (*one.origin, *origin)) for one in places]
     query.put_list("filters", (*query.list("filters"), *nulls))
     query.put("is_timeseries", value=False)
 
@@ -93,7 +93,7 @@ def _polygon(form: Form) -> list[QueryDraft]:
     query.put_list("metrics", (*metrics, *_measure(form, "point_radius_fixed")))
     _add_columns(form, query, lines, "cross_filter_column")
     labels = tuple(FormValue(metric_label(one.value), one.origin) for one in metrics)
-    _without_nulls(query, (*lines, *labels) if form.flag("filter_nulls") else ())
+    _without_nulls(query, (*lines, *labels) if form.flag("filter_nulls") else (), "filter_nulls")
     return [query]
 
 
@@ -113,7 +113,7 @@ def _geojson(form: Form) -> list[QueryDraft]:
     shapes = _line(form, "geojson")
     query.put_list("metrics", ())
     _add_columns(form, query, shapes, "cross_filter_column")
-    _without_nulls(query, shapes if form.flag("filter_nulls") else ())
+    _without_nulls(query, shapes if form.flag("filter_nulls") else (), "filter_nulls")
     return [query]
 
 
@@ -122,6 +122,11 @@ def _line(form: Form, name: str) -> tuple[FormValue, ...]:
     if not columns:
         form.reject(name, "must name the column that holds the shapes")
     return columns
+
+
+def _no_query(form: Form) -> list[QueryDraft]:
+    del form
+    return []
 
 
 _DEFAULTS: Final = {"row_limit": 10_000, "filter_nulls": True}
@@ -135,5 +140,11 @@ _LAYERS: Final[Mapping[str, Build]] = {
 KINDS: Final = (
     ChartKind(name="deck_arc", build=_arc, defaults=_DEFAULTS, is_compared=True),
     ChartKind(name="deck_polygon", build=_polygon, defaults=_DEFAULTS, is_compared=True),
-    *(ChartKind(name=name, build=build, defaults=_DEFAULTS) for name, build in _LAYERS.items()),
+    *(ChartKind(name=name, build=build, defaults=_DEFAULTS, is_checked=True) for name, build in _LAYERS.items()),
+    ChartKind(
+        name="deck_multi",
+        build=_no_query,
+        note="its queries are those of the charts that are its layers",
+        is_checked=True,
+    ),
 )

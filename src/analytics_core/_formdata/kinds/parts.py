@@ -28,7 +28,7 @@ def _pie(form: Form) -> list[QueryDraft]:
     labels = [metric_label(metric.value) for metric in form.metrics("metric")]
     options = {"columns": labels, "rename_columns": [f"{label}__contribution" for label in labels]}
     if labels:
-        query.put_list("post_processing", (FormValue({"operation": "contribution", "options": options}, ("metric",)),))
+        query.put_steps(FormValue({"operation": "contribution", "options": options}, ("metric",)))
     return [query]
 
 
@@ -91,26 +91,17 @@ def _bubble(form: Form) -> list[QueryDraft]:
     return [query]
 
 
-def _partition(form: Form) -> list[QueryDraft]:
-    query = base_query(form)
-    if form.get("time_series_option") not in (None, "not_time"):
-        query.put("is_timeseries", True, "time_series_option")
-    return [query]
-
-
 KINDS: Final = (
     ChartKind(name="pie", build=_pie, defaults={"row_limit": 100, "sort_by_metric": True}, is_compared=True),
     ChartKind(name="treemap_v2", build=_treemap, defaults={"row_limit": 10_000}, is_compared=True),
     ChartKind(name="sunburst_v2", build=_plain, defaults={"row_limit": 10_000}, is_compared=True),
     ChartKind(name="funnel", build=_plain, defaults={"row_limit": 10, "sort_by_metric": True}, is_compared=True),
     ChartKind(name="gauge_chart", build=_plain, defaults={"row_limit": 10}, is_compared=True),
-    ChartKind(name="radar", build=_radar, defaults={"row_limit": 10}),
+    ChartKind(name="radar", build=_radar, defaults={"row_limit": 10}, is_checked=True),
     ChartKind(
         name="word_cloud", build=_word_cloud, defaults={"row_limit": 100, "sort_by_series": True}, is_compared=True
     ),
     ChartKind(name="tree_chart", build=_tree, defaults={"row_limit": 1_000}, is_compared=True),
     ChartKind(name="waterfall", build=_waterfall, defaults={"row_limit": 10_000}, is_compared=True),
     ChartKind(name="bubble_v2", build=_bubble, defaults={"row_limit": 10_000}, is_compared=True),
-    ChartKind(name="partition", build=_partition, defaults={"row_limit": 10_000}),
-    ChartKind(name="rose", build=_partition, defaults={"row_limit": 10_000}),
 )

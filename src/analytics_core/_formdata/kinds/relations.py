@@ -7,7 +7,7 @@ from typing import Final
 from analytics_core._formdata.base_query import base_query
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
-from analytics_core._formdata.form import Form, FormValue, column_label, distinct
+from analytics_core._formdata.form import Form, FormValue, column_label, distinct, metric_label
 
 _OTHER_ENDPOINT: Final = "the front end draws it from an older endpoint of its server"
 
@@ -23,6 +23,11 @@ def _sankey(form: Form) -> list[QueryDraft]:
 
 def _plain(form: Form) -> list[QueryDraft]:
     return [base_query(form)]
+
+
+def _horizon(form: Form) -> list[QueryDraft]:
+    form.leave_out("not computed for this kind", "contribution")
+    return _plain(form)
 
 
 def _graph(form: Form) -> list[QueryDraft]:
@@ -57,29 +62,40 @@ def _calendar(form: Form) -> list[QueryDraft]:
     return [query]
 
 
-_CALENDAR_GRAINS: Final = {"min": "PT1M", "hour": "PT1H", "day": "P1D", "week": "P1W", "month": "P1M"}
+_CALENDAR_GRAINS: Final = {"min": "PT1M", "hour": "PT1H", "day": "P1D", "week": "P1W", "month": "P1M", "year": "P1Y"}
 
 
-def _entity(form: Form) -> list[QueryDraft]:
+def _country(form: Form) -> list[QueryDraft]:
     query = base_query(form)
-    query.put_list("columns", distinct((*query.list("columns"), *form.columns("entity")), column_label))
+    query.put_list("columns", form.columns("entity")[:1])
+    query.put_list("metrics", form.metrics("metric")[:1])
+    return [query]
+
+
+def _parallel(form: Form) -> list[QueryDraft]:
+    query = base_query(form)
+    decides = form.metrics("timeseries_limit_metric")[:1]
+    query.put_list("columns", form.columns("series")[:1])
+    query.put_list("metrics", distinct((*query.list("metrics"), *decides), metric_label))
+    if form.get("order_desc"):
+        query.put_list("orderby", [FormValue([key.value, False], (*key.origin, "order_desc")) for key in decides])
     return [query]
 
 
 KINDS: Final = (
     ChartKind(name="sankey_v2", build=_sankey, defaults={"row_limit": 10_000}, is_compared=True),
     ChartKind(name="chord", build=_plain, defaults={"row_limit": 10_000}, is_compared=True, note=_OTHER_ENDPOINT),
-    ChartKind(name="horizon", build=_plain, defaults={"row_limit": 10_000}, is_compared=True, note=_OTHER_ENDPOINT),
+    ChartKind(name="horizon", build=_horizon, defaults={"row_limit": 10_000}, is_compared=True, note=_OTHER_ENDPOINT),
     ChartKind(
         name="world_map",
         build=_plain,
         defaults={"row_limit": 10_000},
         is_compared=True,
-        note=f"{_OTHER_ENDPOINT}; its query has no country, so that it answers the totals",
+        note=f"{_OTHER_ENDPOINT}; its query has no entity, so that it answers the totals",
     ),
-    ChartKind(name="graph_chart", build=_graph, defaults={"row_limit": 10_000}),
-    ChartKind(name="gantt_chart", build=_gantt, defaults={"row_limit": 10_000}),
-    ChartKind(name="calendar", build=_calendar, defaults={"subdomain_granularity": "day"}),
-    ChartKind(name="country_map", build=_entity),
-    ChartKind(name="para", build=_plain, defaults={"row_limit": 10_000}),
+    ChartKind(name="graph_chart", build=_graph, defaults={"row_limit": 10_000}, is_checked=True),
+    ChartKind(name="gantt_chart", build=_gantt, defaults={"row_limit": 10_000}, is_checked=True),
+    ChartKind(name="cal_heatmap", build=_calendar, defaults={"subdomain_granularity": "day"}, is_checked=True),
+    ChartKind(name="country_map", build=_country, is_checked=True),
+    ChartKind(name="para", build=_parallel, defaults={"row_limit": 10_000}, is_checked=True),
 )

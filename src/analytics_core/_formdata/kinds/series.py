@@ -8,7 +8,7 @@ from typing import Final
 from analytics_core._formdata.base_query import axis_columns, base_query, has_axis, mark_axis, sorted_by_default
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
-from analytics_core._formdata.form import Form, FormValue, metric_label
+from analytics_core._formdata.form import Form, FormValue, distinct, metric_label
 from analytics_core._formdata.series_steps import FLATTEN, Series
 
 _DEFAULTS: Final = {"row_limit": 10_000, "show_empty_columns": True, "truncate_metric": True}
@@ -26,7 +26,7 @@ def _series(form: Form) -> list[QueryDraft]:
         query.drop("orderby")
     query.put_list("time_offsets", steps.periods)
     last = (steps.sort(), FLATTEN, steps.forecast())
-    query.put_list("post_processing", (*_first_steps(steps), steps.share(), *last))
+    query.put_steps(*_first_steps(steps), steps.share(), *last)
     mark_axis(form, query)
     return [query]
 
@@ -61,7 +61,7 @@ def _half(form: Form) -> QueryDraft:
     steps = Series(form, query.list("metrics"), query.list("series_columns") or query.list("columns"))
     _place(form, query)
     query.put_list("time_offsets", steps.periods)
-    query.put_list("post_processing", (*_first_steps(steps), FLATTEN))
+    query.put_steps(*_first_steps(steps), FLATTEN)
     query.put_list("orderby", sorted_by_default(form, query))
     mark_axis(form, query)
     return query
@@ -73,14 +73,16 @@ def _big_number(form: Form) -> list[QueryDraft]:
     query.put_list("columns", axis_columns(form) if has_axis(form) else query.list("columns"))
     if not has_axis(form):
         query.put("is_timeseries", True, "x_axis")
-    query.put_list("post_processing", (steps.pivot(), steps.window(), steps.resample(), FLATTEN))
+    query.put_steps(steps.pivot(), steps.window(), steps.resample(), FLATTEN)
     mark_axis(form, query)
     if form.get("aggregation") != "raw":
+        if form.get("aggregation") != "LAST_VALUE":
+            form.leave_out("left to whoever draws it; the rows of the trend are answered", "aggregation")
         return [query]
     whole = base_query(form)
     whole.put_list("columns", ())
     whole.put("is_timeseries", False, "aggregation")
-    whole.put_list("post_processing", ())
+    whole.put_steps()
     return [query, whole]
 
 
@@ -92,10 +94,50 @@ def _period_over_period(form: Form) -> list[QueryDraft]:
     query = base_query(form)
     steps = Series(form, query.list("metrics"), ())
     query.put_list("columns", (*query.list("columns"), *form.columns("cols")))
-    query.put_list("post_processing", (steps.compare(),))
+    query.put_steps(steps.compare())
     query.put_list("time_offsets", steps.periods)
     return [query]
 
+
+def _rose(form: Form) -> list[QueryDraft]:
+    query = _of_old_endpoint(form)
+    query.put("is_timeseries", True, "viz_type")
+    steps = Series(form, query.list("metrics"), query.list("columns"))
+    query.put_list("time_offsets", steps.periods)
+    query.put_steps(steps.pivot(), steps.resample(), steps.window(), steps.share_of_total(), steps.compare(), FLATTEN)
+    return [query]
+
+
+def _partition(form: Form) -> list[QueryDraft]:
+    query = _of_old_endpoint(form)
+    option = form.get("time_series_option")
+    if option not in (None, _NOT_TIME):
+        query.put("is_timeseries", True, "time_series_option")
+    if option not in (None, _NOT_TIME, "time_series"):
+        form.leave_out("its rows are not computed; the series over time are asked", "time_series_option")
+    set_ones = (group for group in _ADVANCED if form.get(group[0]) not in (None, "", "None", []))
+    form.leave_out("not computed for this kind", "contribution", *(name for group in set_ones for name in group))
+    return [query]
+
+
+def _of_old_endpoint(form: Form) -> QueryDraft:
+    """Return the query of a kind that is drawn of series from an older endpoint: sorted by what decides on series."""
+    query = base_query(form)
+    decides = form.metrics("timeseries_limit_metric")[:1]
+    query.put_list("metrics", distinct((*query.list("metrics"), *decides), metric_label))
+    keys = decides or query.list("metrics")[:1]
+    ascending = not query.value("order_desc")
+    query.put_list("orderby", [FormValue([key.value, ascending], (*key.origin, "order_desc")) for key in keys])
+    return query
+
+
+_NOT_TIME: Final = "not_time"
+_ADVANCED: Final = (
+    ("rolling_type", "rolling_periods", "min_periods"),
+    ("time_compare", "comparison_type"),
+    ("resample_rule", "resample_method"),
+)
+"""What older kinds compute of their rows, each with its options behind it."""
 
 _LINES: Final = (
     *("echarts_timeseries", "echarts_timeseries_smooth", "echarts_timeseries_step", "echarts_timeseries_scatter"),
@@ -103,10 +145,18 @@ _LINES: Final = (
 _COMPARED: Final = ("echarts_timeseries_line", "echarts_timeseries_bar", "echarts_area")
 
 KINDS: Final = (
-    *(ChartKind(name=name, build=_series, defaults=_DEFAULTS) for name in _LINES),
+    *(ChartKind(name=name, build=_series, defaults=_DEFAULTS, is_checked=True) for name in _LINES),
     *(ChartKind(name=name, build=_series, defaults=_DEFAULTS, is_compared=True) for name in _COMPARED),
-    ChartKind(name="mixed_timeseries", build=_mixed, defaults=_DEFAULTS),
+    ChartKind(name="mixed_timeseries", build=_mixed, defaults=_DEFAULTS, is_checked=True),
     ChartKind(name="big_number", build=_big_number, is_compared=True),
     ChartKind(name="big_number_total", build=_big_number_total, is_compared=True),
-    ChartKind(name="pop_kpi", build=_period_over_period),
+    ChartKind(name="pop_kpi", build=_period_over_period, is_checked=True),
+    ChartKind(name="rose", build=_rose, defaults={"row_limit": 10_000, "show_empty_columns": True}, is_checked=True),
+    ChartKind(
+        name="partition",
+        build=_partition,
+        defaults={"row_limit": 10_000},
+        is_checked=True,
+        note="it asks for the groups of all levels; the sums of the levels above are left to whoever draws it",
+    ),
 )

@@ -19,7 +19,7 @@ def _table(form: Form) -> list[QueryDraft]:
     periods = _periods(form, query)
     shares = None if mode == _ROWS else _grouped(form, query)
     compare = Series(form, query.list("metrics"), ()).compare() if periods and mode != _ROWS else None
-    query.put_list("post_processing", (shares, compare))
+    query.put_steps(shares, compare)
     query.put_list("time_offsets", periods)
     if mode == _ROWS and not query.list("orderby"):
         query.put_list("orderby", ())
@@ -36,14 +36,11 @@ def _mode(form: Form) -> str:
 
 
 def _periods(form: Form, query: QueryDraft) -> tuple[FormValue, ...]:
-    """Return the periods that are compared; `custom` starts at a date of its own."""
+    """Return the periods that are compared; a dashboard's takes the place of all others."""
     masked = form.mapping("extra_form_data").get("time_compare")
     if masked:
         return (FormValue(masked, ("extra_form_data",)),)
-    periods = Series(form, query.list("metrics"), ()).periods
-    plain = [period for period in periods if period.value not in ("custom", "inherit")]
-    own = [FormValue(form.get("start_date_offset"), ("start_date_offset",)) for p in periods if p.value == "custom"]
-    return (*plain, *own, *(period for period in periods if period.value == "inherit"))
+    return Series(form, query.list("metrics"), ()).periods
 
 
 def _grouped(form: Form, query: QueryDraft) -> FormValue | None:
@@ -91,7 +88,7 @@ def _pages(form: Form, query: QueryDraft) -> list[QueryDraft]:
     count.put("row_limit", limit, "row_limit")
     count.put("row_offset", 0, "server_pagination")
     count.put_list("time_offsets", ())
-    count.put_list("post_processing", ())
+    count.put_steps()
     count.put("is_rowcount", True, "server_pagination")
     return [count]
 
@@ -102,13 +99,13 @@ def _further(form: Form, query: QueryDraft, shares: FormValue | None) -> list[Qu
     if shares is not None and form.get("percent_metric_calculation") == "all_records":
         whole = _of_all_rows(query, "percent_metric_calculation")
         whole.put_list("metrics", form.metrics("percent_metrics"))
-        whole.put_list("post_processing", ())
+        whole.put_steps()
         whole.put_list("orderby", ())
         whole.put("is_timeseries", value=False)
         further.append(whole)
     if form.flag("show_totals") and _mode(form) != _ROWS and query.list("metrics"):
         totals = _of_all_rows(query, "show_totals")
-        totals.put_list("post_processing", ())
+        totals.put_steps()
         totals.drop("order_desc", "orderby")
         further.append(totals)
     return further
@@ -139,6 +136,6 @@ _DEFAULTS: Final = {"row_limit": 10_000, "order_desc": True}
 
 KINDS: Final = (
     ChartKind(name="table", build=_table, defaults=_DEFAULTS, is_compared=True),
-    ChartKind(name="ag-grid-table", build=_table, defaults=_DEFAULTS),
+    ChartKind(name="ag-grid-table", build=_table, defaults=_DEFAULTS, is_checked=True),
     ChartKind(name="pivot_table_v2", build=_pivot_table, defaults=_DEFAULTS, is_compared=True),
 )

@@ -81,7 +81,8 @@ def apply(frame: pd.DataFrame, options: ResampleOptions) -> FrameWithNotes:
             table = _in_fine_units(table, interval)
             if options.method not in _TAKE_REPEATED:
                 _require_distinct(table.index)
-            table = _METHODS[options.method](table, interval)
+            with np.errstate(over="ignore", invalid="ignore"):
+                table = _METHODS[options.method](table, interval)
         except (pd.errors.OutOfBoundsDatetime, pd.errors.OutOfBoundsTimedelta, OverflowError):
             raise PostProcessingError(f"rule: {options.rule!r} leads beyond the calendar") from None
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -12,12 +12,11 @@ from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
 from analytics_core._lookups.loading import find_dataset_of
-from analytics_core._querying.explain import Explanation
+from analytics_core._querying.explain import Explanation, with_form_fields
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated, until_accepted
-from analytics_core._resources.charts.contexts import GivenFilters, context_of_chart
-from analytics_core._resources.charts.export import chart_export_payload, export_ids
+from analytics_core._resources.charts.extra_filters import GivenFilters
 from analytics_core._resources.charts.queries import ChartQueries, Question, question_text
 from analytics_core._resources.charts.records import (
     changed_chart,
@@ -30,6 +29,7 @@ from analytics_core._resources.charts.records import (
     people_of,
     place_on_dashboards,
 )
+from analytics_core._resources.dashboards.shown_charts import ShownCharts
 from analytics_core._resources.field_formatter import readable_now
 from analytics_core._resources.jobs import job_of, submit_job
 from analytics_core._resources.lists import (
@@ -113,8 +113,8 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
             PayloadError: the payload breaks the shape, or is strict and holds keys that nobody reads.
             NotFoundError, AccessError: the chart or a dataset is unknown or not for this actor.
         """
-        request = ChartQueries(self._runtime, self._actor).request(question, force=force, strict=strict)
-        return self._runtime.queries.run(request)
+        queries = ChartQueries(self._runtime, self._actor)
+        return queries.run(queries.request(question, force=force, strict=strict))
 
     def question(
         self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: GivenFilters = None
@@ -133,14 +133,9 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
             QueryError: the chart stores neither a query context nor a form.
             NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
         """
-        with self._runtime.store.unit_of_work() as unit:
-            return context_of_chart(
-                self._reader(unit),
-                self._runtime.chart_contexts,
-                chart_id,
-                dashboard_id=dashboard_id,
-                extra_filters=extra_filters,
-            )[1]
+        return ShownCharts(self._runtime, self._actor).question(
+            chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters
+        )[1]
 
     def payload(self, chart_id: int) -> BuiltPayload:
         """Return the query context that the form of a chart asks, with the fields that each of its values comes from.
@@ -153,11 +148,13 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
             PayloadSchemaError: fields of the form cannot be used, all of them at once.
             NotFoundError, ChartAccessError: unknown, or not for this actor.
         """
-        with self._runtime.store.unit_of_work() as unit:
-            return self._runtime.chart_contexts.built(self._reader(unit).chart(chart_id))
+        find = ChartQueries(self._runtime, self._actor).chart
+        return self._runtime.chart_contexts.built(find(chart_id), find)
 
     def payload_of(self, form_data: Payload) -> BuiltPayload:
-        """Return the query context that form data ask, as `payload` does for a stored chart; nothing is looked up.
+        """Return the query context that form data ask, as `payload` does for a stored chart.
+
+        Nothing is looked up but the charts that are layers of a map.
 
         Args:
             form_data: what a chart stores as `params`, with `viz_type` and `datasource` (such as `12__table`); a
@@ -167,15 +164,17 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
             PayloadFormatError: they are no JSON object.
             PayloadSchemaError: fields cannot be used, all of them at once.
         """
-        return self._runtime.chart_contexts.of_form(read_object(form_data, shape="form_data"))
+        find = ChartQueries(self._runtime, self._actor).chart
+        return self._runtime.chart_contexts.of_form(read_object(form_data, shape="form_data"), find)
 
     def explain(self, question: Question, *, strict: bool | None = None) -> Explanation:
         """Return why the answer would be what it is: the statements, and who asked for each clause; nothing runs.
 
-        `strict` is that of `data`.
+        Where a chart is asked by its form, clauses name the fields of the form too. `strict` is that of `data`.
         """
-        request = ChartQueries(self._runtime, self._actor).request(question, strict=strict)
-        return self._runtime.queries.explain(request)
+        queries = ChartQueries(self._runtime, self._actor)
+        explanation = self._runtime.queries.explain(queries.request(question, strict=strict))
+        return with_form_fields(explanation, queries.form_fields(question))
 
     def batches(self, question: Question, *, strict: bool | None = None) -> BatchStream:
         """Return the rows of a chart (by id) or of a query context with one query as Arrow record batches.
@@ -237,7 +236,8 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
     def create(self, payload: ChartPost | Payload) -> ChartGet:
         """Store a chart on a dataset that the actor may read (contract, `ChartRestApi.post`).
 
-        Without `owners` the creator owns it. `dashboards` get the chart; the actor must be allowed to change them.
+        `params`, the form data, are enough for a chart to be asked: a query context is made of them. Without `owners`
+        the creator owns it. `dashboards` get the chart; the actor must be allowed to change them.
 
         Raises:
             PayloadError: the payload breaks the shape.
@@ -251,6 +251,7 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
 
         def change() -> tuple[Chart, RelatedNames]:
             with self._runtime.store.unit_of_work() as unit:
+                self._reader(unit).require_layers(record)
                 stored = unit.charts.add(self._stamped(self._on_dataset(unit, record)), actor_id=self._actor.id)
                 details = self._placed(unit, stored.id, post.dashboards)
                 act.log(unit, chart_id=stored.id, details=details)
@@ -270,7 +271,9 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
     ) -> ChartGet:
         """Change a chart; only owners and administrators may (contract, `ChartRestApi.put`).
 
-        `dashboards` and `tags` replace what the chart hangs on; dashboards that the actor may not read keep it. With
+        `dashboards` and `tags` replace what the chart hangs on; dashboards that the actor may not read keep it. A query
+        context that was made of other `params` goes when they change what the chart asks, unless a new one comes with
+        them: the chart is asked by its form then. With
         `query_context_generation` true a query context was made by a system: it does not replace one that a person
         wrote, and does not count as saving the chart. With `unchanged_since`, the `changed_on` of the chart that the
         caller read (`changed_on_utc` of a list), a change that somebody else made since is not overwritten.
@@ -309,33 +312,6 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
             act.log(unit, chart_id=chart_id)
 
     # ------------------------------------------------------------------------------------------------ what it is like
-    def export_payload(
-        self,
-        chart_id: int,
-        *,
-        dataset_ids: Mapping[int, int],
-        chart_ids: Mapping[int, int] | None = None,
-        annotation_layer_ids: Mapping[int, int] | None = None,
-    ) -> dict[str, Any]:
-        """Return the payload that makes this chart in another store, for `update` there.
-
-        Owners, tags and dashboards are not in it: they are the other store's.
-
-        Args:
-            chart_id: the chart, which the actor may read.
-            dataset_ids: for the id of its dataset here, the id there.
-            chart_ids: the same for the charts that its annotation layers show.
-            annotation_layer_ids: the same for stored annotation layers.
-
-        Raises:
-            NotFoundError, ChartAccessError: it is unknown or not for this actor.
-            PayloadSchemaError: something that it names has no id there, or what is given maps no ids to ids.
-        """
-        ids = export_ids(dataset_ids=dataset_ids, chart_ids=chart_ids, annotation_layer_ids=annotation_layer_ids)
-        with self._runtime.store.unit_of_work() as unit:
-            chart = self._reader(unit).chart(chart_id)
-        return chart_export_payload(chart, ids)
-
     def datasource(self, chart_id: int) -> ChartDatasource:
         """Return the dataset of a chart (contract, `ChartGetDatasourceResponseSchema`); none, if it is not for them."""
         with self._runtime.store.unit_of_work() as unit:
@@ -377,6 +353,9 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
         after = changed_chart(before, put, owner_ids=owners or before.owner_ids)
         if (after.datasource_id, after.datasource_type) != (before.datasource_id, before.datasource_type):
             after = self._on_dataset(unit, after)
+        self._reader(unit).require_layers(after, before=before)
+        if "query_context" not in put.given():
+            after = self._runtime.chart_contexts.with_fresh_context(after, before)
         if put.tags is not None:
             after = replace(after, tag_ids=named_tags(unit, put.tags, shape=_PUT))
         return after if put.query_context_generation else self._stamped(after)

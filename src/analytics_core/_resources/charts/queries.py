@@ -11,11 +11,14 @@ from typing import Any, Final
 from analytics_core._compile.fingerprint import digest_of
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.handlers import JobOutcome
+from analytics_core._querying.chart_contexts import ChartContext
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.reading import context_text
 from analytics_core._records.chart import Chart
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.batches import is_stored_id
+from analytics_core._resources.charts.contexts import context_with
+from analytics_core._resources.charts.extra_filters import ExtraFilters
 from analytics_core._results.answer import ChartData
 from analytics_core._results.answer_bytes import decode_answer, encode_answer
 from analytics_core._results.batch_stream import BatchStream
@@ -63,6 +66,10 @@ class JobQueries(ABC):
         return self._bound(self._request_of_job(question))
 
     @abstractmethod
+    def on_dashboard(self, chart: Chart, extra: ExtraFilters) -> ChartRequest:
+        """Return what a chart requests with what the filters of a dashboard ask of it."""
+
+    @abstractmethod
     def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
         """Return what the question of a job requests now."""
 
@@ -73,13 +80,18 @@ class JobQueries(ABC):
         """Return the answer to what is requested, as the actor may see it."""
         return self._runtime.queries.run(request)
 
+    def ask(self, payload: Payload) -> ChartData:
+        """Return the answer to a query context that the library made, whatever the settings say of strict ones."""
+        return self.run(self._read(payload, strict=False))
+
     def _read(self, payload: ChartDataQueryContext | Payload, *, strict: bool | None) -> ChartRequest:
         """Return what the actor requests with a query context; `strict` None is as the settings say."""
         strict = self._runtime.settings.strict_queries if strict is None else strict
         now = self._runtime.clock.now()
         return self._runtime.contexts.read(payload, actor=self.actor, now=now, strict=strict)
 
-    def _chart(self, chart_id: int) -> Chart:
+    def chart(self, chart_id: int) -> Chart:
+        """Return a chart that the actor may read; NotFoundError or AccessError otherwise."""
         if not is_stored_id(chart_id):
             raise NotFoundError("chart", chart_id)
         chart, dataset = self._runtime.charts.load(chart_id)
@@ -92,8 +104,26 @@ class ChartQueries(JobQueries):
 
     def request(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartRequest:
         """Return what the actor requests with a question; `strict` None is as the settings say."""
-        chart, payload, notes = self._chart_and_context(question)
-        return replace(self._request(chart, payload, force=force, strict=strict), notes=notes)
+        chart, payload, own = self._asked(question)
+        request = self._request(chart, payload, force=force, strict=strict)
+        return request if own is None else replace(request, notes=own.notes, built=own.built)
+
+    def form_fields(self, question: Question) -> Mapping[str, tuple[str, ...]]:
+        """Return the fields of a chart's form that each value of its question comes from; empty for a stored one."""
+        own = self._asked(question)[2]
+        built = None if own is None else own.built
+        if built is None:
+            return {}
+        form = built.payload["form_data"]
+        return {
+            path: tuple(name for name in fields if name.partition(".")[0] in form)
+            for path, fields in built.origins.items()
+        }
+
+    def on_dashboard(self, chart: Chart, extra: ExtraFilters) -> ChartRequest:
+        """Return what a chart requests, as `request` does, with what the filters of a dashboard ask of it."""
+        context, notes = context_with(self._runtime.chart_contexts, chart, extra, self.chart)
+        return replace(self._request(chart, context, force=False, strict=None), notes=notes)
 
     def fill(self, chart: Chart, payload: Payload, cancel: CancelToken | None) -> ChartData:
         """Answer a query context of a chart anew and keep the results as a reader of the chart would find them."""
@@ -115,29 +145,27 @@ class ChartQueries(JobQueries):
         self, question: Question, *, force: bool = False, strict: bool | None = None
     ) -> tuple[ChartJobPayload, str]:
         """Return the payload of a job, and the name of the database that it asks; errors of `data` are raised here."""
-        chart, payload, notes = self._chart_and_context(question)
+        chart, payload, own = self._asked(question)
         request = self._read(payload, strict=strict)
         requested = ChartJobPayload(
             chart_id=chart.id if chart else None,
             context=context_text(payload, request.context),
             force=force,
             strict=request.strict,
-            notes=notes,
+            notes=() if own is None else own.notes,
         )
         return requested, self._runtime.queries.database_of(request)
 
-    def _chart_and_context(
-        self, question: Question
-    ) -> tuple[Chart | None, ChartDataQueryContext | Payload, tuple[str, ...]]:
-        """Return the chart that a question names, if it names one, the query context that it asks, and its notes."""
+    def _asked(self, question: Question) -> tuple[Chart | None, ChartDataQueryContext | Payload, ChartContext | None]:
+        """Return the query context that a question asks, and the chart that it names by its id with how it was made."""
         if not isinstance(question, int):
-            return None, question, ()
-        chart = self._chart(question)
-        own = self._runtime.chart_contexts.of_chart(chart)
-        return chart, own.text, own.notes
+            return None, question, None
+        chart = self.chart(question)
+        own = self._runtime.chart_contexts.of_chart(chart, self.chart)
+        return chart, own.text, own
 
     def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
-        chart = None if question.chart_id is None else self._chart(question.chart_id)
+        chart = None if question.chart_id is None else self.chart(question.chart_id)
         request = self._request(chart, question.context or "", force=question.force, strict=question.strict)
         return replace(request, notes=tuple(question.notes))
 
@@ -156,7 +184,7 @@ class ChartQueries(JobQueries):
         if not is_stored_id(named) or context.custom_cache_timeout is not None:
             return None
         try:
-            chart = self._chart(named)
+            chart = self.chart(named)
         except (NotFoundError, AccessError):  # whoever asks may name any chart: it decides on nothing else
             return None
         return chart if context.datasource is not None and context.datasource.id == chart.dataset_id else None

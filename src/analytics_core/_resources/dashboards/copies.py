@@ -1,9 +1,9 @@
-"""Copies of dashboards, stored beside their source or exported for another store, with other charts in their places."""
+"""Copies of dashboards, and what dashboards say of charts, with other charts in their places."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -14,11 +14,10 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id
-from analytics_core._resources.charts.export import Ids, checked_ids, reject_repeated_keys, with_texts_of_its_own
-from analytics_core._resources.dashboards.content import chart_of, without_places_of_others
+from analytics_core._resources.charts.shown_records import Ids, with_texts_of_its_own
+from analytics_core._resources.dashboards.content import chart_of
 from analytics_core._resources.stored_json import json_object
 from analytics_core._security.actor import Actor
-from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.dashboard import DashboardCopy
 
 
@@ -73,54 +72,6 @@ def _copied_chart(chart: Chart, owner_id: int, *, now: datetime) -> Chart:
         last_saved_by=owner_id,
         audit=Audit(),
     )
-
-
-_SHAPE: Final = "dashboards.export_payload"
-_COPIED: Final = ("dashboard_title", "slug", "certified_by", "certification_details")
-
-
-def dashboard_export_payload(dashboard: Dashboard, *, chart_ids: Ids, dataset_ids: Ids) -> dict[str, Any]:
-    """Return what makes this dashboard in a store where its charts and datasets have these ids.
-
-    Raises:
-        PayloadSchemaError: a chart of the dashboard, or a dataset of its filters, has no id there; or what is given
-            maps no ids to ids; or a text of the dashboard names a key twice, which no store takes any more.
-    """
-    reject_repeated_keys(_SHAPE, json_metadata=dashboard.json_metadata, position_json=dashboard.position_json)
-    chart_ids = checked_ids(chart_ids, path="chart_ids", shape=_SHAPE)
-    dataset_ids = checked_ids(dataset_ids, path="dataset_ids", shape=_SHAPE)
-    metadata, datasets = _with_datasets(dashboard.json_metadata, dataset_ids)
-    problems = [
-        *_without_id("chart_ids", "chart", dashboard.chart_ids, chart_ids),
-        *_without_id("dataset_ids", "dataset", datasets, dataset_ids),
-    ]
-    if problems:
-        raise PayloadSchemaError(shape=_SHAPE, problems=problems)
-    its_charts = {old: chart_ids[old] for old in dashboard.chart_ids}
-    # What is left of deleted charts stays behind: their ids may be those of strangers there.
-    layout = without_places_of_others(dashboard.position_json, its_charts)
-    return {
-        **{name: getattr(dashboard, name) for name in _COPIED},
-        "css": dashboard.css or "",
-        "position_json": remapped_layout(layout, its_charts) or "",
-        "json_metadata": remapped_metadata(metadata, its_charts, keep_others=False),
-    }
-
-
-def _without_id(path: str, noun: str, wanted: Iterable[int], known: Ids) -> list[Problem]:
-    missing = sorted(set(wanted).difference(known))
-    return [Problem(path=path, message=f"has no id for {noun} {old} of the dashboard") for old in missing]
-
-
-def _with_datasets(text: str | None, dataset_ids: Ids) -> tuple[str, set[int]]:
-    """Return metadata whose filters read the datasets there, and the ids of those that they read here."""
-    read: set[int] = set()
-
-    def new_id(old: int) -> int:
-        read.add(old)
-        return dataset_ids.get(old, old)
-
-    return json.dumps(_object(_KEYS_WITH_DATASETS)(json_object(text), new_id), ensure_ascii=False), read
 
 
 _NewId = Callable[[int], int | None]
@@ -221,11 +172,3 @@ _KEYS: Final[Mapping[str, _Rewrite]] = {
     "filter_scopes": _object(key=_id, rest=_object(rest=_object({"immune": _IDS}))),  # of older filter boxes, by column
     "default_filters": _text_by_chart,
 }
-
-
-def _dataset(value: Any, new_id: _NewId) -> Any:
-    return new_id(value) if is_id(value) else value
-
-
-_FILTERS: Final = _array(_object({"targets": _array(_object({"datasetId": _dataset}))}))
-_KEYS_WITH_DATASETS: Final = {"native_filter_configuration": _FILTERS, "chart_customization_config": _FILTERS}

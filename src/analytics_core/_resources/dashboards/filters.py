@@ -1,70 +1,148 @@
-"""The filters of a dashboard: what they act on, changes of them, and the values that they offer."""
+"""The filters of a dashboard: what they act on, and changes of them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.dashboards.content import FILTERS_KEY, charts_in, filter_key, filter_problems
-from analytics_core._resources.lists import LONGEST_SEARCH
 from analytics_core._resources.stored_json import json_object
-from analytics_core.errors import LimitError, NotFoundError, PayloadSchemaError, Problem, QueryError, nearest
+from analytics_core.errors import PayloadSchemaError, Problem, nearest
 from analytics_core.models.dashboard import DashboardNativeFiltersUpdate
 from analytics_core.models.parsing import payload_error
 
-_TIME: Final = "filter_time"
-_GRAIN: Final = "filter_timegrain"
-_VALUES: Final = frozenset({"filter_select", "filter_range"})
+CUSTOMIZATIONS_KEY: Final = "chart_customization_config"
+_DIVIDER: Final = "DIVIDER"
 _ROOT: Final = "ROOT_ID"
 
 Layout = Callable[[], Mapping[str, Any]]
 """Gives the layout of a dashboard."""
 
 
+class FilterKind(StrEnum):
+    """What a filter of a dashboard sets (its `filterType`)."""
+
+    VALUES = "filter_select"
+    RANGE = "filter_range"
+    TIME_RANGE = "filter_time"
+    TIME_COLUMN = "filter_timecolumn"
+    TIME_GRAIN = "filter_timegrain"
+    GROUP_BY = "chart_customization_dynamic_groupby"
+    OTHER = ""
+
+
+_KINDS: Final = {
+    **{kind.value: kind for kind in FilterKind},
+    "chart_customization_timegrain": FilterKind.TIME_GRAIN,
+    "chart_customization_timecolumn": FilterKind.TIME_COLUMN,
+}
+_ON_COLUMNS: Final = frozenset({FilterKind.VALUES, FilterKind.RANGE})
+_WITHOUT_COLUMN: Final = frozenset({FilterKind.TIME_GRAIN, FilterKind.TIME_COLUMN, FilterKind.GROUP_BY})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredFilter:
-    """One filter of a dashboard.
+    """One filter of a dashboard, or one of its customisations of charts.
 
     `targets` are (dataset id, column) pairs; a time filter without any acts on the time of each chart in its scope, as
-    one of time grains does.
+    one of time grains does. `item` is what is stored.
     """
 
     key: str
-    is_time: bool
+    kind: FilterKind
     targets: tuple[tuple[int, str], ...]
     chart_ids: frozenset[int]
-    is_grain: bool = False
+    item: Mapping[str, Any]
+    is_customization: bool = False
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it sets a range of time."""
+        return self.kind is FilterKind.TIME_RANGE
+
+    @property
+    def is_grain(self) -> bool:
+        """Whether it sets a time grain."""
+        return self.kind is FilterKind.TIME_GRAIN
+
+    @property
+    def name(self) -> str:
+        """What people call it; its id where it has no name."""
+        name = self.item.get("name")
+        return name if isinstance(name, str) and name else self.key
+
+    @property
+    def dataset_id(self) -> int | None:
+        """The dataset that it offers values of."""
+        targets = self.item.get("targets")
+        found = [target.get("datasetId") for target in targets if isinstance(target, dict)] if _is_list(targets) else []
+        return next((key for key in found if type(key) is int), None)
+
+    @property
+    def default_mask(self) -> Mapping[str, Any]:
+        """The data mask that counts while nobody has set a value."""
+        mask = self.item.get("defaultDataMask")
+        return mask if isinstance(mask, dict) else {}
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The ids of the filters whose values narrow what it offers."""
+        parents = self.item.get("cascadeParentIds")
+        return tuple(key for item in parents if (key := filter_key(item))) if _is_list(parents) else ()
+
+    def control(self, name: str) -> Any:
+        """Return one of the choices of its maker, such as `enableEmptyFilter`; None where it is absent."""
+        controls = self.item.get("controlValues")
+        return controls.get(name) if isinstance(controls, dict) else None
 
     def acts_on(self, chart_id: int, dataset_id: int, column: str) -> bool:
         """Tell whether the filter is declared for this column of this dataset on this chart."""
         return chart_id in self.chart_ids and (dataset_id, column) in self.targets
 
 
-def stored_filters(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+def stored_filters(metadata: Mapping[str, Any], key: str = FILTERS_KEY) -> list[dict[str, Any]]:
     """Return the filters that the metadata of a dashboard hold; what is malformed is none."""
-    stored = metadata.get(FILTERS_KEY)
+    stored = metadata.get(key)
     return [item for item in stored if isinstance(item, dict)] if isinstance(stored, list) else []
 
 
 def declared_filters(dashboard: Dashboard) -> tuple[DeclaredFilter, ...]:
     """Return the filters of a dashboard that name what they act on; what is malformed declares nothing."""
-    items, layout = stored_filters(json_object(dashboard.json_metadata)), layout_of(dashboard)
-    return tuple(found for item in items if (found := _declared(item, dashboard, layout)) is not None)
+    known = (item for item in all_filters(dashboard) if not item.is_customization and item.kind is not FilterKind.OTHER)
+    return tuple(item for item in known if item.targets or item.kind not in _ON_COLUMNS)
 
 
-def _declared(item: Mapping[str, Any], dashboard: Dashboard, layout: Layout) -> DeclaredFilter | None:
-    key, kind = filter_key(item.get("id")), item.get("filterType")
-    if key is None or kind not in (_TIME, _GRAIN, *_VALUES):
-        return None
-    targets = tuple(dict.fromkeys(_targets(item.get("targets")))) if kind != _GRAIN else ()
-    if kind in _VALUES and not targets:
-        return None
-    reached = charts_in_scope(item, dashboard, layout)
-    return DeclaredFilter(key=key, is_time=kind == _TIME, targets=targets, chart_ids=reached, is_grain=kind == _GRAIN)
+def all_filters(dashboard: Dashboard) -> tuple[DeclaredFilter, ...]:
+    """Return all filters and customisations of a dashboard, those of unknown kinds among them.
+
+    What has no id, or that of another one, is known by its place.
+    """
+    metadata, layout = json_object(dashboard.json_metadata), layout_of(dashboard)
+    found: dict[str, DeclaredFilter] = {}
+    for place in (FILTERS_KEY, CUSTOMIZATIONS_KEY):
+        for item in stored_filters(metadata, place):
+            key = filter_key(item.get("id"))
+            if key is None or key in found:
+                key = f"#{len(found)}"
+            kind = _KINDS.get(str(item.get("filterType")), FilterKind.OTHER)
+            found[key] = DeclaredFilter(
+                key=key,
+                kind=kind,
+                targets=() if kind in _WITHOUT_COLUMN else tuple(dict.fromkeys(_targets(item.get("targets")))),
+                chart_ids=charts_in_scope(item, dashboard, layout),
+                item=item,
+                is_customization=place == CUSTOMIZATIONS_KEY,
+            )
+    return tuple(item for item in found.values() if item.item.get("type") != _DIVIDER)
 
 
 def _targets(stored: Any) -> Iterator[tuple[int, str]]:
@@ -94,6 +172,18 @@ def charts_in_scope(item: Mapping[str, Any], dashboard: Dashboard, layout: Layou
     names = _texts(roots)  # a scope without roots is malformed and reaches nothing
     reached = every if _ROOT in names else every & _under(names, layout())
     return reached - left_out
+
+
+def charts_of_cross_filter(chart_id: int, dashboard: Dashboard) -> frozenset[int]:
+    """Return the charts that picks in a chart act on: those of its own scope, or of the scope for all; never itself."""
+    metadata = json_object(dashboard.json_metadata)
+    configured = metadata.get("chart_configuration")
+    own = configured.get(str(chart_id)) if isinstance(configured, dict) else None
+    scoped = own.get("crossFilters") if isinstance(own, dict) else None
+    if not isinstance(scoped, dict) or (scoped.get("scope") == "global" and "chartsInScope" not in scoped):
+        scoped = metadata.get("global_chart_configuration")
+    item = scoped if isinstance(scoped, dict) else {}
+    return charts_in_scope(item, dashboard, layout_of(dashboard)) - {chart_id}
 
 
 def _under(roots: set[str], layout: Mapping[str, Any]) -> frozenset[int]:
@@ -175,50 +265,3 @@ def _hint(filter_id: int | str, known: FiltersByKey) -> str:
     if close:
         return f"; did you mean {close[0]!r}?"
     return f"; it has {', '.join(names[:20])}" if names else "; it has none"
-
-
-MOST_VALUES: Final = 10_000
-
-
-def values_question(
-    dashboard: Dashboard, filter_id: int | str, *, search: str | None, row_limit: int
-) -> dict[str, Any]:
-    """Return the query context for the values of a filter: the first column that it acts on.
-
-    Raises:
-        NotFoundError: the dashboard declares no such filter.
-        QueryError: the filter offers no values, for example a time range.
-        LimitError: `row_limit` is out of bounds, or `search` is too long.
-    """
-    declared = {item.key: item for item in declared_filters(dashboard)}
-    found = declared.get(filter_key(filter_id) or "")
-    if found is None:
-        raise NotFoundError("filter", filter_id, place=f"of dashboard {dashboard.id}")
-    if found.is_time or not found.targets:
-        taken = "time grain" if found.is_grain else "time range"
-        raise QueryError(f"filter {filter_id!r} takes a {taken} and has no list of values")
-    _check_options(search, row_limit)
-    dataset_id, column = found.targets[0]
-    query: dict[str, Any] = {
-        "columns": [column],
-        "metrics": [],
-        "orderby": [[column, True]],
-        "row_limit": row_limit,
-        "apply_fetch_values_predicate": True,
-    }
-    if search:
-        query["filters"] = [{"col": column, "op": "ILIKE", "val": f"%{_plain(search)}%"}]
-    return {"datasource": {"id": dataset_id, "type": "table"}, "queries": [query]}
-
-
-def _check_options(search: object, row_limit: object) -> None:
-    """Refuse what is out of bounds or of another kind: hosts pass on what stands in an address."""
-    if not isinstance(row_limit, int) or isinstance(row_limit, bool) or not 1 <= row_limit <= MOST_VALUES:
-        raise LimitError(f"row_limit must be an integer between 1 and {MOST_VALUES}")
-    if search is not None and not (isinstance(search, str) and len(search) <= LONGEST_SEARCH):
-        raise LimitError(f"search must be a text of {LONGEST_SEARCH} characters at most")
-
-
-def _plain(text: str) -> str:
-    """Return a text whose signs of patterns stand for themselves."""
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -13,15 +13,18 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, uuid_in
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
+from analytics_core._resources.charts.extra_filters import ExtraFilters, GivenFilters, given_filters
+from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.charts.records import chart_entity
 from analytics_core._resources.css_templates import check_css
+from analytics_core._resources.dashboards.acting import given_state, options_of
+from analytics_core._resources.dashboards.answers import DashboardQuestions, OnChart, params_of
 from analytics_core._resources.dashboards.content import charts_in, checked_content
 from analytics_core._resources.dashboards.copies import (
     copied_dashboard,
-    dashboard_export_payload,
     with_charts_of_its_own,
 )
-from analytics_core._resources.dashboards.filters import values_question, with_changed_filters
+from analytics_core._resources.dashboards.filters import with_changed_filters
 from analytics_core._resources.dashboards.records import (
     changed_dashboard,
     check_roles,
@@ -32,6 +35,7 @@ from analytics_core._resources.dashboards.records import (
     new_dashboard,
     placed_charts,
 )
+from analytics_core._resources.dashboards.values import SHAPE
 from analytics_core._resources.field_formatter import readable_now
 from analytics_core._resources.lists import (
     CHARTS,
@@ -45,10 +49,12 @@ from analytics_core._resources.lists import (
 )
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
+from analytics_core._resources.permalinks import kept_state
 from analytics_core._resources.related_names import RelatedNames, names_related_to_dashboards
 from analytics_core._resources.stored_json import json_object
 from analytics_core._resources.tags import Favourites
 from analytics_core._results.answer import ChartData
+from analytics_core._results.dashboard_answer import DashboardData
 from analytics_core.errors import NotFoundError
 from analytics_core.models.chart import ChartEntity, FavoriteStatuses
 from analytics_core.models.dashboard import (
@@ -206,28 +212,6 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
             linked = self._linked(unit, stored)
         return self._answer(stored, *linked)
 
-    def export_payload(
-        self, dashboard_id: int, *, chart_ids: Mapping[int, int], dataset_ids: Mapping[int, int]
-    ) -> dict[str, Any]:
-        """Return the payload that makes this dashboard in another store, for `create` or `update` there.
-
-        Layout, scopes and filters speak of the ids there; what is left of deleted charts is taken out. Owners, roles
-        and whether it is published are not in it: they are the other store's. A chart without a place in the layout
-        needs an id too, and is on the dashboard there once it is attached to it.
-
-        Args:
-            dashboard_id: the dashboard, which the actor may read.
-            chart_ids: for the id of each of its charts here, the id there.
-            dataset_ids: the same for the datasets that its filters read.
-
-        Raises:
-            NotFoundError, DashboardAccessError: it is unknown or not for this actor.
-            PayloadSchemaError: a chart or a dataset has no id there, or what is given maps no ids to ids.
-        """
-        with self._runtime.store.unit_of_work() as unit:
-            dashboard = self._reader(unit).dashboard(dashboard_id)
-        return dashboard_export_payload(dashboard, chart_ids=chart_ids, dataset_ids=dataset_ids)
-
     @repeated
     def update_native_filters(self, dashboard_id: int, payload: DashboardNativeFiltersUpdate | Payload) -> DashboardGet:
         """Change the filters of a dashboard (contract, DashboardNativeFiltersConfigUpdateSchema).
@@ -279,21 +263,90 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
             for dataset in datasets
         )
 
-    def filter_values(
-        self, dashboard_id: int, filter_id: int | str, *, search: str | None = None, row_limit: int = 1_000
+    # ---------------------------------------------------------------------------------------------------- answers
+    def data(
+        self,
+        dashboard_id: int,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        cross_filters: Mapping[int, Mapping[str, Any]] | None = None,
+        extra_filters: GivenFilters = None,
+        url_params: Mapping[str, Any] | None = None,
+        permalink: str | None = None,
+        tabs: Sequence[str] | None = None,
+        force: bool = False,
+        parallel: int = 4,
+        on_chart: OnChart | None = None,
+    ) -> DashboardData:
+        """Return the answers to the charts of a dashboard, with its filters as they are set.
+
+        A filter that nobody sets has the value that its maker gave it. What a chart ends with is told in its place; the
+        others are answered.
+
+        Args:
+            dashboard_id: the dashboard.
+            filters: by the ids or names of filters, their values (a list of values, a pair of numbers for a range, the
+                text of a time range, column or grain, names of columns to group by), or data masks; None clears.
+            cross_filters: by the ids of charts, what is picked in them: values by columns, or a data mask.
+            extra_filters: further filters for every chart, as in `charts.question`.
+            url_params: parameters of the address, which templates of the charts read.
+            permalink: the key of a permalink of this dashboard, whose filters and open tabs count where none are given.
+            tabs: ids or titles of tabs; charts inside any of them are answered. None: all charts.
+            force: read from the source, not the cache.
+            parallel: how many charts are answered at a time, from 1 to 64.
+            on_chart: is called with each `DashboardChart` as soon as it is there, in the caller's thread.
+
+        Raises:
+            UnknownNameError: a filter or a tab that the dashboard does not have.
+            PayloadSchemaError: a value that a filter does not take, or cross filters of a chart that is not there.
+            NotFoundError, DashboardAccessError: dashboard or permalink are unknown or not for this actor.
+        """
+        extra = given_filters(extra_filters, shape=SHAPE)
+        with self._runtime.store.unit_of_work() as unit:
+            reader = self._reader(unit)
+            dashboard = reader.dashboard(dashboard_id)
+            kept = {} if permalink is None else kept_state(reader, permalink, dashboard_id)
+        given = given_state(
+            filters=filters,
+            cross_filters=cross_filters,
+            kept=kept,
+            extra=extra.and_then(ExtraFilters(url_params=params_of(url_params, kept))),
+        )
+        questions = DashboardQuestions(ChartQueries(self._runtime, self._actor), dashboard, given)
+        return questions.answer(tabs=tabs, force=force, parallel=parallel, on_chart=on_chart)
+
+    def filter_options(
+        self,
+        dashboard_id: int,
+        filter_id: int | str,
+        *,
+        search: str | None = None,
+        row_limit: int = 1_000,
+        filters: Mapping[str, Any] | None = None,
     ) -> ChartData:
-        """Return the values that a filter of the dashboard offers, in order; `search` narrows to those that hold it.
+        """Return what a filter of the dashboard offers, inside the actor's rows and the values of its parents.
+
+        A filter of values offers those of its column, sorted as its maker says; one of ranges the smallest and the
+        largest value, as `min` and `max`; one of time grains or columns those that there are.
+
+        Args:
+            dashboard_id: the dashboard.
+            filter_id: the filter.
+            search: narrows values to those that hold it.
+            row_limit: how many values at most, from 1 to 10,000.
+            filters: what other filters are set to, as in `data`; those that this one depends on count.
 
         Raises:
             NotFoundError: the dashboard has no such filter.
             DashboardAccessError, DatasetAccessError: the dashboard or the dataset of the filter is not for this actor.
             QueryError: the filter has no list of values.
+            UnknownNameError, PayloadSchemaError: `filters` name none of its filters, or a value that it does not take.
         """
         with self._runtime.store.unit_of_work() as unit:
             dashboard = self._reader(unit).dashboard(dashboard_id)
-        question = values_question(dashboard, filter_id, search=search, row_limit=row_limit)
-        now = self._runtime.clock.now()
-        return self._runtime.queries.run(self._runtime.contexts.read(question, actor=self._actor, now=now))
+        given = given_state(filters=filters)
+        ask = ChartQueries(self._runtime, self._actor).ask
+        return options_of(dashboard, filter_id, given, ask, search=search, row_limit=row_limit)
 
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, dashboard_id: int) -> None:

@@ -23,7 +23,6 @@ from analytics_core._resources.datasets.records import (
     changes_sql,
     copied_dataset,
     count_metric,
-    dataset_export_payload,
     has_row_rules,
     moves_its_rules,
     new_dataset,
@@ -289,15 +288,6 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
                 "datasets.batches", "columns", "must be a list of names of columns, for example ['amount']"
             )
         return ChartQueries(self._runtime, self._actor).rows_of(dataset_id, columns)
-
-    def export_payload(self, dataset_id: int) -> dict[str, Any]:
-        """Return the payload that makes a dataset of another store like this one, for `update` there.
-
-        Its name, schema, database and owners are not in it, and neither are types of columns that the table has: those
-        are what the table there says.
-        """
-        with self._runtime.store.unit_of_work() as unit:
-            return dataset_export_payload(self._reader(unit).dataset(dataset_id))
 
     def related_objects(self, dataset_id: int) -> RelatedObjects:
         """Return the charts drawn from a dataset and the dashboards that show them, as far as the actor may see them.

@@ -1,4 +1,4 @@
-"""Records of datasets as a payload, reflection, a refresh, a copy or an export leaves them; their row rules."""
+"""Records of datasets as a payload, reflection, a refresh or a copy leaves them; their row rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from analytics_core._records.audit import Audit
 from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.changes import changes_of
-from analytics_core._resources.field_formatter import stored_fields
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, nearest
 from analytics_core.models.dataset import ColumnPut, DatasetPost, DatasetPut, MetricPut
 from analytics_core.models.parsing import payload_error
@@ -24,9 +23,6 @@ _SHAPE: Final = "DatasetRestApi.put"
 _NAMES: Final[dict[Parts, str]] = {"columns": "column_name", "metrics": "metric_name"}
 _FACTS: Final = ("nullable", "leads_index", "collation", "stored_type")
 _TAKEN_APART: Final = frozenset({"columns", "metrics", "owners", "schema_name"})
-_NOT_EXPORTED: Final = frozenset(
-    {"table_name", "database_id", "schema", "is_managed_externally", "external_url", "columns", "metrics"}
-)
 
 
 # ------------------------------------------------------------------------------------------------------------ datasets
@@ -167,24 +163,6 @@ def copied_dataset(base: Dataset, *, table_name: str, owner_id: int, new_uuid: N
         metrics=tuple(replace(metric, id=0, uuid=new_uuid()) for metric in base.metrics),
         audit=Audit(),
     )
-
-
-def dataset_export_payload(dataset: Dataset) -> dict[str, Any]:
-    """Return what makes a dataset of another store like this one."""
-    own = stored_fields(dataset, DatasetPut)
-    return {
-        **{name: value for name, value in own.items() if name not in _NOT_EXPORTED},
-        "columns": [_exported(column) for column in dataset.columns],
-        "metrics": [_exported(metric) for metric in dataset.metrics],
-    }
-
-
-def _exported(part: DatasetColumn | DatasetMetric) -> dict[str, Any]:
-    """Return a column or metric; the type of a column of the table is what the table there says."""
-    is_of_table = isinstance(part, DatasetColumn) and not part.expression
-    without = {"id", "uuid", "type"} if is_of_table else {"id", "uuid"}
-    shape = ColumnPut if isinstance(part, DatasetColumn) else MetricPut
-    return {name: value for name, value in stored_fields(part, shape).items() if name not in without}
 
 
 # --------------------------------------------------------------------------------------------- columns and metrics

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analytics_core._formdata.layers import with_layers
 from analytics_core._gate.row_security import guest_facts
 from analytics_core._records.dashboard import EmbeddedDashboard
 from analytics_core._records.datasource import Dataset
@@ -29,7 +30,7 @@ _MOST_IDS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NamedDashboards:
-    """The embedded dashboards that a request names, and the datasets of their charts."""
+    """The embedded dashboards that a request names, and the datasets of their charts and of the layers of maps."""
 
     embedded: tuple[EmbeddedDashboard, ...]
     datasets: Mapping[int, Dataset]
@@ -98,7 +99,8 @@ def _open(unit: UnitOfWork, resources: Sequence[GuestResource]) -> _NamedDashboa
         raise payload_error(_SHAPE, "resources", "names nothing; name at least one embedded dashboard")
     embedded = {item.id: item for resource in resources for item in (find_embedded(unit, resource.id),)}
     dashboards = by_ids(unit.dashboards, (item.dashboard_id for item in embedded.values()))
-    charts = by_ids(unit.charts, (chart_id for d in dashboards.values() for chart_id in d.chart_ids))
+    shown = frozenset(chart_id for dashboard in dashboards.values() for chart_id in dashboard.chart_ids)
+    charts = with_layers(shown, lambda ids: by_ids(unit.charts, ids).values())
     datasets = by_ids(unit.datasets, (chart.dataset_id or 0 for chart in charts.values()))
     return _NamedDashboards(embedded=tuple(embedded.values()), datasets=datasets)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn
 
@@ -14,20 +14,27 @@ from analytics_core._jobs.job import Job
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.reading import context_text
 from analytics_core._records.chart import Chart
+from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import GuestVisit
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id, read_once
+from analytics_core._resources.charts.contexts import context_with
+from analytics_core._resources.charts.extra_filters import ExtraFilters
 from analytics_core._resources.charts.namespace import Charts
 from analytics_core._resources.charts.queries import ChartJobPayload, JobQueries, Question, named_in, question_text
 from analytics_core._resources.charts.records import form_data
+from analytics_core._resources.dashboards.acting import GivenState, given_state, options_of
+from analytics_core._resources.dashboards.answers import DashboardQuestions, OnChart
 from analytics_core._resources.dashboards.filters import DeclaredFilter, declared_filters
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.guests.requests import StoredRequest, answerable, reject_statements
 from analytics_core._resources.jobs import is_own_of_guest, job_of, submit_job
 from analytics_core._resources.lists import MOST_FILTERS, Columns, Filters, Item, Listing, Order, Page
 from analytics_core._resources.namespace import ListedNamespace
+from analytics_core._resources.reader import Reader
 from analytics_core._results.answer import ChartData
+from analytics_core._results.dashboard_answer import DashboardData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (
@@ -44,8 +51,8 @@ from analytics_core.models.parsing import Payload
 from analytics_core.models.query import ChartDataQueryContext
 
 _MAY = (
-    "guests read the dashboards of their token with dashboards.get, list, charts, datasets and filter_values, and "
-    "their charts with charts.get, list, data, submit and job"
+    "guests read the dashboards of their token with dashboards.get, list, charts, datasets, data and filter_options, "
+    "and their charts with charts.get, list, data, submit and job"
 )
 
 
@@ -166,13 +173,58 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
         """Return the datasets of its charts with their columns and metrics, without SQL and connections."""
         return tuple(for_guest(dataset) for dataset in self._named(dashboard_id).datasets(dashboard_id))
 
-    def filter_values(
-        self, dashboard_id: int, filter_id: int | str, *, search: str | None = None, row_limit: int = 1_000
+    def data(
+        self,
+        dashboard_id: int,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        tabs: Sequence[str] | None = None,
+        parallel: int = 4,
+        on_chart: OnChart | None = None,
+    ) -> DashboardData:
+        """Return the answers to the charts of a dashboard of the token, without their statements.
+
+        The arguments are those of `dashboards.data`; filters that the dashboard declares take values, no data masks.
+
+        Raises:
+            GuestAccessError: a filter that the dashboard does not declare, or a data mask.
+            UnknownNameError: a tab that the dashboard does not have.
+            PayloadSchemaError: a value that a filter does not take.
+            DashboardAccessError: the token does not open the dashboard.
+        """
+        queries, dashboard = self._opened(dashboard_id)
+        given = _given_by_guest(dashboard, filters)
+        questions = DashboardQuestions(queries, dashboard, given)
+        return questions.answer(tabs=tabs, force=False, parallel=parallel, on_chart=on_chart)
+
+    def filter_options(
+        self,
+        dashboard_id: int,
+        filter_id: int | str,
+        *,
+        search: str | None = None,
+        row_limit: int = 1_000,
+        filters: Mapping[str, Any] | None = None,
     ) -> ChartData:
-        """Return the values that a declared filter offers, inside the rows of the guest."""
-        dashboards = self._named(dashboard_id)
-        found = dashboards.filter_values(dashboard_id, filter_id, search=search, row_limit=row_limit)
-        return without_statements(found)
+        """Return what a declared filter offers, inside the rows of the guest and the values of its parents.
+
+        Raises:
+            NotFoundError: the dashboard declares no such filter.
+            DashboardAccessError: the token does not open the dashboard.
+            GuestAccessError: `filters` name one that the dashboard does not declare, or hold a data mask.
+        """
+        queries, dashboard = self._opened(dashboard_id)
+        if not any(item.key == str(filter_id) for item in declared_filters(dashboard)):
+            raise NotFoundError("filter", filter_id, place=f"of dashboard {dashboard.id}")
+        given = _given_by_guest(dashboard, filters)
+        return options_of(dashboard, filter_id, given, queries.ask, search=search, row_limit=row_limit)
+
+    def _opened(self, dashboard_id: int) -> tuple[GuestQueries, Dashboard]:
+        """Return a dashboard of the token with what answers its charts."""
+        actor = self._named(dashboard_id)._actor
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = Reader(unit, self._runtime.policy, actor).dashboard(dashboard_id)
+        return GuestQueries(self._runtime, actor), dashboard
 
     def _named(self, dashboard_id: int) -> Dashboards:
         """Refuse dashboards that the token does not open before looking for them."""
@@ -180,6 +232,20 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
         if actor.guest is None or not is_id(dashboard_id) or dashboard_id not in actor.guest.dashboard_ids:
             raise DashboardAccessError(f"the guest token does not open dashboard {short_repr(dashboard_id)}")
         return Dashboards(self._runtime, actor)
+
+
+def _given_by_guest(dashboard: Dashboard, filters: Mapping[str, Any] | None) -> GivenState:
+    """Return the values that a guest sets; GuestAccessError for all that is no value of a declared filter."""
+    declared = declared_filters(dashboard)
+    given = given_state(filters=filters)
+    for name, value in given.filters.items():
+        if not any(name in (item.key, item.name) for item in declared):
+            raise GuestAccessError(f"the dashboard declares no filter {short_repr(name)}", extra={"filter": str(name)})
+        if isinstance(value, Mapping):
+            raise GuestAccessError(
+                f"filter {short_repr(name)}: guests give values, no data masks", extra={"filter": str(name)}
+            )
+    return given
 
 
 _READS_ADDRESS = re.compile(r"""url_param(?:\s*\(\s*['"]([\w.-]+)['"]\s*[,)])?|\b(?:dataset|metric)\b""")
@@ -268,6 +334,18 @@ class GuestQueries(JobQueries):
     def _text(self, question: ChartDataQueryContext | Payload, *, strict: bool | None) -> str:
         return context_text(question, self._read(question, strict=strict).context)
 
+    def chart(self, chart_id: int) -> Chart:
+        """Return a chart of the guest's dashboards."""
+        _require_named(self.actor, chart_id)
+        return super().chart(chart_id)
+
+    def on_dashboard(self, chart: Chart, extra: ExtraFilters) -> ChartRequest:
+        """Return what a chart requests with what the filters of a dashboard ask of it; the cache always counts."""
+        context, notes = context_with(self._runtime.chart_contexts, chart, extra, self.chart)
+        request = replace(self._read(context, strict=None), notes=notes)
+        reject_statements(request.context)
+        return replace(request, force=False, chart_cache_timeout=chart.cache_timeout)
+
     def run(self, request: ChartRequest) -> ChartData:
         """Return the answer without its statements."""
         return without_statements(super().run(request))
@@ -286,17 +364,16 @@ class GuestQueries(JobQueries):
         chart_id = question if requested is None else named_in(requested.context)
         if not is_id(chart_id):
             raise GuestAccessError("guests ask for stored charts: name one in form_data.slice_id, or ask by its id")
-        _require_named(self.actor, chart_id)
-        chart = self._chart(chart_id)
-        own = self._runtime.chart_contexts.of_chart(chart)
+        chart = self.chart(chart_id)
+        own = self._runtime.chart_contexts.of_chart(chart, self.chart)
         request = replace(self._read(own.text, strict=strict), notes=own.notes)
         reject_statements(request.context)
         if requested is not None:
-            derived = answerable(self._stored(chart, request.context), requested.context)
+            derived = answerable(self._stored(chart, request.context, own.text), requested.context)
             request = request.on(derived) if derived != request.context else request
         return replace(request, force=False, chart_cache_timeout=chart.cache_timeout)
 
-    def _stored(self, chart: Chart, context: ChartDataQueryContext) -> StoredRequest:
+    def _stored(self, chart: Chart, context: ChartDataQueryContext, text: str) -> StoredRequest:
         sources = (context.datasource, *(query.datasource for query in context.queries))
         ids = {source.id for source in sources if source is not None} | {chart.dataset_id or 0}
         with self._runtime.store.unit_of_work() as unit:
@@ -310,7 +387,7 @@ class GuestQueries(JobQueries):
             main_columns={key: dataset.main_dttm_col for key, dataset in datasets.items()},
             default_rows=self._runtime.settings.default_row_limit,
             most_rows=self._runtime.settings.max_row_limit,
-            address_params=_address_params(self._runtime.chart_contexts.of_chart(chart).text, datasets.values()),
+            address_params=_address_params(text, datasets.values()),
         )
 
 

@@ -1,0 +1,203 @@
+"""`python -m analytics_core`: what operators and pipelines do with a store, one verb a call.
+
+Exit codes: 0 all is well, 1 something broke or differs, 2 the call or the store is wrong, 130 it was interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from analytics_core import AnalyticsCore, Settings
+from analytics_core._environment import PREFIX
+from analytics_core.errors import AnalyticsError, PayloadSchemaError, SettingsError
+
+SOUND, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
+STORE: Final = f"{PREFIX}STORE"
+ACTING_AS: Final = f"{PREFIX}ACTING_AS"
+STORED: Final = "stored"
+"""Stands for what the store holds, where a bundle may stand."""
+
+_PAGE: Final = 1_000
+_FORMATS: Final = ("text", "markdown", "junit")
+
+
+class _Report(Protocol):
+    """What `check` and `diff` return."""
+
+    def __bool__(self) -> bool: ...
+
+    def markdown(self) -> str: ...
+
+    def junit(self) -> str: ...
+
+
+def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Do what the arguments say and return the exit code; what is wrong is one line on standard error."""
+    call = _parser().parse_args(arguments)
+    try:
+        with _opened(call, environ) as host:
+            verb: Callable[[AnalyticsCore, argparse.Namespace], int] = call.verb
+            code = verb(host.as_user(_actor(call, environ)), call)
+            sys.stdout.flush()
+            return code
+    except AnalyticsError as error:
+        for line in _lines(error):
+            print(f"analytics_core: {line}", file=sys.stderr)
+        return WRONG
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it ends
+            return SOUND
+        print(f"analytics_core: {error.filename or 'a file'} cannot be written: {error.strerror}", file=sys.stderr)
+        return WRONG
+    except KeyboardInterrupt:
+        print("analytics_core: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _lines(error: AnalyticsError) -> Iterator[str]:
+    """Yield what an error says; each problem of a payload is a line of its own."""
+    if isinstance(error, PayloadSchemaError) and len(error.problems) > 1:
+        yield from (f"{problem.path}: {problem.message}" for problem in error.problems)
+    else:
+        yield error.message
+
+
+def _opened(call: argparse.Namespace, environ: Mapping[str, str]) -> AnalyticsCore:
+    url = call.store or environ.get(STORE)
+    if not url:
+        raise SettingsError(f"name the metadata store: --store URL, or the variable {STORE}")
+    return AnalyticsCore(Settings.from_env(environ), metadata_url=url)
+
+
+def _actor(call: argparse.Namespace, environ: Mapping[str, str]) -> int | str:
+    name = call.acting_as or environ.get(ACTING_AS)
+    if not name:
+        raise SettingsError(f"say who acts: --as USER (a name or an id), or the variable {ACTING_AS}")
+    return int(name) if name.isdecimal() else str(name)
+
+
+# -------------------------------------------------------------------------------------------------------------- verbs
+def load(core: AnalyticsCore, call: argparse.Namespace) -> int:
+    """Store what a bundle holds."""
+    report = core.load_bundle(call.bundle, databases=_databases(call.database), dry_run=call.dry_run)
+    print(report)
+    for record in report.records:
+        print(f"{record.kind} {record.name!r}: {'new' if record.is_new else 'changed'}", *record.notes, sep="\n    ")
+    return SOUND
+
+
+def export(core: AnalyticsCore, call: argparse.Namespace) -> int:
+    """Write a bundle of what is named, or of everything that the actor may read."""
+    names = {"dashboards": call.dashboard, "charts": call.chart, "datasets": call.dataset}
+    if not any(names.values()):
+        names = {name: list(_ids(getattr(core, name))) for name in names}
+    _write(call.file, core.export_bundle(**names))
+    return SOUND
+
+
+def check(core: AnalyticsCore, call: argparse.Namespace) -> int:
+    """Tell what broke since it was stored."""
+    return _told(core.check(answers=call.answers), call)
+
+
+def diff(core: AnalyticsCore, call: argparse.Namespace) -> int:
+    """Tell which charts differ between two states of content."""
+    a, b = (None if source == STORED else source for source in (call.a, call.b))
+    return _told(core.diff(a, b, databases=_databases(call.database), answers=not call.no_answers), call)
+
+
+def _told(report: _Report, call: argparse.Namespace) -> int:
+    text = report.markdown() if call.format == "markdown" else report.junit() if call.format == "junit" else str(report)
+    if call.output:
+        _write(call.output, f"{text.rstrip()}\n".encode())
+    else:
+        print(text.rstrip())
+    return SOUND if report else FOUND
+
+
+def _ids(namespace: Any) -> Iterator[int]:
+    page = 0
+    while found := [record.id for record in namespace.list(page=page, page_size=_PAGE)]:
+        yield from found
+        page += 1
+
+
+def _databases(given: Sequence[str]) -> dict[str, int]:
+    """Return the ids of databases by the names of `NAME=ID`."""
+    found = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        if not name or not number.isdecimal():
+            raise SettingsError(f"--database {text!r} must be the bundle's name of a database and an id: examples=1")
+        found[name] = int(number)
+    return found
+
+
+def _write(path: str, content: bytes) -> None:
+    """Write a file whole or not at all; `-` is standard output."""
+    if path == "-":
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    target = Path(path)
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+        try:
+            file.write(content)
+            file.close()
+            Path(file.name).chmod(0o644)
+            Path(file.name).replace(target)
+        except BaseException:  # whatever happens, an interruption too: nothing is left
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+# ---------------------------------------------------------------------------------------------------------- arguments
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m analytics_core",
+        description="Work with the content of a metadata store. The secret key and all other settings come from "
+        f"variables such as {PREFIX}SECRET_KEY.",
+        epilog="Exit codes: 0 all is well, 1 something broke or differs, 2 the call or the store is wrong.",
+    )
+    parser.add_argument("--store", metavar="URL", help=f"the metadata store, such as sqlite:///meta.db (or {STORE})")
+    parser.add_argument("--as", dest="acting_as", metavar="USER", help=f"who acts, by name or id (or {ACTING_AS})")
+    verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
+
+    loading = _verb(verbs, "load", load)
+    loading.add_argument("bundle", help="a ZIP file or a folder")
+    loading.add_argument("--dry-run", action="store_true", help="try it, and store nothing")
+    exporting = _verb(verbs, "export", export)
+    exporting.add_argument("file", help="the ZIP file to write; - for standard output")
+    for kind in ("dashboard", "chart", "dataset"):
+        exporting.add_argument(f"--{kind}", type=int, action="append", default=[], metavar="ID", help="repeatable")
+    checking = _verb(verbs, "check", check)
+    checking.add_argument("--answers", action="store_true", help="ask the charts, too")
+    comparing = _verb(verbs, "diff", diff)
+    comparing.add_argument("a", help=f"a bundle, or the word {STORED!r} for what the store holds")
+    comparing.add_argument("b", nargs="?", default=STORED, help=f"likewise; the default is {STORED!r}")
+    comparing.add_argument("--no-answers", action="store_true", help="compare statements, and ask no database")
+    for reporting in (checking, comparing):
+        reporting.add_argument("--format", choices=_FORMATS, default="text")
+        reporting.add_argument("--output", metavar="FILE", help="write the report to a file")
+    for reading in (loading, comparing):
+        text = "the id of the database that takes the place of the bundle's; repeatable"
+        reading.add_argument("--database", action="append", default=[], metavar="NAME=ID", help=text)
+    return parser
+
+
+def _verb(verbs: Any, name: str, function: Callable[..., int]) -> argparse.ArgumentParser:
+    told = (function.__doc__ or "").strip()
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told)
+    parser.set_defaults(verb=function)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ))

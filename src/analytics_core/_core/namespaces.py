@@ -1,0 +1,135 @@
+"""What a core has for each kind of content: `core.charts`, `core.databases` and the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from analytics_core._core.actors import Actors
+from analytics_core._resources.annotations import AnnotationLayers, Annotations
+from analytics_core._resources.cache import CacheControl
+from analytics_core._resources.charts.namespace import Charts
+from analytics_core._resources.css_templates import CssTemplates
+from analytics_core._resources.dashboards.namespace import Dashboards
+from analytics_core._resources.databases.namespace import Databases
+from analytics_core._resources.datasets.namespace import Datasets
+from analytics_core._resources.explore import Explore
+from analytics_core._resources.guests.embedded import EmbeddedDashboards
+from analytics_core._resources.jobs import Jobs
+from analytics_core._resources.logs import Logs
+from analytics_core._resources.namespace import Namespace, live
+from analytics_core._resources.oauth import OAuth
+from analytics_core._resources.people.roles import Roles
+from analytics_core._resources.people.users import Users
+from analytics_core._resources.permalinks import Permalinks
+from analytics_core._resources.row_level_security import RowLevelSecurity
+from analytics_core._resources.tags import Tags
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+
+Part = TypeVar("Part", bound=Namespace)
+
+
+class Namespaces:
+    """The kinds of content of a core, each as whoever acts may see and change it."""
+
+    _runtime: Runtime
+    _actors: Actors
+
+    def _actor(self) -> Actor:
+        """Return who acts."""
+        raise NotImplementedError
+
+    def _open(self, kind: Callable[[Runtime, Actor], Part]) -> Part:
+        """Return a namespace that asks at each of its calls who acts."""
+        return live(lambda: kind(self._runtime, self._actor()))
+
+    @property
+    def databases(self) -> Databases:
+        """The connections to databases that users query."""
+        return self._open(Databases)
+
+    @property
+    def datasets(self) -> Datasets:
+        """Physical and virtual tables with their columns and metrics."""
+        return self._open(Datasets)
+
+    @property
+    def charts(self) -> Charts:
+        """Saved charts, and the answers to chart queries."""
+        return self._open(Charts)
+
+    @property
+    def annotation_layers(self) -> AnnotationLayers:
+        """Named collections of annotations that charts show."""
+        return self._open(AnnotationLayers)
+
+    @property
+    def annotations(self) -> Annotations:
+        """What happened when, layer by layer."""
+        return self._open(Annotations)
+
+    @property
+    def css_templates(self) -> CssTemplates:
+        """Style sheets that dashboards may start from."""
+        return self._open(CssTemplates)
+
+    @property
+    def dashboards(self) -> Dashboards:
+        """Charts on pages, for those whom their owners publish them to."""
+        return self._open(Dashboards)
+
+    @property
+    def embedded(self) -> EmbeddedDashboards:
+        """Dashboards inside other pages, and the tokens of their guests."""
+        return self._open(EmbeddedDashboards)
+
+    @property
+    def tags(self) -> Tags:
+        """Labels on charts and dashboards."""
+        return self._open(Tags)
+
+    @property
+    def users(self) -> Users:
+        """The people of the metadata store."""
+        return self._open(Users)
+
+    @property
+    def roles(self) -> Roles:
+        """Roles and their grants."""
+        return self._open(Roles)
+
+    @property
+    def row_level_security(self) -> RowLevelSecurity:
+        """The rules on which rows whom may see."""
+        return self._open(lambda runtime, actor: RowLevelSecurity(runtime, actor, self._actors.find))
+
+    @property
+    def logs(self) -> Logs:
+        """Who did what, when."""
+        return self._open(Logs)
+
+    @property
+    def explore(self) -> Explore:
+        """What the explore view starts from, and form data that is not saved in a chart yet."""
+        return self._open(Explore)
+
+    @property
+    def cache(self) -> CacheControl:
+        """Kept answers: made unreachable, and computed ahead."""
+        return self._open(CacheControl)
+
+    @property
+    def jobs(self) -> Jobs:
+        """Work in the background: all jobs that the actor submitted."""
+        return self._open(Jobs)
+
+    @property
+    def permalinks(self) -> Permalinks:
+        """Addresses of the state of a chart or a dashboard."""
+        return self._open(Permalinks)
+
+    @property
+    def oauth(self) -> OAuth:
+        """The actor's authorizations to reach databases on their behalf."""
+        return self._open(OAuth)

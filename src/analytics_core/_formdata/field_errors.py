@@ -1,0 +1,83 @@
+"""Errors of built payloads in the terms of their form: which of its fields are behind what is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
+from typing import Any, Final
+
+from analytics_core._error_types import short_repr
+from analytics_core._formdata.form import SHAPE
+from analytics_core._formdata.payload import BuiltPayload
+from analytics_core.errors import AnalyticsError, PayloadSchemaError, UnknownNameError
+from analytics_core.models.parsing import check_text, parse_query_context
+
+_STEP: Final = re.compile(r"post_processing\[(\d+)\]")
+_CONDITIONS: Final = (".extras.where", ".extras.having")
+
+
+def check_form(form_data: Mapping[str, Any]) -> None:
+    """Raise PayloadFormatError for the first field that holds a text or a number that no engine can take."""
+    check_text(list(form_data), shape=SHAPE)
+    for name, value in form_data.items():
+        check_text(value, shape=f"{SHAPE}.{short_repr(name)}")
+
+
+def check_built(built: BuiltPayload) -> None:
+    """Raise PayloadSchemaError with the fields of the form whose values make no query context."""
+    try:
+        parse_query_context(built.payload)
+    except PayloadSchemaError as error:
+        problems = [
+            replace(problem, path=_listed(fields), message=f"{problem.message} ({problem.path})") if fields else problem
+            for problem in error.problems
+            for fields in (_fields_at(problem.path, built),)
+        ]
+        raise PayloadSchemaError(shape=SHAPE, problems=problems) from None
+
+
+def naming_fields(error: AnalyticsError, built: BuiltPayload, position: int) -> AnalyticsError:
+    """Return an error of one of the queries of a built payload with the fields of its form before its message."""
+    query = f"queries.{position}."
+    fields: tuple[str, ...] = ()
+    if isinstance(error, UnknownNameError):
+        fields = _fields_that_mention(error.name, query, built)
+    elif step := _STEP.search(error.message):
+        fields = built.origins.get(f"{query}post_processing.{step[1]}", ())
+    return copy(error).at(f"{SHAPE}: {_listed(fields)}") if fields else error
+
+
+def _listed(fields: tuple[str, ...]) -> str:
+    return ", ".join(dict.fromkeys(fields))
+
+
+def _fields_at(path: str, built: BuiltPayload) -> tuple[str, ...]:
+    """Return the fields behind a value: its own, those of what is inside it, or those of the nearest one around it."""
+    while path.count(".") > 1:
+        found = [fields for place, fields in built.origins.items() if f"{place}.".startswith(f"{path}.")]
+        if found:
+            return tuple(field for fields in found for field in fields)
+        path = path.rpartition(".")[0]
+    return ()
+
+
+def _fields_that_mention(name: str, query: str, built: BuiltPayload) -> tuple[str, ...]:
+    paths = [path for path in built.origins if path.startswith(query) and ".post_processing." not in path]
+    return tuple(field for path in paths if _mentions(path, name, built) for field in built.origins[path])
+
+
+def _mentions(path: str, name: str, built: BuiltPayload) -> bool:
+    value: Any = built.payload
+    for part in path.split("."):
+        value = value[int(part)] if isinstance(value, list) else value[part]
+    return name in value if path.endswith(_CONDITIONS) else _holds(value, name)
+
+
+def _holds(value: Any, name: str) -> bool:
+    if isinstance(value, Mapping):
+        return any(_holds(item, name) for item in value.values())
+    if isinstance(value, list | tuple):
+        return any(_holds(item, name) for item in value)
+    return bool(value == name)

@@ -1,0 +1,1 @@
+"""Content that other stores exported: read, checked and stored as a whole."""

@@ -1,0 +1,259 @@
+"""The ids of records inside what bundles hold, turned into those here, and into UUIDs and names; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from analytics_core._resources.batches import is_id, uuid_in
+from analytics_core._resources.bundles.fields import OF_ONE_STORE
+from analytics_core._resources.charts.shown_records import (
+    CHART,
+    GONE,
+    LAYER,
+    SHOWING,
+    NewValue,
+    shown_id,
+    with_new_values,
+)
+from analytics_core._resources.dashboards.content import chart_of
+from analytics_core._resources.dashboards.copies import remapped_metadata
+from analytics_core._resources.stored_json import json_object
+
+Ids = Mapping[str, int]
+"""Ids here by UUIDs."""
+
+_UUID: Final = "uuid"
+_NAME: Final = "name"
+_SCOPED: Final = ("native_filter_configuration", "chart_customization_config")
+
+
+def chart_uuids(position: Mapping[str, Any]) -> dict[str, str]:
+    """Return the UUIDs of the charts that a layout places, by the names of the places."""
+    found = {}
+    for name, node in position.items():
+        meta = node.get("meta") if isinstance(node, dict) and node.get("type") == "CHART" else None
+        if isinstance(meta, dict):
+            found[name] = uuid_text(meta.get("uuid"))
+    return found
+
+
+def layout_here(position: Mapping[str, Any], charts: Ids) -> str:
+    """Return a layout as JSON text, its charts by their ids here."""
+    placed = chart_uuids(position)
+    nodes = {
+        name: {**node, "meta": {**node["meta"], "chartId": charts[placed[name]]}} if name in placed else node
+        for name, node in position.items()
+    }
+    return json.dumps(nodes, ensure_ascii=False)
+
+
+def metadata_here(metadata: Mapping[str, Any], position: Mapping[str, Any], *, charts: Ids, datasets: Ids) -> str:
+    """Return the metadata of a dashboard as JSON text, which speak of charts and datasets by their ids here.
+
+    Charts are known by the ids that the layout gives them, or by their UUIDs. Where a scope is told, the list of charts
+    that it was worked out to is left out: it may speak of the ids of another store.
+    """
+    old = {
+        node["meta"]["chartId"]: charts[uuid]
+        for name, uuid in chart_uuids(position).items()
+        if is_id((node := position[name])["meta"].get("chartId"))
+    }
+    given = {name: value for name, value in metadata.items() if value is not None}
+    for name in _SCOPED:
+        if isinstance(given.get(name), list):
+            given[name] = [_filter(item, datasets) for item in given[name]]
+    known = _by_uuid(_without_lists(given), charts)
+    remapped = json.loads(remapped_metadata(json.dumps(known), old, keep_others=False) or "{}")
+    return json.dumps(_unmarked(remapped), ensure_ascii=False)
+
+
+def layout_there(position: Mapping[str, Any], charts: Mapping[int, str]) -> dict[str, Any]:
+    """Return a layout whose charts are known by their UUIDs, and by numbers that are the same in every store."""
+    numbers = _numbers(charts)
+
+    def node(value: Any) -> Any:
+        key = chart_of(value)
+        if key is None or key not in charts:
+            return value
+        return {**value, "meta": {**value["meta"], "chartId": numbers[key], "uuid": charts[key]}}
+
+    return {name: node(value) for name, value in position.items()}
+
+
+def metadata_there(
+    metadata: Mapping[str, Any], charts: Mapping[int, str], datasets: Mapping[int, str]
+) -> dict[str, Any]:
+    """Return the metadata of a dashboard that go with `layout_there`; filters know datasets by their UUIDs."""
+    remapped = remapped_metadata(json.dumps(_without_lists(dict(metadata))), _numbers(charts), keep_others=False)
+    changed: dict[str, Any] = json.loads(remapped or "{}")
+    for name in _SCOPED:
+        if isinstance(changed.get(name), list):
+            changed[name] = [_filter_there(item, datasets) for item in changed[name]]
+    return changed
+
+
+def _numbers(charts: Mapping[int, str]) -> dict[int, int]:
+    return {key: number for number, (_, key) in enumerate(sorted((uuid, key) for key, uuid in charts.items()), start=1)}
+
+
+def _filter_there(item: Any, datasets: Mapping[int, str]) -> Any:
+    targets = list(_targets(item))
+    if not targets:
+        return item
+    return {**item, "targets": [_target_there(target, datasets) for target in targets]}
+
+
+def _target_there(target: Mapping[str, Any], datasets: Mapping[int, str]) -> dict[str, Any]:
+    others = {name: value for name, value in target.items() if name not in ("datasetId", "datasetUuid")}
+    uuid = datasets.get(target.get("datasetId", 0))
+    return others if uuid is None else {**others, "datasetUuid": uuid}
+
+
+def dataset_uuids(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the UUIDs of the datasets that filters and customisations read."""
+    items = (item for name in _SCOPED if isinstance(metadata.get(name), list) for item in metadata[name])
+    for target in (target for item in items for target in _targets(item)):
+        if isinstance(target.get("datasetUuid"), str):
+            yield uuid_text(target["datasetUuid"])
+
+
+def value_there(charts: Mapping[int, str], layers: Mapping[int, str]) -> NewValue:
+    """Return what a record that a chart shows is called in a bundle: by its UUID, or a layer by its name."""
+
+    def new_value(kind: str, value: Any, _place: str) -> Any:
+        key = shown_id(value) or 0
+        if kind == CHART and key in charts:
+            return {_UUID: charts[key]}
+        return {_NAME: layers[key]} if kind == LAYER and key in layers else GONE
+
+    return new_value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRecords:
+    """What a chart of a bundle shows: UUIDs of charts, names of layers, and the places that tell neither."""
+
+    charts: tuple[str, ...]
+    layers: tuple[str, ...]
+    untold: tuple[str, ...]
+
+
+def shown_by(content: Mapping[str, Any]) -> ShownRecords:
+    """Return what the form and the query context of a chart show."""
+    charts: dict[str, None] = {}
+    layers: dict[str, None] = {}
+    untold: dict[str, None] = {}
+
+    def look(kind: str, value: Any, place: str) -> Any:
+        named = value if isinstance(value, dict) else {}
+        if kind == CHART and isinstance(named.get(_UUID), str):
+            charts[uuid_text(named[_UUID])] = None
+        elif kind == LAYER and isinstance(named.get(_NAME), str):
+            layers[named[_NAME]] = None
+        else:
+            untold[place] = None
+        return value
+
+    context = content.get("query_context")
+    is_plain = not isinstance(context, str) or not any(name in context for name in SHOWING)
+    with_new_values([content.get("params"), {} if is_plain else json_object(context)], look)
+    return ShownRecords(charts=tuple(charts), layers=tuple(layers), untold=tuple(untold))
+
+
+def value_here(charts: Ids, layers: Ids) -> NewValue:
+    """Return the ids here for what `value_there` tells; what nobody told is left out."""
+
+    def new_value(kind: str, value: Any, _place: str) -> Any:
+        named = value if isinstance(value, dict) else {}
+        if kind == CHART:
+            return charts.get(uuid_text(named.get(_UUID)), GONE)
+        return layers.get(str(named.get(_NAME)), GONE) if kind == LAYER else GONE
+
+    return new_value
+
+
+def form_of(form: Mapping[str, Any], new_value: NewValue) -> dict[str, Any]:
+    """Return the form of a chart without what its store knows itself, what it shows by other names."""
+    changed: dict[str, Any] = with_new_values(
+        {name: value for name, value in form.items() if name not in OF_ONE_STORE}, new_value
+    )
+    return changed
+
+
+def context_of(text: str | None, new_value: NewValue, *, dataset_id: int) -> str | None:
+    """Return a query context of one dataset under this id, with its form as `form_of` gives it.
+
+    None for one that nobody can read.
+    """
+    try:
+        context = json.loads(text) if isinstance(text, str) and text else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(context, dict) or not isinstance(context.get("datasource"), dict):
+        return None
+    changed = {**context, "datasource": {**context["datasource"], "id": dataset_id, "type": "table"}}
+    if isinstance(form := context.get("form_data"), dict):
+        own = {name: value for name, value in form.items() if name not in {*OF_ONE_STORE, "dashboardId"}}
+        changed["form_data"] = {**own, "datasource": f"{dataset_id}__table"}
+    return json.dumps(with_new_values(changed, new_value), ensure_ascii=False)
+
+
+def _filter(item: Any, datasets: Ids) -> Any:
+    targets = list(_targets(item))
+    if not targets:
+        return item
+    return {**item, "targets": [_target(target, datasets) for target in targets]}
+
+
+def _targets(item: Any) -> Iterator[dict[str, Any]]:
+    targets = item.get("targets") if isinstance(item, dict) else None
+    for target in targets if isinstance(targets, list) else ():
+        if isinstance(target, dict):
+            yield target
+
+
+def _target(target: Mapping[str, Any], datasets: Ids) -> dict[str, Any]:
+    uuid = target.get("datasetUuid")
+    others = {name: value for name, value in target.items() if name not in ("datasetUuid", "datasetId")}
+    return {**others, "datasetId": datasets[uuid_text(uuid)]} if isinstance(uuid, str) else others
+
+
+_MARK: Final = "\x1f"
+"""Begins an id that is one of here already, so that it is not taken for one of the other store."""
+
+
+def _without_lists(value: Any) -> Any:
+    """Leave out `chartsInScope` wherever a scope stands beside it."""
+    if isinstance(value, dict):
+        told = bool(value.get("scope"))
+        return {k: _without_lists(v) for k, v in value.items() if not (told and k == "chartsInScope")}
+    return [_without_lists(item) for item in value] if isinstance(value, list) else value
+
+
+def _by_uuid(value: Any, charts: Ids) -> Any:
+    """Mark what names a chart by its UUID, as a key or in a list, with its id here."""
+
+    def marked(item: Any) -> Any:
+        known = charts.get(uuid_text(item)) if isinstance(item, str) else None
+        return item if known is None else f"{_MARK}{known}"
+
+    if isinstance(value, dict):
+        return {marked(key): _by_uuid(item, charts) for key, item in value.items()}
+    return [_by_uuid(item, charts) for item in value] if isinstance(value, list) else marked(value)
+
+
+def _unmarked(value: Any) -> Any:
+    """Return marked ids as clients write them: texts as keys, numbers elsewhere."""
+    if isinstance(value, dict):
+        return {key.removeprefix(_MARK): _unmarked(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_unmarked(item) for item in value]
+    return int(value[1:]) if isinstance(value, str) and value.startswith(_MARK) else value
+
+
+def uuid_text(value: Any) -> str:
+    """Return a UUID as stores write it; what is none stays as it is."""
+    return uuid_in(value) or value if isinstance(value, str) else str(value)

@@ -1,0 +1,119 @@
+"""A bundle that is being loaded: who does it in which unit of work, what came of its documents, what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.bundles.documents import Document, DocumentKind
+from analytics_core._resources.bundles.fields import texts_in
+from analytics_core._resources.bundles.report import LoadedRecord
+from analytics_core._resources.changes import LoggedAction, begin_act
+from analytics_core._resources.reader import Reader
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import AnalyticsError, NotFoundError, PayloadSchemaError, Problem, StoreUnavailableError
+
+RecordKey = tuple[DocumentKind, str]
+
+_LEFT: Final = {
+    DocumentKind.DATABASE: ("ssh_tunnel", "encrypted_extra", "masked_encrypted_extra", "server_cert"),
+    DocumentKind.DATASET: ("catalog", "params", "folders", "normalize_columns"),
+    DocumentKind.DASHBOARD: ("description", "theme_uuid", "theme_id"),
+}
+"""Fields that do not come along; those that say something are told."""
+
+
+class FailedBeforeError(Exception):
+    """Ends a record of a bundle that needs one which failed: the problem of that one is told, once."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Load:
+    """One load in one unit of work.
+
+    Attributes:
+        found: what is here of the documents so far: ids, of databases and datasets the records.
+        failed: what could not be stored.
+        with_rules: whether roles and row rules come along.
+    """
+
+    runtime: Runtime
+    actor: Actor
+    unit: UnitOfWork
+    with_rules: bool
+    found: dict[RecordKey, Any] = field(default_factory=dict)
+    failed: set[RecordKey] = field(default_factory=set)
+    records: dict[RecordKey, LoadedRecord] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def reader(self) -> Reader:
+        """What the actor may read."""
+        return Reader(self.unit, self.runtime.policy, self.actor)
+
+    def store(self, document: Document, store: Callable[[Load, Document], None]) -> None:
+        """Store a document, or keep what is wrong with it; what is wrong with the store, or only now, ends it all."""
+        try:
+            store(self, document)
+        except AnalyticsError as error:
+            self.problems += problems_of(document, error)
+            self.failed.add((document.kind, document.key))
+        except FailedBeforeError:
+            self.failed.add((document.kind, document.key))
+
+    def needed(self, kind: DocumentKind, key: str, find: Callable[[], Any]) -> Any:
+        """Return what is here of a document, or what `find` finds in the store.
+
+        Raises:
+            FailedBeforeError: the bundle has it, and it could not be stored.
+            NotFoundError: it is in neither.
+        """
+        if (kind, key) in self.failed:
+            raise FailedBeforeError
+        found = self.found.get((kind, key))
+        found = find() if found is None else found
+        if found is None:
+            raise NotFoundError(kind.value, key)
+        return found
+
+    def act(self, kind: str, before: object | None) -> LoggedAction:
+        """Return the act that stores a record, for the log."""
+        return begin_act(self.runtime, self.actor, f"{kind}.create" if before is None else f"{kind}.update")
+
+    def tell(
+        self,
+        document: Document,
+        name: str,
+        record_id: int,
+        *,
+        is_new: bool,
+        notes: tuple[str, ...] = (),
+        fidelity: str | None = None,
+    ) -> None:
+        """Put a record into the report, with what of it does not come along."""
+        left = texts_in(document.content, *_LEFT.get(document.kind, ()))
+        self.records[document.kind, document.key] = LoadedRecord(
+            kind=document.kind.value,
+            name=name,
+            uuid=document.key if "uuid" in document.content else None,
+            id=record_id,
+            is_new=is_new,
+            fidelity=fidelity,
+            notes=(*notes, *(f"{given} does not come along" for given, _ in left)),
+        )
+
+
+def problems_of(document: Document, error: AnalyticsError) -> list[Problem]:
+    """Return what is wrong with a document, each problem with the path of its file.
+
+    Raises:
+        AnalyticsError: the error itself, where not the document is wrong: a server or the store cannot be reached now.
+    """
+    if error.retryable or isinstance(error, StoreUnavailableError):
+        raise error
+    if isinstance(error, PayloadSchemaError):
+        return [Problem(path=f"{document.path}: {one.path}", message=one.message) for one in error.problems]
+    return [Problem(path=document.path, message=error.message)]

@@ -1,0 +1,60 @@
+"""What became of a bundle: its records here, and how true its charts are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedRecord:
+    """One record of a bundle.
+
+    Attributes:
+        kind: `database`, `dataset`, `chart`, `dashboard`, `annotation layer`, `CSS template`, `tag`, `role` or
+            `row rule`.
+        name: of the record.
+        uuid: by which it is found again; None for the kinds that are found by their names.
+        id: here; None where the bundle was only tried.
+        is_new: whether it was made; else the record that was found was changed.
+        fidelity: of charts, as `charts.payload` tells it: `exact`, `approximated`, or `unsupported`.
+        notes: what does not come along, and why a chart is not exact.
+    """
+
+    kind: str
+    name: str
+    uuid: str | None
+    id: int | None
+    is_new: bool
+    fidelity: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedFile:
+    """A file of a bundle that made no record here, and why."""
+
+    path: str
+    reason: str
+
+
+_ALWAYS: Final = ("dataset", "chart", "dashboard")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleReport:
+    """What a bundle held."""
+
+    records: tuple[LoadedRecord, ...]
+    skipped: tuple[SkippedFile, ...] = ()
+    is_dry_run: bool = False
+
+    def __str__(self) -> str:
+        counts = dict.fromkeys(_ALWAYS, 0) | Counter(record.kind for record in self.records)
+        told = ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items())
+        return f"{told}{' (tried, nothing stored)' if self.is_dry_run else ''}"
+
+    def of(self, kind: str) -> tuple[LoadedRecord, ...]:
+        """Return the records of one kind, such as `chart`."""
+        return tuple(record for record in self.records if record.kind == kind)

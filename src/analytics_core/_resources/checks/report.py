@@ -1,0 +1,99 @@
+"""What came of looking at all content: sound and broken records, as text, Markdown and JUnit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>|#!&~])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedRecord:
+    """One record that was looked at.
+
+    Attributes:
+        kind: `dataset`, `chart` or `dashboard`.
+        id: of the record.
+        uuid: by which bundles know it.
+        name: of the record.
+        problems: what broke and why, as sentences without a full stop; none where it is sound.
+        notes: what was not looked at, or is not as it was stored, and breaks nothing.
+    """
+
+    kind: str
+    id: int
+    uuid: str
+    name: str
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """All datasets, charts and dashboards that the actor may read, each with what broke; true where nothing did."""
+
+    records: tuple[CheckedRecord, ...]
+
+    @property
+    def broken(self) -> tuple[CheckedRecord, ...]:
+        """Those with problems."""
+        return tuple(record for record in self.records if record.problems)
+
+    def __bool__(self) -> bool:
+        return not self.broken
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"{len(self.broken)} of {counted(len(self.records), 'record')} broken"
+        for record in self.records:
+            yield from (f"{record.kind} {record.id} {record.name!r}: {problem}" for problem in record.problems)
+            yield from (f"{record.kind} {record.id} {record.name!r}: note: {note}" for note in record.notes)
+
+    def markdown(self) -> str:
+        """Return the broken records as a table in Markdown, for a comment on a change."""
+        lines = [f"**{len(self.broken)} of {counted(len(self.records), 'record')} broken**", ""]
+        if self.broken:
+            lines += ["| Record | What broke |", "|---|---|"]
+        for record in self.broken:
+            told = "<br>".join(plain(problem) for problem in record.problems)
+            lines.append(f"| {record.kind} {record.id} {plain(record.name)} | {told} |")
+        return "\n".join(lines).rstrip() + "\n"
+
+    def junit(self) -> str:
+        """Return a report in JUnit's XML: one test case for each record, which fails where that broke."""
+        cases = ((record.kind, f"{record.id} {record.name}", record.problems) for record in self.records)
+        return junit_text("check", cases)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def plain(text: str) -> str:
+    """Return a text that Markdown shows as it is, in one line."""
+    return _MARKUP.sub(r"\\\1", " ".join(NO_XML.sub(" ", text).split()))
+
+
+def junit_text(suite: str, cases: Iterable[tuple[str, str, tuple[str, ...]]]) -> str:
+    """Return JUnit's XML of test cases: class, name, and what failed."""
+    from xml.etree import ElementTree
+
+    root = ElementTree.Element("testsuites")
+    one = ElementTree.SubElement(root, "testsuite", name=f"analytics_core {suite}")
+    tests = failures = 0
+    for kind, name, failed in cases:
+        tests, failures = tests + 1, failures + bool(failed)
+        case = ElementTree.SubElement(one, "testcase", classname=f"{suite}.{kind}", name=NO_XML.sub(" ", name))
+        if failed:
+            told = [NO_XML.sub(" ", text) for text in failed]
+            ElementTree.SubElement(case, "failure", message=told[0].splitlines()[0]).text = "\n".join(told)
+    one.set("tests", str(tests))
+    one.set("failures", str(failures))
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"

@@ -1,0 +1,129 @@
+"""What a dashboard is answered with: `DashboardData`, with one `DashboardChart` for each of its charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from analytics_core._results.answer import ChartData, results_html
+from analytics_core.errors import AnalyticsError, UnknownNameError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterState:
+    """What a filter of a dashboard is set to.
+
+    `kind` is its `filterType`; `value` None: nothing is set, or a data mask that shows no value. `set_by` is `default`,
+    `first item` (of what it offers), `permalink` or `caller`; None: nobody. `chart_ids` are the charts that it acts on.
+    """
+
+    filter_id: str
+    name: str
+    kind: str
+    value: Any
+    set_by: str | None
+    chart_ids: tuple[int, ...]
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return the state as a JSON object."""
+        facts = {"filter_id": self.filter_id, "name": self.name, "kind": self.kind, "value": self.value}
+        return {**facts, "set_by": self.set_by, "chart_ids": list(self.chart_ids)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DashboardChart:
+    """One chart of a dashboard with its answer; without one, `failure` is the error that the whole chart ended with.
+
+    `name` is None where the actor may not read the chart; `tabs` are the titles of the tabs around it, the outermost
+    first.
+    """
+
+    chart_id: int
+    name: str | None
+    tabs: tuple[str, ...]
+    answer: ChartData | None = None
+    failure: AnalyticsError | None = None
+
+    def __repr__(self) -> str:
+        return f"<DashboardChart {self.chart_id} {self.name!r}: {self.answer or self.error}>"
+
+    @property
+    def error(self) -> str | None:
+        """What the chart, or the first of its queries that failed, ended with; None where all is well."""
+        if self.failure is not None:
+            return self.failure.message
+        results = () if self.answer is None else self.answer.results
+        return next((result.error for result in results if result.error is not None), None)
+
+    def raise_for_error(self) -> ChartData:
+        """Return the answer, or raise the typed error of the chart or of the first of its queries that failed."""
+        if self.answer is None:
+            raise self.failure or AnalyticsError(f"chart {self.chart_id} was not answered")
+        return self.answer.raise_for_error()
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return the chart as a JSON object; `result` is that of `ChartData.to_payload`, empty where there is none."""
+        result = [] if self.answer is None else self.answer.to_payload()["result"]
+        facts = {"chart_id": self.chart_id, "slice_name": self.name, "tabs": list(self.tabs)}
+        return {**facts, "error": self.error, "result": result}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DashboardData:
+    """The answers to the charts of a dashboard, in the order of the page, and what its filters are set to.
+
+    `notes` tell what was given and has no effect.
+    """
+
+    dashboard_id: int
+    charts: tuple[DashboardChart, ...]
+    filters: tuple[FilterState, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        failed = sum(chart.error is not None for chart in self.charts)
+        told = f", {failed} failed" if failed else ""
+        return f"<DashboardData of {self.dashboard_id}: {len(self.charts)} charts{told}>"
+
+    def __iter__(self) -> Iterator[DashboardChart]:
+        return iter(self.charts)
+
+    def __len__(self) -> int:
+        return len(self.charts)
+
+    def chart(self, named: int | str) -> ChartData:
+        """Return the answer to one chart, by its id or its name; errors are those of `DashboardChart.raise_for_error`.
+
+        Raises:
+            UnknownNameError: there is no such chart among those that were asked, or several have the name.
+        """
+        found = [chart for chart in self.charts if named in (chart.chart_id, chart.name)]
+        if len(found) != 1:
+            known = [chart.name or str(chart.chart_id) for chart in self.charts]
+            hint = f"name one of them by its id: {[chart.chart_id for chart in found]}" if found else ""
+            raise UnknownNameError(str(named), place="the dashboard", known=known, hint=hint)
+        return found[0].raise_for_error()
+
+    def raise_for_error(self) -> DashboardData:
+        """Raise the typed error of the first chart that failed; return this answer when none did."""
+        for chart in self.charts:
+            chart.raise_for_error()
+        return self
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return the answer as a JSON object."""
+        charts, filters = ([item.to_payload() for item in items] for items in (self.charts, self.filters))
+        return {"dashboard_id": self.dashboard_id, "charts": charts, "filters": filters, "notes": list(self.notes)}
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            f"<h4>{escape(chart.name or f'chart {chart.chart_id}')}</h4>{_chart_html(chart)}" for chart in self.charts
+        )
+
+
+def _chart_html(chart: DashboardChart) -> str:
+    if chart.answer is None:
+        return f"<p>{escape(chart.error or '')}</p>"
+    return results_html(chart.answer.results)

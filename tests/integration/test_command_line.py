@@ -1,0 +1,152 @@
+"""`python -m analytics_core`: what it writes, where, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.support.bundles import bundle, packed
+from tests.support.small_core import KEY, small_core
+
+from analytics_core.__main__ import main
+
+SHOP = ("--database", "shop=1")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with small_core(tmp_path, metadata_url=f"sqlite:///{tmp_path}/meta.db"):
+        (tmp_path / "bundle.zip").write_bytes(packed(bundle()))
+    return tmp_path
+
+
+def environment(folder: Path, **changes: str | None) -> dict[str, str]:
+    given = {
+        **os.environ,
+        "ANALYTICS_CORE_SECRET_KEY": KEY,
+        "ANALYTICS_CORE_STORE": f"sqlite:///{folder}/meta.db",
+        "ANALYTICS_CORE_ACTING_AS": "admin",
+        "ANALYTICS_CORE_DATA_ROOTS": str(folder),
+        **changes,
+    }
+    return {name: text for name, text in given.items() if text is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Call = Callable[..., Done]
+
+
+@pytest.fixture
+def call(folder: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Call]:
+    """Return what calls the command line in this process, in the folder."""
+
+    def called(*arguments: str, **changes: str | None) -> Done:
+        capsys.readouterr()
+        code = main(arguments, environment(folder, **changes))
+        return Done(returncode=code, stdout=(written := capsys.readouterr()).out, stderr=written.err)
+
+    with chdir(folder):
+        yield called
+
+
+def test_content_is_loaded_exported_checked_and_compared(call: Call, folder: Path) -> None:
+    tried = call("load", "bundle.zip", "--dry-run", *SHOP)
+    assert (tried.returncode, tried.stdout.splitlines()[0]) == (
+        0,
+        "2 datasets, 4 charts, 1 dashboard (tried, nothing stored)",
+    )
+    assert call("check").stdout == "0 of 0 records broken\n"
+    loaded = call("load", "bundle.zip", *SHOP)
+    assert (loaded.returncode, loaded.stderr) == (0, "")
+    assert "chart 'in all': new" in loaded.stdout
+    assert call("export", "out.zip").returncode == 0
+    assert len(zipfile.ZipFile(folder / "out.zip").namelist()) == 9
+    assert call("check", "--answers").returncode == 0
+    same = call("diff", "out.zip")
+    assert (same.returncode, same.stdout) == (0, "0 of 4 charts differ\n")
+
+
+def test_what_broke_and_what_differs_end_with_one_and_are_written_as_asked(call: Call, folder: Path) -> None:
+    call("load", "bundle.zip", *SHOP)
+    changed = bundle()
+    changed["export/charts/names.yaml"]["params"]["row_limit"] = 1
+    (folder / "changed.zip").write_bytes(packed(changed))
+    differs = call("diff", "stored", "changed.zip", "--format", "markdown", *SHOP)
+    assert (differs.returncode, differs.stdout.splitlines()[0]) == (1, "**1 of 4 charts differ**")
+    (folder / "shop.db").write_bytes(b"")
+    broken = call("check", "--format", "junit", "--output", "report.xml")
+    assert (broken.returncode, broken.stdout, broken.stderr) == (1, "", "")
+    assert (folder / "report.xml").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "changes", "told"),
+    [
+        (("check",), {"ANALYTICS_CORE_STORE": None}, "--store URL"),
+        (("check",), {"ANALYTICS_CORE_ACTING_AS": None}, "--as USER"),
+        (("check",), {"ANALYTICS_CORE_SECRET_KEY": None}, "secret_key is required"),
+        (("--as", "nobody", "check"), {}, "nobody"),
+        (("load", "no.zip"), {}, "no file"),
+        (("load", "bundle.zip"), {}, "has no id for the database 'shop'"),
+        (("load", "bundle.zip", "--database", "shop"), {}, "examples=1"),
+        (("export", "nowhere/out.zip"), {}, "names nothing"),
+        (("export", "out.zip", "--chart", "77"), {}, "77"),
+        (("check",), {"ANALYTICS_CORE_MAX_ROW_LIMIT": "many"}, "ANALYTICS_CORE_MAX_ROW_LIMIT must be a whole number"),
+    ],
+)
+def test_what_is_wrong_is_told_without_a_traceback(
+    call: Call, arguments: tuple[str, ...], changes: dict[str, str | None], told: str
+) -> None:
+    done = call(*arguments, **changes)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert KEY not in done.stderr
+
+
+def test_a_file_that_cannot_be_written_leaves_none(call: Call, folder: Path) -> None:
+    call("load", "bundle.zip", *SHOP)
+    done = call("export", "nowhere/out.zip")
+    assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
+    assert [path.name for path in folder.glob(".out*")] == []
+
+
+def test_a_reader_of_the_output_may_leave(call: Call, folder: Path) -> None:
+    call("load", "bundle.zip", *SHOP)
+    command = f"{sys.executable} -m analytics_core export - | head -c 10 >/dev/null"
+    done = subprocess.run(
+        ["sh", "-c", command], env=environment(folder), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_interrupted_call_says_so(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(30)
+        store = f"postgresql+psycopg://me@127.0.0.1:{silent.getsockname()[1]}/meta?sslmode=disable"
+        handler = signal.signal(signal.SIGINT, signal.SIG_DFL)  # tests in the background inherit that it is ignored
+        waiting = subprocess.Popen(
+            [sys.executable, "-m", "analytics_core", "--store", store, "check"],
+            env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        signal.signal(signal.SIGINT, handler)
+        with silent.accept()[0] as asked:
+            asked.recv(1)  # the call waits for an answer
+            waiting.send_signal(signal.SIGINT)
+            _, told = waiting.communicate(timeout=30)
+    assert (waiting.returncode, told) == (130, "analytics_core: interrupted\n")

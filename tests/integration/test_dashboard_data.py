@@ -1,0 +1,106 @@
+"""Dashboards as data on four engines: every kind of filter, for owner, reader and guest, beside SQL written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.support.filtered_dashboard import (
+    FILTERS,
+    QUERIES,
+    FilteredDashboard,
+    answered,
+    by_hand,
+    filtered_dashboard,
+    native,
+)
+
+ENGINES = [
+    "sqlite",
+    "duckdb",
+    pytest.param("postgresql", marks=pytest.mark.server),
+    pytest.param("mysql", marks=pytest.mark.server),
+]
+GIVEN: list[tuple[dict[str, Any], str]] = [
+    ({}, "1 = 1"),
+    ({"region": ["north"]}, "region = 'north'"),
+    ({"Region": "north"}, "region = 'north'"),
+    ({"region": ["south", None]}, "(region = 'south' OR region IS NULL)"),
+    ({"region": ["nowhere"]}, "1 = 0"),
+    ({"without": ["Kiel", "Oslo"]}, "city NOT IN ('Kiel', 'Oslo')"),
+    ({"amount": [20, 200]}, "amount BETWEEN 20 AND 200"),
+    ({"amount": [None, 30]}, "amount <= 30"),
+    ({"amount": (40, 40)}, "amount = 40"),
+    ({"time": "2024-02-01 : 2024-04-01"}, "day >= '2024-02-01' AND day < '2024-04-01'"),
+    ({"time": "2024-04-01 : 2024-05-01", "time column": "paid"}, "paid >= '2024-04-01' AND paid < '2024-05-01'"),
+    ({"region": ["south"], "amount": [35, None], "city": ["Ulm", "Rome"]}, "amount >= 35 AND city IN ('Ulm', 'Rome')"),
+]
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
+    url = f"{request.param}:///{tmp_path_factory.mktemp('filtered')}/shop.db"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("make_postgres_database")()
+    if request.param == "mysql":
+        url = request.getfixturevalue("make_mariadb_database")()
+    with filtered_dashboard(url) as made:
+        yield made
+
+
+@pytest.mark.parametrize("who", ["owner", "reader", "guest"])
+@pytest.mark.parametrize(("given", "condition"), GIVEN)
+def test_filters_narrow_each_chart_as_sql_by_hand_does(
+    shown: FilteredDashboard, who: str, given: dict[str, Any], condition: str
+) -> None:
+    core, permitted = shown.actors()[who]
+    axis = given.get("time column", "day")  # a time column sets the axis of charts over time too
+    for name in QUERIES:
+        assert answered(core, name, filters=given) == by_hand(name, condition, permitted, axis=axis), name
+
+
+@pytest.mark.parametrize("who", ["owner", "reader", "guest"])
+def test_a_grain_sets_the_steps_of_the_axis(shown: FilteredDashboard, who: str) -> None:
+    core, permitted = shown.actors()[who]
+    years = answered(core, "months", filters={"grain": "P1Y"})
+    assert years == [("2024-01", *by_hand("total", permitted)[0])]
+
+
+@pytest.mark.parametrize("who", ["owner", "reader", "guest"])
+def test_options_are_inside_the_rows_of_the_actor_and_the_values_of_the_parents(
+    shown: FilteredDashboard, who: str
+) -> None:
+    core, permitted = shown.actors()[who]
+    expected = {city for city, _ in by_hand("cities", "region = 'south'", permitted)}
+    offered = core.dashboards.filter_options(1, "city", filters={"region": ["south"]}).raise_for_error()
+    assert [row["city"] for row in offered.results[0].data] == sorted(expected)
+    lowest, highest = (min, max)
+    amounts = [amount for amount, *_ in by_hand("ids", permitted)]
+    ends = core.dashboards.filter_options(1, "amount").raise_for_error().results[0].data
+    assert len(amounts) > 1
+    assert [set(row) for row in ends] == [{"min", "max"}]
+    assert lowest(row["min"] for row in ends) == 10
+    assert highest(row["max"] for row in ends) == (400 if who == "owner" else 50)
+
+
+def test_the_first_item_of_a_filter_is_that_of_each_actor(shown: FilteredDashboard) -> None:
+    first = {"defaultToFirstItem": True}
+    shown.store(
+        native("region", "filter_select", column="region", controlValues={**first, "sortAscending": False}),
+        native("city", "filter_select", column="city", controlValues=first, cascadeParentIds=["region"]),
+    )
+    try:
+        for who, city in (("owner", "Bonn"), ("reader", "Bonn"), ("guest", "Bonn")):
+            core, permitted = shown.actors()[who]
+            states = core.dashboards.data(1).filters
+            assert [(state.name, state.value, state.set_by) for state in states] == [
+                ("Region", ["south"], "first item"),
+                ("City", [city], "first item"),
+            ]
+            assert answered(core, "ids") == by_hand("ids", f"city = '{city}'", permitted)
+            north = by_hand("cities", "region = 'north'", permitted)[0][0]
+            found = answered(core, "ids", filters={"region": ["north"]})
+            assert found == by_hand("ids", f"city = '{north}'", permitted)
+    finally:
+        shown.store(*FILTERS)

@@ -1,0 +1,143 @@
+"""`core.diff`: what a change of content does to the statements, columns and rows of charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from tests.support.bundles import ASKED, BY_COUNTRY, IN_ALL, NAMES, bundle, chart, packed
+from tests.support.small_core import SmallCore, small_core
+
+from analytics_core import errors
+from analytics_core._resources.checks.difference import ChartChange, row_differences
+
+HERE = {"shop": 1}
+CHART = "export/charts/by_country.yaml"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[SmallCore]:
+    with small_core(tmp_path) as made:
+        yield made
+
+
+def test_the_same_content_does_not_differ(shop: SmallCore) -> None:
+    report = shop.core.diff(packed(bundle()), packed(bundle()), databases=HERE)
+    assert report
+    assert str(report) == "0 of 4 charts differ"
+    assert shop.core.charts.list().count == shop.core.datasets.list().count == 0
+
+
+def test_a_changed_metric_is_told_with_statement_columns_and_rows(shop: SmallCore) -> None:
+    changed = bundle()
+    total = {"expressionType": "SQL", "sqlExpression": "SUM(id)", "label": "total"}
+    changed[CHART]["params"]["metrics"] = [total]
+    report = shop.core.diff(packed(bundle()), packed(changed), databases=HERE)
+    (one,) = report.changed
+    assert (one.uuid, one.name, one.change) == (BY_COUNTRY, "by country", ChartChange.CHANGED)
+    assert "-select  COUNT(*) AS count" in one.sql.splitlines()
+    assert one.columns == ("column 'count' is gone", "column 'total' is new")
+    assert one.rows == ()
+
+
+def test_a_changed_filter_is_told_by_the_rows_that_come_and_go(shop: SmallCore) -> None:
+    changed = bundle()
+    france = {"clause": "WHERE", "expressionType": "SQL", "sqlExpression": "country = 'France'"}
+    changed[CHART]["params"]["adhoc_filters"] = [france]
+    (one,) = shop.core.diff(packed(bundle()), packed(changed), databases=HERE).changed
+    assert one.columns == ()
+    assert one.rows == ("1 of 2 rows gone, 0 of 1 row new", "- None, 1")
+
+
+def test_without_answers_the_statement_is_told_alone(shop: SmallCore) -> None:
+    changed = bundle()
+    changed[CHART]["params"]["row_limit"] = 1
+    (one,) = shop.core.diff(packed(bundle()), packed(changed), databases=HERE, answers=False).changed
+    assert one.sql
+    assert (one.columns, one.rows) == ((), ())
+
+
+def test_charts_that_come_and_go_are_told(shop: SmallCore) -> None:
+    changed = bundle()
+    del changed["export/dashboards/board.yaml"]
+    del changed["export/charts/in_all.yaml"]
+    new = "00000000-0000-4000-8000-000000000029"
+    changed["export/charts/new.yaml"] = chart("new", new, groupby=["id"])
+    report = shop.core.diff(packed(bundle()), packed(changed), databases=HERE)
+    assert {one.uuid: one.change for one in report.changed} == {IN_ALL: ChartChange.REMOVED, new: ChartChange.ADDED}
+
+
+def test_what_is_stored_is_compared_with_a_bundle_and_stays_as_it_is(shop: SmallCore) -> None:
+    shop.core.load_bundle(packed(bundle()), databases=HERE)
+    changed = bundle()
+    changed[CHART]["params"]["groupby"] = ["id"]
+    before = shop.core.export_bundle(dashboards=[1])
+    report = shop.core.diff(None, packed(changed), databases=HERE)
+    assert [one.uuid for one in report.changed] == [BY_COUNTRY]
+    assert shop.core.export_bundle(dashboards=[1]) == before
+    assert shop.core.diff(packed(bundle()), databases=HERE)
+
+
+def test_a_changed_dataset_changes_its_charts(shop: SmallCore) -> None:
+    changed = bundle()
+    metric = {"metric_name": "count", "expression": "COUNT(DISTINCT country)"}
+    changed["export/datasets/shop/orders.yaml"]["metrics"] = [metric]
+    report = shop.core.diff(packed(bundle()), packed(changed), databases=HERE)
+    assert {one.uuid for one in report.changed} == {BY_COUNTRY, IN_ALL, ASKED}
+
+
+def test_a_chart_that_breaks_is_told_with_the_reason(shop: SmallCore) -> None:
+    changed = bundle()
+    changed["export/charts/names.yaml"]["params"]["groupby"] = ["naem"]
+    (one,) = shop.core.diff(packed(bundle()), packed(changed), databases=HERE).changed
+    assert one.uuid == NAMES
+    assert one.failures[0].startswith("b cannot be asked: ")
+    assert "'naem'" in one.failures[0]
+    assert shop.core.diff(packed(changed), packed(changed), databases=HERE)
+
+
+def test_row_rules_of_stored_datasets_hold_in_bundles(shop: SmallCore) -> None:
+    shop.core.load_bundle(packed(bundle()), databases=HERE)
+    reader = shop.reader(("database", 1))
+    role = shop.core.users.get(reader._actor().id).roles[0].id
+    rule = {"name": "france", "filter_type": "Regular", "tables": [1], "roles": [role], "clause": "country = 'France'"}
+    shop.core.row_level_security.create(rule)
+    changed = bundle()
+    changed[CHART]["params"]["metrics"] = [{"expressionType": "SQL", "sqlExpression": "MAX(id) + 5", "label": "count"}]
+    (one,) = reader.diff(packed(bundle()), packed(changed), databases=HERE).changed
+    assert "of 1 row" in one.rows[0]
+    assert "None" not in str(one.rows)
+
+
+def test_who_has_no_grant_on_the_database_is_refused(shop: SmallCore) -> None:
+    reader = shop.reader(username="stranger")
+    with pytest.raises(errors.AnalyticsError):
+        reader.diff(packed(bundle()), packed(bundle()), databases=HERE)
+
+
+def test_a_bundle_that_cannot_be_here_is_told_with_its_file(shop: SmallCore) -> None:
+    changed = bundle()
+    changed["export/datasets/shop/people.yaml"]["table_name"] = "nobody"
+    with pytest.raises(errors.PayloadSchemaError, match=r"datasets/shop/people\.yaml"):
+        shop.core.diff(packed(bundle()), packed(changed), databases=HERE)
+
+
+def test_reports_say_the_same_in_markdown_and_junit(shop: SmallCore) -> None:
+    changed = bundle()
+    changed[CHART]["params"]["groupby"] = ["shouted"]
+    changed[CHART]["slice_name"] = "a | b"
+    report = shop.core.diff(packed(bundle()), packed(changed), databases=HERE)
+    text = report.markdown()
+    assert "| a \\| b | changed | column 'country' is gone<br>column 'shouted' is new |" in text
+    assert "```diff\n--- a\n+++ b\n" in text
+    suite = ElementTree.fromstring(report.junit()).find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "1")
+
+
+def test_rows_in_another_order_are_told_as_such() -> None:
+    assert list(row_differences([(1,), (2,)], [(2,), (1,)])) == ["the same 2 rows in another order"]
+    assert list(row_differences([(float("nan"),)], [(float("nan"),)])) == []
+    assert list(row_differences([(1,), (1,)], [(1,)])) == ["1 of 2 rows gone, 0 of 1 row new", "- 1"]
