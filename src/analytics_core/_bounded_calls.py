@@ -14,7 +14,7 @@ from analytics_core.errors import ThreadLimitError
 
 Result = TypeVar("Result")
 
-_IDLE_S: Final = 10.0
+_IDLE_S: Final = 1.0
 """How long a thread without work stays for the next call."""
 
 

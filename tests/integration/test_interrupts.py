@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.execution import target
+from tests.support.shop import shop_url
 
 from analytics_core._storage.store import DeferredInterrupts
 
@@ -46,6 +50,25 @@ def interruptible() -> Iterator[None]:
     former = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, former)
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000) SELECT max(i) FROM n"
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("is_stream", [False, True])
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_an_interrupt_goes_upwards_when_the_driver_has_left_its_call(
+    tmp_path: Path, engine: str, is_stream: bool
+) -> None:
+    with target(shop_url(tmp_path, engine), tmp_path, engine=engine) as shop:
+        presser = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        presser.start()
+        ask = (lambda: next(shop.stream(ENDLESS))) if is_stream else (lambda: shop.run(ENDLESS))
+        with pytest.raises(KeyboardInterrupt):
+            ask()
+        assert shop.lent == 0
+        presser.join()
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -183,16 +183,24 @@ class Loan(Generic[Result]):
         """Do the work in another thread and return its result, or raise what became of it; `cancel` stops it."""
         token = CancelToken() if cancel is None else cancel
         token.attach(self.stopper)
+        pending = None
         try:
-            outcome = self._wait(calls.start(self.outcome))
+            pending = calls.start(self.outcome)
+            outcome = self._wait(pending)
         except BaseException:  # no thread, or Ctrl-C: goes on upwards
-            self.stopper.stop(StopReason.CANCELLED)
+            self.interrupt(pending)
             raise
         finally:
             token.detach(self.stopper)
         if isinstance(outcome, Failure):
             raise self.told(outcome)
         return outcome
+
+    def interrupt(self, pending: PendingCall[Result | Failure] | None) -> None:
+        """Stop the work and let the driver leave its call: the end of a process that is inside of one is a crash."""
+        self.stopper.stop(StopReason.CANCELLED)
+        if pending is not None:
+            self._is_soon_over(pending)
 
     def _wait(self, pending: PendingCall[Result | Failure]) -> Result | Failure:
         """Return the outcome, or give up what is late: its thread ends when its driver lets it."""

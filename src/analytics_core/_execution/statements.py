@@ -127,8 +127,12 @@ class FrameStream:
         started = time.perf_counter()
         try:
             part = self._next(self._pending)
-        except BaseException:  # Ctrl-C too: goes on upwards
+        except Exception:  # what became of the reading; it goes on upwards
             self._give_up()
+            raise
+        except BaseException:  # Ctrl-C: goes on upwards
+            self._pending, pending = None, self._pending
+            self._loan.interrupt(pending)
             raise
         finally:
             if self._budget:
