@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,67 @@ def test_rows_are_appended_in_the_types_of_the_table(target: UploadTarget) -> No
     with pytest.raises(errors.FileUploadError, match="no such column; it has: name, price, n"):
         target.upload(b"nobody\n1\n", table="prices", if_exists="append")
     assert len(target.rows("prices")) == 2
+
+
+KEYED = (
+    "CREATE TABLE parent (id INTEGER PRIMARY KEY)",
+    "INSERT INTO parent VALUES (1)",
+    "CREATE TABLE uploaded (id INTEGER PRIMARY KEY, name VARCHAR(5) NOT NULL, n SMALLINT, parent INTEGER, once INTEGER,"
+    " note VARCHAR(50), CONSTRAINT small CHECK (n < 1000), UNIQUE (once), FOREIGN KEY (parent) REFERENCES parent (id))",
+)
+REFUSED = {
+    "null": ("3,,1,1,3,", "the column name takes no nulls", "name"),
+    "range": ("3,c,70000,1,3,", "a number is larger than the engine's type|CHECK", "n"),
+    "condition": ("3,c,2000,1,3,", r"a condition of the table \(CHECK\) does not hold", None),
+    "key": ("1,c,1,1,3,", "a key", None),
+    "unique": ("3,c,1,1,1,", "a key", None),
+    "reference": ("3,c,1,7,3,", "a foreign key refers to", None),
+    "length": ("3,too long,1,1,3,", "longer than its column takes", "name"),
+}
+NOT_HELD = {"reference": {"sqlite"}, "length": {"sqlite", "duckdb"}}
+"""What an engine takes although the table forbids it."""
+
+ROW_UNKNOWN = {"duckdb": set(REFUSED), "postgresql": {"reference"}}
+
+
+@pytest.mark.parametrize("several_lines", [False, True])
+@pytest.mark.parametrize("case", sorted(REFUSED))
+def test_a_row_that_the_table_does_not_take_is_told_and_nothing_written(
+    target: UploadTarget, case: str, several_lines: bool
+) -> None:
+    row, message, column = REFUSED[case]
+    engine = target.core.databases.get(1).backend
+    target.own(*KEYED)
+    note = '"two\nlines"' if several_lines else "one"
+    file = f"skipped\nid,name,n,parent,once,note\n1,a,1,1,1,\n\n2,b,1,1,2,{note}\n{row}\n4,d,1,1,4,\n"
+    upload = partial(target.upload, file.encode(), if_exists="append", options={"skip_rows": 1})
+    if engine in NOT_HELD.get(case, ()):
+        assert upload().rows == 4
+        return
+    with pytest.raises(errors.FileUploadError, match=message) as caught:
+        upload()
+    is_unknown = case in ROW_UNKNOWN.get(engine, ()) or (several_lines and engine == "postgresql")
+    assert caught.value.extra.get("row") == (None if is_unknown else 6)
+    if column is not None and "CHECK" not in caught.value.message and engine != "duckdb":
+        assert caught.value.extra.get("column") == column
+    assert target.rows() == []
+
+
+def test_a_column_that_must_be_given_is_told_by_its_name(target: UploadTarget) -> None:
+    target.own(*KEYED)
+    with pytest.raises(errors.FileUploadError, match="the column name takes no nulls") as caught:
+        target.upload(b"id\n1\n", if_exists="append")
+    assert caught.value.extra["column"] == "name"
+
+
+def test_the_row_is_told_of_workbooks_and_of_later_batches(target: UploadTarget) -> None:
+    target.own(*KEYED)
+    rows = [["id", "name"], *([number, "a"] for number in range(25_000))]
+    rows[20_011][1] = None
+    with pytest.raises(errors.FileUploadError) as caught:
+        target.upload(workbook(rows), if_exists="append")
+    assert caught.value.extra.get("row", 20_012) == 20_012
+    assert target.rows() == []
 
 
 def test_a_view_is_not_replaced(target: UploadTarget) -> None:

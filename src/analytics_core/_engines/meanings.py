@@ -54,6 +54,11 @@ BAD_VALUE = ErrorMeaning(
     _E.GENERIC_DB_ENGINE_ERROR, "a value cannot be converted to the type that its column or function needs"
 )
 BAD_TIME = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "a date or time value is out of range")
+NO_NULLS = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "the column {column} takes no nulls")
+NOT_UNIQUE = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "a value that may be there once (a key) is there already")
+NOT_CHECKED = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "a condition of the table (CHECK) does not hold")
+NO_REFERENCE = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "there is no row that a foreign key refers to")
+TOO_LONG = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "a text is longer than its column takes")
 DENIED = ErrorMeaning(_E.CONNECTION_DATABASE_PERMISSIONS_ERROR, "the database user may not do this on {table}")
 DENIED_ANY = ErrorMeaning(
     _E.CONNECTION_DATABASE_PERMISSIONS_ERROR, "the database user lacks a privilege that this statement needs"

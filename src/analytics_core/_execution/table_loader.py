@@ -15,8 +15,9 @@ from analytics_core._execution.sessions.loaders import loader_of
 from analytics_core._execution.sessions.loading import Loader, LoadRequest
 from analytics_core._forks import tell_of_forks
 from analytics_core._oauth.user_tokens import UserTokens
+from analytics_core._uploads.limits import broken
 from analytics_core._uploads.table import FileColumn
-from analytics_core.errors import DatabaseError, UnsupportedByEngineError
+from analytics_core.errors import DatabaseError, FileUploadError, UnsupportedByEngineError
 from analytics_core.ports import Connector
 
 
@@ -50,19 +51,27 @@ class TableLoader:
             DatabaseError: the database refused it, diagnosed, or did not confirm that it was written;
                 StatementTimeoutError: it took too long.
             StatementStoppedError: the loader was closed.
-            FileUploadError: what the batches raise.
+            FileUploadError: what the batches raise, or a row that the table does not take.
         """
-        loader, commits = _loader(admission), threading.Event()
+        loader, commits, of_rows = _loader(admission), threading.Event(), threading.Event()
 
         def work(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> int:
             with session.limited(connection, stopper, timeout_s=left_s):
                 stoppable = replace(request, begin_to_commit=_ends_stops(stopper, commits))
-                return loader.load(connection, stoppable)
+                try:
+                    return loader.load(connection, stoppable)
+                except Exception as error:  # the driver's goes on upwards to be diagnosed, every other as it is
+                    if loader.is_of_rows(error):
+                        of_rows.set()
+                    raise
 
-        names = [request.table, *filter(None, [request.schema]), *(column.name for column in request.columns)]
+        columns = [*(column.name for column in request.columns), *request.other_columns]
+        names = [request.table, *filter(None, [request.schema]), *columns]
         try:
             return self._connections.use(admission, work, timeout_s=timeout_s, names=names, cancel=self._closing)
         except DatabaseError as error:
+            if of_rows.is_set():
+                raise _refused(error, request, columns) from None
             if not commits.is_set():
                 raise
             raise DatabaseError(
@@ -79,6 +88,14 @@ def _loader(admission: Admission) -> Loader:
     if loader is None:
         raise UnsupportedByEngineError(f"files are not uploaded to {admission.spec.label} here")
     return loader
+
+
+def _refused(error: DatabaseError, request: LoadRequest, columns: Sequence[str]) -> FileUploadError:
+    """Return the error for a row that the table does not take; the row of the file is told where it is known."""
+    place, found = request.refused.place, request.refused.column or error.extra.get("column")
+    row = None if place is None else request.row_number(place)
+    column = next((name for name in columns if name.casefold() == str(found).casefold()), None)
+    return broken(f"the table does not take it: {error.message}", row=row, column=column)
 
 
 def _ends_stops(stopper: Stopper, commits: threading.Event) -> Callable[[], None]:

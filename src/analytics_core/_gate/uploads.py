@@ -87,14 +87,19 @@ class FileUploads:
         seconds = self._settings.upload_timeout_s
         deadline = time.monotonic() + seconds
         with opened_table(file, options, self._limits(_until(deadline, seconds, database))) as read:
-            columns = read.columns
+            columns, existing = read.columns, tuple[ReflectedColumn, ...]()
             if mode is TableExists.APPEND:
-                columns = _as_existing(
-                    columns, self._reflector.columns(admission, table=table, schema=schema), admission.spec
-                )
+                existing = self._reflector.columns(admission, table=table, schema=schema)
+                columns = _as_existing(columns, existing, admission.spec)
             self._loader.check(admission, columns)
             request = LoadRequest(
-                table=table, schema=schema, if_exists=mode, columns=columns, batches=read.batches(columns)
+                table=table,
+                schema=schema,
+                if_exists=mode,
+                columns=columns,
+                batches=read.batches(columns),
+                row_number=read.row_number,
+                other_columns=[column.name for column in existing],
             )
             rows = self._loaded(admission, request, if_exists, deadline, seconds)
         self._names.forget_tables(admission)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -43,6 +44,15 @@ class FileTable(Protocol):
             FileUploadError: a value does not fit; its row and column are told.
         """
         ...
+
+    def row_number(self, place: int) -> int:
+        """Return which row of the file a row is, by its place among those of the batches, from 1."""
+        ...
+
+
+def nth_row(records: Iterator[tuple[int, Any]], place: int, *, has_header: bool) -> int:
+    """Return the number of the row at a place, from 1, of numbered rows, the first of which may be the header."""
+    return next(islice(records, place - 1 + has_header, None))[0]
 
 
 def named_columns(headers: Sequence[str | None], limits: FileLimits, *, row: int) -> tuple[FileColumn, ...]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from analytics_core._uploads.kinds import UNKNOWN, ColumnType, TextReader, settled
 from analytics_core._uploads.limits import LONGEST_ROW, ROWS_PER_BATCH, FileLimits, broken, check_count
-from analytics_core._uploads.table import FileColumn, RawBatch, asked_types, named_columns, record_batch
+from analytics_core._uploads.table import FileColumn, RawBatch, asked_types, named_columns, nth_row, record_batch
 
 ENCODINGS: Final[Mapping[str, str]] = {
     "utf-8": "utf-8-sig",
@@ -107,6 +107,10 @@ class TextTable:
                 for cells, column in zip(batch.cells, columns, strict=True)
             ]  # fmt: skip
             yield record_batch(columns, arrays)
+
+    def row_number(self, place: int) -> int:
+        """Return which row of the file a row is; the file is read anew up to it."""
+        return nth_row(self._records(), place, has_header=self._form.header_row is not None)
 
     def _types(self, columns: Sequence[FileColumn], asked: Mapping[int, ColumnType]) -> list[ColumnType]:
         found = [asked.get(place, UNKNOWN) for place in range(len(columns))]

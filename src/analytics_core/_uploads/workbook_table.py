@@ -13,7 +13,7 @@ import pyarrow as pa
 from analytics_core._engines.types import ValueKind
 from analytics_core._uploads.kinds import TEXT, UNKNOWN, ColumnType, TextReader, from_values, settled
 from analytics_core._uploads.limits import ROWS_PER_BATCH, FileLimits, broken, check_count
-from analytics_core._uploads.table import FileColumn, RawBatch, asked_types, named_columns, record_batch
+from analytics_core._uploads.table import FileColumn, RawBatch, asked_types, named_columns, nth_row, record_batch
 from analytics_core._uploads.workbook_parts import check_workbook
 from analytics_core.errors import MissingExtraError
 from analytics_core.models.parsing import payload_error
@@ -83,6 +83,10 @@ class WorkbookTable:
         if kind is ValueKind.INTEGER:
             cells = [None if cell is None else int(cell) for cell in cells]
         return from_values(cells, column.type, rows=rows, column=column.name)
+
+    def row_number(self, place: int) -> int:
+        """Return which row of the file a row is; the file is read anew up to it."""
+        return nth_row(self._records(), place, has_header=self._form.header_row is not None)
 
     def _types(self, width: int) -> list[ColumnType]:
         found = [self._asked.get(place, UNKNOWN) for place in range(width)]

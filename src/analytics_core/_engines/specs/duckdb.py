@@ -156,6 +156,10 @@ _ERRORS = meanings.patterns(
     (r"^out of memory error", meanings.NO_MEMORY),
     (r"^\w[\w ]* error: division by zero!?$", meanings.ZERO),
     (r"^interrupt error", meanings.KILLED),
+    (r"^constraint error: not null constraint failed: (?:\w+\.)?(?P<column>.+)", meanings.NO_NULLS),
+    (r"^constraint error: (?:duplicate key|primary key or unique)", meanings.NOT_UNIQUE),
+    (r"^constraint error: check constraint failed", meanings.NOT_CHECKED),
+    (r"^constraint error: violates foreign key", meanings.NO_REFERENCE),
 )
 _GUARDS = guards.Guards(
     uri_options=guards.uri_options("memory_limit max_memory", numbers="threads"),

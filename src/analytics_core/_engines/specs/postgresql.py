@@ -215,6 +215,12 @@ ERRORS = (
             meanings.BAD_TIME,
         ),
         ("22003 2201E 2201F 2201G", r"^[\w ]+ out of range|^numeric field overflow|^cannot take|", meanings.OVERFLOW),
+        ("23502", r"^null value in column \"(?P<column>[^\"]+)\"|", meanings.NO_NULLS),
+        ("23505 23P01", r"", meanings.NOT_UNIQUE),
+        ("23514", r"^no partition of relation", meanings.NOT_CHECKED.said("no partition of the table takes the row")),
+        ("23514", r"^new row for relation|", meanings.NOT_CHECKED),
+        ("23503", r"", meanings.NO_REFERENCE),
+        ("22001", r"^value too long|", meanings.TOO_LONG),
         (
             "22 42602 42804 42846 42P18",
             r"^invalid input syntax|^invalid byte sequence|^[\w ]+ cannot be (?:cast|matched)|^could not determine|",

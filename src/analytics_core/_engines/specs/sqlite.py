@@ -381,6 +381,12 @@ _ERRORS = meanings.patterns(
     ),
     (r"^malformed json|^bad json path", meanings.BAD_VALUE),
     (r"^interrupted", meanings.KILLED),
+    (r"^not null constraint failed: (?:\w+\.)?(?P<column>.+)", meanings.NO_NULLS),
+    (r"^unique constraint failed: (?:\w+\.)?(?P<column>[^,]+)$", meanings.NOT_UNIQUE),
+    (r"^unique constraint failed", meanings.NOT_UNIQUE),
+    (r"^check constraint failed", meanings.NOT_CHECKED),
+    (r"^foreign key constraint failed", meanings.NO_REFERENCE),
+    (r"^datatype mismatch|^cannot store \w+ value in", meanings.BAD_VALUE),
 )
 _GUARDS = guards.Guards(
     uri_options=guards.uri_options(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,7 +13,7 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 import sqlalchemy as sa
 
-from analytics_core._execution.sessions.loading import Loader, LoadRequest, create, drop, insert, rows_of
+from analytics_core._execution.sessions.loading import Loader, LoadRequest, RefusedRow, create, drop, insert, rows_of
 from analytics_core._uploads.names import RESERVED_PREFIX
 from analytics_core.errors import UnsupportedByEngineError
 from analytics_core.models.upload import TableExists
@@ -33,9 +34,10 @@ class SqliteLoader(Loader):
             for statement in _made_ready(table, request, connection):
                 raw.execute(statement)
             sql = insert(table, connection)
-            for batch in self.checked(request):
-                raw.executemany(sql, (tuple(map(_sqlite_value, row)) for row in rows_of(batch)))
+            for first, batch in self.checked(request):
+                raw.executemany(sql, _sqlite_rows(batch, first, request.refused))
                 count += len(batch)
+            request.refused.place = None  # the last one that it took
             request.begin_to_commit()
             raw.execute("COMMIT")
         except BaseException:  # whatever happens, an interruption too: nothing is left
@@ -43,6 +45,12 @@ class SqliteLoader(Loader):
                 raw.execute("ROLLBACK")
             raise
         return count
+
+
+def _sqlite_rows(batch: pa.RecordBatch, first: int, refused: RefusedRow) -> Iterator[tuple[Any, ...]]:
+    """Yield rows, each of which the engine takes before it asks for the next one."""
+    for refused.place, row in enumerate(rows_of(batch), first):
+        yield tuple(map(_sqlite_value, row))
 
 
 def _sqlite_value(value: Any) -> Any:
@@ -86,14 +94,14 @@ class DuckdbLoader(Loader):
 class _CountedBatches:
     """Batches, how many rows they had, and what stopped them: DuckDB tells that as text alone."""
 
-    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+    def __init__(self, batches: Iterator[tuple[int, pa.RecordBatch]]) -> None:
         self._batches = batches
         self.count = 0
         self.failure: Exception | None = None
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:
-            for batch in self._batches:
+            for _, batch in self._batches:
                 self.count += len(batch)
                 yield batch
         except Exception as error:  # whatever it is, the upload raises it
@@ -109,7 +117,7 @@ class PostgresqlLoader(Loader):
         from pyarrow import csv
 
         raw: Any = connection.connection.driver_connection
-        table, count = request.sql_table(), 0
+        table, lines = request.sql_table(), _CopiedLines()
         preparer = connection.dialect.identifier_preparer
         names = ", ".join(preparer.quote(column.name) for column in table.columns)
         options = csv.WriteOptions(include_header=False, quoting_style="needed")
@@ -117,15 +125,50 @@ class PostgresqlLoader(Loader):
             for statement in _made_ready(table, request, connection):
                 cursor.execute(statement)
             sql = f"COPY {preparer.format_table(table)} ({names}) FROM STDIN (FORMAT csv, ENCODING 'UTF8')"
-            with cursor.copy(sql) as copy:
-                for batch in self.checked(request):
-                    sink = pa.BufferOutputStream()
-                    csv.write_csv(batch, sink, options)
-                    copy.write(sink.getvalue().to_pybytes())
-                    count += len(batch)
+            try:
+                with cursor.copy(sql) as copy:
+                    for _, batch in self.checked(request):
+                        sink = pa.BufferOutputStream()
+                        csv.write_csv(batch, sink, options)
+                        written = sink.getvalue().to_pybytes()
+                        lines.add(len(batch), written.count(b"\n"))
+                        copy.write(written)
+            except connection.dialect.loaded_dbapi.Error as error:
+                lines.find(error, request)
+                raise
             request.begin_to_commit()
             cursor.execute("COMMIT")  # what fails before is rolled back when the connection goes back
-        return count
+        return lines.rows
+
+
+class _CopiedLines:
+    """How many lines the rows of each batch took: PostgreSQL counts lines, and texts may have several."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._lines = 0
+        self._ends: list[tuple[int, int, bool]] = []
+
+    def add(self, rows: int, lines: int) -> None:
+        """Count a batch."""
+        self.rows, self._lines = self.rows + rows, self._lines + lines
+        self._ends.append((self._lines, self.rows, rows == lines))
+
+    def find(self, error: Any, request: LoadRequest) -> None:
+        """Say which row and column an error is of; in a batch with texts of several lines the row stays unknown."""
+        found = _COPIED.match(error.diag.context or "")
+        if found is None:
+            return
+        line, column = int(found["line"]), found["column"] or error.diag.column_name
+        if column in {known.name for known in request.columns}:
+            request.refused.column = column
+        end, row, is_plain = next((one for one in self._ends if one[0] >= line), (0, 0, False))
+        if is_plain:
+            request.refused.place = row - (end - line)
+
+
+_COPIED: Final = re.compile(r"COPY \w+, \w+ (?P<line>\d+)(?:, \w+ (?P<column>\w+))?")
+"""Where PostgreSQL was in what it copied, in whatever language."""
 
 
 _LOCK_WAIT_S: Final = 5
@@ -139,6 +182,10 @@ class MysqlLoader(Loader):
 
     takes_infinity = False
     prefix: ClassVar[str] = RESERVED_PREFIX
+
+    def is_of_rows(self, error: Exception) -> bool:
+        """Tell it by the server's code: this driver's classes of errors say less."""
+        return bool(error.args) and error.args[0] in _OF_ROWS
 
     def load(self, connection: sa.Connection, request: LoadRequest) -> int:
         """Insert many rows at a time, then rename; rows to append are one transaction in the table itself."""
@@ -193,10 +240,24 @@ class MysqlLoader(Loader):
 
     def _insert(self, cursor: Any, connection: sa.Connection, request: LoadRequest, table: sa.Table) -> int:
         sql, count = insert(table, connection), 0
-        for batch in self.checked(request):
-            cursor.executemany(sql, list(rows_of(batch)))
+        for first, batch in self.checked(request):
+            rows = list(rows_of(batch))
+            cursor.execute("SAVEPOINT batch_of_upload")
+            try:
+                cursor.executemany(sql, rows)
+            except connection.dialect.loaded_dbapi.Error as error:
+                if self.is_of_rows(error):
+                    cursor.execute("ROLLBACK TO SAVEPOINT batch_of_upload")
+                    self._find(cursor, sql, rows, first, request.refused)
+                raise
             count += len(batch)
         return count
+
+    def _find(self, cursor: Any, sql: str, rows: Sequence[Any], first: int, refused: RefusedRow) -> None:
+        """Insert rows one by one until the one that is refused, and raise what the server says of it."""
+        for refused.place, row in enumerate(rows, first):
+            cursor.execute(sql, row)
+        refused.place = None
 
     def _drop_leftovers(self, cursor: Any, connection: sa.Connection, request: LoadRequest) -> None:
         """Drop tables of uploads whose connection is gone, and with it its lock."""
@@ -213,6 +274,9 @@ class MysqlLoader(Loader):
         cursor.fetchone()
         yield
 
+
+_OF_ROWS: Final = frozenset({1048, 1062, 1264, 1265, 1292, 1364, 1366, 1406, 1452, 1526, 3819, 4025})
+"""Null, duplicate, out of range, truncated, wrong, no default, too long, no such reference, no partition, CHECK."""
 
 _STORAGE = """
 SELECT engine FROM information_schema.tables

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, ClassVar, Final
 
@@ -20,6 +20,14 @@ from analytics_core._uploads.table import FileColumn
 from analytics_core.models.upload import TableExists
 
 
+@dataclass(slots=True)
+class RefusedRow:
+    """Which row an engine refused, as far as that is known: its place among all, from 1, and its column."""
+
+    place: int | None = None
+    column: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadRequest:
     """What is written where.
@@ -30,6 +38,9 @@ class LoadRequest:
         if_exists: what becomes of a table of that name.
         columns: names and types; of an existing table that is appended to, some of its own.
         batches: the rows, typed as the columns.
+        row_number: returns which row of the file a row is, by its place among all rows, from 1.
+        other_columns: names of columns of the table that the file has not.
+        refused: which row the engine refused; the loader says so.
         begin_to_commit: is called right before the commit; what it raises undoes everything.
     """
 
@@ -38,6 +49,9 @@ class LoadRequest:
     if_exists: TableExists
     columns: Sequence[FileColumn]
     batches: Iterable[pa.RecordBatch]
+    row_number: Callable[[int], int]
+    other_columns: Sequence[str] = ()
+    refused: RefusedRow = field(default_factory=RefusedRow)
     begin_to_commit: Callable[[], None] = lambda: None
 
     def sql_table(self, name: str | None = None) -> sa.Table:
@@ -73,26 +87,32 @@ class Loader:
                     column=column.name,
                 )
 
-    def checked(self, request: LoadRequest) -> Iterator[pa.RecordBatch]:
-        """Yield the batches, whose numbers the engine can hold; FileUploadError with the row of another one.
+    def is_of_rows(self, error: Exception) -> bool:
+        """Tell, by the names that DBAPI gives, whether what a driver raised is for a row that the table refused."""
+        return any(kind.__name__ in ("IntegrityError", "DataError") for kind in type(error).__mro__)
 
-        Rows count from 1, without a header: only a Parquet file has such numbers.
+    def checked(self, request: LoadRequest) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield the batches, each after the place of its first row, from 1.
+
+        Raises:
+            FileUploadError: a number that the engine cannot hold; its row and column are told.
         """
         first = 1
         for batch in request.batches:
             if not self.takes_infinity:
-                _reject_infinity(batch, request.columns, first)
+                _reject_infinity(batch, request, first)
+            yield first, batch
             first += len(batch)
-            yield batch
 
 
-def _reject_infinity(batch: pa.RecordBatch, columns: Sequence[FileColumn], first: int) -> None:
-    for column, values in zip(columns, batch.columns, strict=True):
+def _reject_infinity(batch: pa.RecordBatch, request: LoadRequest, first: int) -> None:
+    for column, values in zip(request.columns, batch.columns, strict=True):
         if column.type.kind is not ValueKind.FLOAT:
             continue
         place = pc.index(pc.fill_null(pc.is_finite(values), True), False).as_py()
         if place >= 0:
-            raise broken("no finite number, which this engine has not", row=first + place, column=column.name)
+            row = request.row_number(first + place)
+            raise broken("no finite number, which this engine has not", row=row, column=column.name)
 
 
 def sql_type(found: ColumnType) -> sa.types.TypeEngine[Any]:
