@@ -71,7 +71,7 @@ class TableLoader:
             return self._connections.use(admission, work, timeout_s=timeout_s, names=names, cancel=self._closing)
         except DatabaseError as error:
             if of_rows.is_set():
-                raise _refused(error, request, columns) from None
+                raise _rejected(error, request, columns) from None
             if not commits.is_set():
                 raise
             raise DatabaseError(
@@ -90,9 +90,9 @@ def _loader(admission: Admission) -> Loader:
     return loader
 
 
-def _refused(error: DatabaseError, request: LoadRequest, columns: Sequence[str]) -> FileUploadError:
+def _rejected(error: DatabaseError, request: LoadRequest, columns: Sequence[str]) -> FileUploadError:
     """Return the error for a row that the table does not take; the row of the file is told where it is known."""
-    place, found = request.refused.place, request.refused.column or error.extra.get("column")
+    place, found = request.rejected.place, request.rejected.column or error.extra.get("column")
     row = None if place is None else request.row_number(place)
     column = next((name for name in columns if name.casefold() == str(found).casefold()), None)
     return broken(f"the table does not take it: {error.message}", row=row, column=column)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 import sqlalchemy as sa
 
-from analytics_core._execution.sessions.loading import Loader, LoadRequest, RefusedRow, create, drop, insert, rows_of
+from analytics_core._execution.sessions.loading import Loader, LoadRequest, RejectedRow, create, drop, insert, rows_of
 from analytics_core._uploads.names import RESERVED_PREFIX
 from analytics_core.errors import UnsupportedByEngineError
 from analytics_core.models.upload import TableExists
@@ -35,9 +35,9 @@ class SqliteLoader(Loader):
                 raw.execute(statement)
             sql = insert(table, connection)
             for first, batch in self.checked(request):
-                raw.executemany(sql, _sqlite_rows(batch, first, request.refused))
+                raw.executemany(sql, _sqlite_rows(batch, first, request.rejected))
                 count += len(batch)
-            request.refused.place = None  # the last one that it took
+            request.rejected.place = None  # the last one that it took
             request.begin_to_commit()
             raw.execute("COMMIT")
         except BaseException:  # whatever happens, an interruption too: nothing is left
@@ -47,9 +47,9 @@ class SqliteLoader(Loader):
         return count
 
 
-def _sqlite_rows(batch: pa.RecordBatch, first: int, refused: RefusedRow) -> Iterator[tuple[Any, ...]]:
+def _sqlite_rows(batch: pa.RecordBatch, first: int, rejected: RejectedRow) -> Iterator[tuple[Any, ...]]:
     """Yield rows, each of which the engine takes before it asks for the next one."""
-    for refused.place, row in enumerate(rows_of(batch), first):
+    for rejected.place, row in enumerate(rows_of(batch), first):
         yield tuple(map(_sqlite_value, row))
 
 
@@ -114,31 +114,34 @@ class PostgresqlLoader(Loader):
 
     def load(self, connection: sa.Connection, request: LoadRequest) -> int:
         """Send each batch as CSV, in which only null is written without quotes or digits."""
-        from pyarrow import csv
-
         raw: Any = connection.connection.driver_connection
         table, lines = request.sql_table(), _CopiedLines()
         preparer = connection.dialect.identifier_preparer
         names = ", ".join(preparer.quote(column.name) for column in table.columns)
-        options = csv.WriteOptions(include_header=False, quoting_style="needed")
         with raw.cursor() as cursor:
             for statement in _made_ready(table, request, connection):
                 cursor.execute(statement)
             sql = f"COPY {preparer.format_table(table)} ({names}) FROM STDIN (FORMAT csv, ENCODING 'UTF8')"
             try:
                 with cursor.copy(sql) as copy:
-                    for _, batch in self.checked(request):
-                        sink = pa.BufferOutputStream()
-                        csv.write_csv(batch, sink, options)
-                        written = sink.getvalue().to_pybytes()
-                        lines.add(len(batch), written.count(b"\n"))
-                        copy.write(written)
+                    self._write(copy, request, lines)
             except connection.dialect.loaded_dbapi.Error as error:
                 lines.find(error, request)
                 raise
             request.begin_to_commit()
             cursor.execute("COMMIT")  # what fails before is rolled back when the connection goes back
         return lines.rows
+
+    def _write(self, copy: Any, request: LoadRequest, lines: _CopiedLines) -> None:
+        from pyarrow import csv
+
+        options = csv.WriteOptions(include_header=False, quoting_style="needed")
+        for _, batch in self.checked(request):
+            sink = pa.BufferOutputStream()
+            csv.write_csv(batch, sink, options)
+            written = sink.getvalue().to_pybytes()
+            lines.add(len(batch), written.count(b"\n"))
+            copy.write(written)
 
 
 class _CopiedLines:
@@ -161,10 +164,10 @@ class _CopiedLines:
             return
         line, column = int(found["line"]), found["column"] or error.diag.column_name
         if column in {known.name for known in request.columns}:
-            request.refused.column = column
+            request.rejected.column = column
         end, row, is_plain = next((one for one in self._ends if one[0] >= line), (0, 0, False))
         if is_plain:
-            request.refused.place = row - (end - line)
+            request.rejected.place = row - (end - line)
 
 
 _COPIED: Final = re.compile(r"COPY \w+, \w+ (?P<line>\d+)(?:, \w+ (?P<column>\w+))?")
@@ -248,16 +251,16 @@ class MysqlLoader(Loader):
             except connection.dialect.loaded_dbapi.Error as error:
                 if self.is_of_rows(error):
                     cursor.execute("ROLLBACK TO SAVEPOINT batch_of_upload")
-                    self._find(cursor, sql, rows, first, request.refused)
+                    self._find(cursor, sql, rows, first, request.rejected)
                 raise
             count += len(batch)
         return count
 
-    def _find(self, cursor: Any, sql: str, rows: Sequence[Any], first: int, refused: RefusedRow) -> None:
+    def _find(self, cursor: Any, sql: str, rows: Sequence[Any], first: int, rejected: RejectedRow) -> None:
         """Insert rows one by one until the one that is refused, and raise what the server says of it."""
-        for refused.place, row in enumerate(rows, first):
+        for rejected.place, row in enumerate(rows, first):
             cursor.execute(sql, row)
-        refused.place = None
+        rejected.place = None
 
     def _drop_leftovers(self, cursor: Any, connection: sa.Connection, request: LoadRequest) -> None:
         """Drop tables of uploads whose connection is gone, and with it its lock."""

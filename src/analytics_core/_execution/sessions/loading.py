@@ -21,8 +21,8 @@ from analytics_core.models.upload import TableExists
 
 
 @dataclass(slots=True)
-class RefusedRow:
-    """Which row an engine refused, as far as that is known: its place among all, from 1, and its column."""
+class RejectedRow:
+    """Which row an engine rejected, as far as that is known: its place among all, from 1, and its column."""
 
     place: int | None = None
     column: str | None = None
@@ -40,7 +40,7 @@ class LoadRequest:
         batches: the rows, typed as the columns.
         row_number: returns which row of the file a row is, by its place among all rows, from 1.
         other_columns: names of columns of the table that the file has not.
-        refused: which row the engine refused; the loader says so.
+        rejected: which row the engine rejected; the loader says so.
         begin_to_commit: is called right before the commit; what it raises undoes everything.
     """
 
@@ -51,7 +51,7 @@ class LoadRequest:
     batches: Iterable[pa.RecordBatch]
     row_number: Callable[[int], int]
     other_columns: Sequence[str] = ()
-    refused: RefusedRow = field(default_factory=RefusedRow)
+    rejected: RejectedRow = field(default_factory=RejectedRow)
     begin_to_commit: Callable[[], None] = lambda: None
 
     def sql_table(self, name: str | None = None) -> sa.Table:
