@@ -23,6 +23,7 @@ class StallingProxy:
         self._open = threading.Event()
         self._open.set()
         self._is_closed = False
+        self._cut: tuple[bytes, bool] | None = None
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
 
@@ -38,6 +39,10 @@ class StallingProxy:
     def resume(self) -> None:
         """Forward again, also what came meanwhile."""
         self._open.set()
+
+    def cut_at(self, word: bytes, *, forwards: bool) -> None:
+        """End a connection whose client sends this word; its server hears of it, or not."""
+        self._cut = (word, forwards)
 
     def close(self) -> None:
         """End all connections."""
@@ -77,6 +82,11 @@ class StallingProxy:
                     if self._is_closed:
                         return
                 if not data:
+                    return
+                if self._cut is not None and source is client and self._cut[0] in data:
+                    if self._cut[1]:
+                        server.sendall(data)
+                        select.select([server], [], [], 5)  # its answer, which nobody gets
                     return
                 other[source].sendall(data)
 

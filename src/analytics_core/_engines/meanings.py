@@ -54,6 +54,13 @@ BAD_VALUE = ErrorMeaning(
     _E.GENERIC_DB_ENGINE_ERROR, "a value cannot be converted to the type that its column or function needs"
 )
 BAD_TIME = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "a date or time value is out of range")
+MADE_MEANWHILE = ErrorMeaning(
+    _E.GENERIC_DB_ENGINE_ERROR, "somebody else makes or made a table of this name meanwhile; try again", retryable=True
+)
+NEEDED = ErrorMeaning(
+    _E.GENERIC_DB_ENGINE_ERROR,
+    "views, foreign keys or other things depend on the table; drop them first, or append to it",
+)
 NO_NULLS = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "the column {column} takes no nulls")
 NOT_UNIQUE = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "a value that may be there once (a key) is there already")
 NOT_CHECKED = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "a condition of the table (CHECK) does not hold")

@@ -17,7 +17,7 @@ from analytics_core._forks import tell_of_forks
 from analytics_core._oauth.user_tokens import UserTokens
 from analytics_core._uploads.limits import broken
 from analytics_core._uploads.table import FileColumn
-from analytics_core.errors import DatabaseError, FileUploadError, UnsupportedByEngineError
+from analytics_core.errors import DatabaseError, ErrorType, FileUploadError, UnsupportedByEngineError
 from analytics_core.ports import Connector
 
 
@@ -72,8 +72,8 @@ class TableLoader:
         except DatabaseError as error:
             if of_rows.is_set():
                 raise _rejected(error, request, columns) from None
-            if not commits.is_set():
-                raise
+            if not commits.is_set() or (error.retryable and error.error_type is ErrorType.GENERIC_DB_ENGINE_ERROR):
+                raise  # what the database answered is no doubt
             raise DatabaseError(
                 f"the database did not confirm that the rows were written ({error.message}); look whether they are "
                 "there before you upload again",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from analytics_core._engines.meanings import MADE_MEANWHILE
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
-from analytics_core._error_types import known_list, short_repr
+from analytics_core._error_types import known_list, nearest, short_repr
 from analytics_core._execution.connections import Admission
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.sessions.loaders import loader_of
@@ -31,6 +32,7 @@ from analytics_core._uploads.reading import opened_table
 from analytics_core._uploads.table import FileColumn
 from analytics_core.errors import (
     AlreadyExistsError,
+    DatabaseAccessError,
     DatabaseError,
     ErrorType,
     StatementTimeoutError,
@@ -118,17 +120,11 @@ class FileUploads:
         except StatementTimeoutError:
             raise _timeout(seconds, admission.database) from None
         except DatabaseError as error:
-            if request.if_exists is not TableExists.FAIL or error.retryable:
+            if error.message != MADE_MEANWHILE.template or if_exists is not TableExists.FAIL:
                 raise
             with suppress(DatabaseError):  # what went wrong first is told
-                if self._mode(admission, request.table, request.schema, if_exists) is not TableExists.FAIL:
-                    error = DatabaseError(
-                        "another upload made this table meanwhile; upload again",
-                        error_type=error.error_type,
-                        engine=error.engine,
-                        retryable=True,
-                    )
-            raise error from None
+                self._mode(admission, request.table, request.schema, if_exists)
+            raise
 
     def _admission(
         self, actor: Actor, database: Database, schema: str | None, *, changes: bool
@@ -139,13 +135,26 @@ class FileUploads:
         target = UploadSchema(schema, changes_tables=changes)
         admission = self._gate.admit(actor, database, on=target, access=Access.WRITE)
         self._loader.check(admission, ())
-        if schema is not None and schema not in self._reflector.schemas(admission):
+        known = () if schema is None else upload_targets(admission.spec, self._reflector.schemas(admission))
+        if schema is not None and schema not in known:
+            near = nearest(
+                schema, [name for name in known if self._takes(actor, database, replace(target, schema=name))]
+            )
+            hint = f"; did you mean {near[0]!r}?" if near else ""
             raise DatabaseError(
-                f"database {database.database_name!r} has no schema {short_repr(schema)} that takes files",
+                f"database {database.database_name!r} has no schema {short_repr(schema)} that takes files{hint}",
                 error_type=ErrorType.SCHEMA_DOES_NOT_EXIST_ERROR,
                 engine=database.engine,
+                extra={"schema": schema, "suggestions": list(near)},
             )
         return admission, schema
+
+    def _takes(self, actor: Actor, database: Database, target: UploadSchema) -> bool:
+        try:
+            self._gate.admit(actor, database, on=target, access=Access.WRITE)
+        except DatabaseAccessError:
+            return False
+        return True
 
     def _mode(self, admission: Admission, table: str, schema: str | None, if_exists: TableExists) -> TableExists:
         """Return what to do: a table that is not there is made, whatever was said of one that is."""
@@ -177,6 +186,12 @@ _HINT: Final = "if_exists='replace' or 'append' takes a table of the very same n
 def takes_uploads(spec: EngineSpec | None) -> bool:
     """Tell whether files are uploaded to databases of this engine."""
     return spec is not None and loader_of(spec.name) is not None
+
+
+def upload_targets(spec: EngineSpec, schemas: Iterable[str]) -> tuple[str, ...]:
+    """Return those of some schemas that are not the engine's own."""
+    loader = loader_of(spec.name)
+    return () if loader is None else tuple(name for name in schemas if name.casefold() not in loader.own_schemas)
 
 
 def _until(deadline: float, seconds: float, database: Database) -> Callable[[], None]:

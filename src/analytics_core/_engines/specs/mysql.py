@@ -342,6 +342,7 @@ _ERRORS = meanings.patterns(
     (r"^\(1264, .Out of range value for column '(?P<column>[^']+)'", meanings.OVERFLOW),
     (r"^\((?:1264|1690|1916),", meanings.OVERFLOW),
     (r"^\((?:1048|1364), .(?:Column|Field) '(?P<column>[^']+)'", meanings.NO_NULLS),
+    (r"^\(1050,", meanings.MADE_MEANWHILE),
     (r"^\(1062,", meanings.NOT_UNIQUE),
     (r"^\((?:3819|4025),", meanings.NOT_CHECKED),
     (r"^\((?:1216|1452),", meanings.NO_REFERENCE),

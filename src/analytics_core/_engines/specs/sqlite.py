@@ -381,6 +381,7 @@ _ERRORS = meanings.patterns(
     ),
     (r"^malformed json|^bad json path", meanings.BAD_VALUE),
     (r"^interrupted", meanings.KILLED),
+    (r"^(?:table|view) \S+ already exists", meanings.MADE_MEANWHILE),
     (r"^not null constraint failed: (?:\w+\.)?(?P<column>.+)", meanings.NO_NULLS),
     (r"^unique constraint failed: (?:\w+\.)?(?P<column>[^,]+)$", meanings.NOT_UNIQUE),
     (r"^unique constraint failed", meanings.NOT_UNIQUE),

@@ -68,8 +68,9 @@ class LoadRequest:
 
 
 class Loader:
-    """How an engine takes rows; `load` commits once, at the end."""
+    """How an engine takes rows; `load` commits once, at the end. Into the engine's own schemas nothing is written."""
 
+    own_schemas: ClassVar[frozenset[str]] = frozenset({"information_schema", "pg_catalog", "pg_toast"})
     takes_infinity: ClassVar[bool] = True
     most_digits: ClassVar[int] = 38
 

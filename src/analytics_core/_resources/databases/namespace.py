@@ -16,7 +16,7 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_parameters import look_at_server
 from analytics_core._execution.sessions.metadata import ReflectedTable
 from analytics_core._gate.gate import upload_schemas
-from analytics_core._gate.uploads import WrittenTable, takes_uploads
+from analytics_core._gate.uploads import WrittenTable, takes_uploads, upload_targets
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter
 from analytics_core._resources.batches import every_id
@@ -294,13 +294,13 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         `DatabaseSchemaAccessForFileUploadResponse`).
         """
         database = self._stored(database_id)
-        if not (database.allow_file_upload and takes_uploads(self._spec_of(database))):
+        spec = self._spec_of(database)
+        if spec is None or not (database.allow_file_upload and takes_uploads(spec)):
             return FileUploadSchemas()
         policy, actor = self._runtime.policy, self._actor
         allowed = upload_schemas(database) or self._runtime.metadata.schemas_of(actor, database)
-        return FileUploadSchemas(
-            schemas=tuple(s for s in allowed if s and policy.can_upload(actor, database, schema=s))
-        )
+        schemas = upload_targets(spec, filter(None, allowed))
+        return FileUploadSchemas(schemas=tuple(s for s in schemas if policy.can_upload(actor, database, schema=s)))
 
     def upload(
         self,
