@@ -327,6 +327,33 @@ def test_a_file_that_is_no_table_is_not_read_as_one(tmp_path: Path, content: byt
             assert target.upload(handed, options={"type": "csv"}).rows == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("parquet", {"delimiter": ";"}),
+        ("parquet", {"encoding": "utf-16"}),
+        ("parquet", {"header_row": None}),
+        ("parquet", {"sheet_name": "one"}),
+        ("parquet", {"null_values": ["-"]}),
+        ("workbook", {"delimiter": ";"}),
+        ("workbook", {"decimal_character": ";"}),
+        ("csv", {"sheet_name": "one"}),
+    ],
+)
+def test_options_of_another_kind_of_file_are_refused_by_name(
+    tmp_path: Path, kind: str, options: dict[str, Any]
+) -> None:
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"id": [1]}), sink)
+    file = {"parquet": sink.getvalue(), "workbook": workbook([["id"], [1]]), "csv": b"id\n1\n"}[kind]
+    with upload_target(empty_file("sqlite", tmp_path)) as target:
+        with pytest.raises(errors.PayloadSchemaError) as caught:
+            target.upload(file, options=options)
+        assert [problem.path for problem in caught.value.problems] == [f"options.{name}" for name in options]
+        usual = {"delimiter": ",", "encoding": "utf-8", "header_row": 0, "sheet_name": None, "null_values": [""]}
+        assert target.upload(file, options=usual).rows == 1
+
+
 # ----------------------------------------------------------------------------------------------- what happens meanwhile
 class MeanwhileFile(io.BytesIO):
     """A file during whose reading something else happens, once."""

@@ -42,6 +42,7 @@ def opened_table(file: Any, options: FileUploadOptions, limits: FileLimits) -> I
         _copy(file, copy, limits)
         copy.seek(0)
         kind = options.type or _kind_of(copy.read(4), _suffix(file))
+        _check_kind(options, kind)
         yield _table(copy, kind, options, asked, limits)
 
 
@@ -99,6 +100,33 @@ def _kind_of(first: bytes, suffix: str) -> FileKind:
     if kind is not _SUFFIXES.get(suffix, kind):
         raise broken(f"its name ends in {suffix}, and it is no such file; options.type says what it is")
     return kind
+
+
+_TEXT_OR_SHEET: Final = (FileKind.CSV, FileKind.EXCEL)
+_KINDS_OF_OPTIONS: Final = {
+    "delimiter": (FileKind.CSV,),
+    "encoding": (FileKind.CSV,),
+    "decimal_character": (FileKind.CSV, FileKind.COLUMNAR),
+    "header_row": _TEXT_OR_SHEET,
+    "skip_rows": _TEXT_OR_SHEET,
+    "null_values": _TEXT_OR_SHEET,
+    "sheet_name": (FileKind.EXCEL,),
+}
+_NAMES: Final = {FileKind.CSV: "CSV", FileKind.EXCEL: "XLSX", FileKind.COLUMNAR: "Parquet"}
+
+
+def _check_kind(options: FileUploadOptions, kind: FileKind) -> None:
+    """Raise PayloadSchemaError for options that say something of another kind of file."""
+    fields = FileUploadOptions.model_fields
+    problems = [
+        Problem(
+            path=f"options.{name}", message=f"is of {' and '.join(_NAMES[k] for k in kinds)}; this is {_NAMES[kind]}"
+        )
+        for name, kinds in _KINDS_OF_OPTIONS.items()
+        if kind not in kinds and getattr(options, name) != fields[name].default
+    ]
+    if problems:
+        raise PayloadSchemaError(shape=_SHAPE, problems=problems)
 
 
 def _suffix(file: Any) -> str:
