@@ -252,8 +252,6 @@ WHO = [
     (True, ["main"], "schema", "fail", True),
     (True, ["other"], "database", "fail", False),
     (True, ["Main"], "database", "fail", False),
-    (True, [5], "database", "fail", False),
-    (True, "main", "database", "fail", False),
     (True, None, "database", "replace", False),
     (True, None, "schema", "append", False),
     (True, ["main"], "schema", "replace", True),
@@ -275,3 +273,9 @@ def test_who_may_upload(tmp_path: Path, flag: bool, schemas: Any, grant: str | N
         with pytest.raises(errors.AccessError):
             reader.databases.upload(1, b"name\nx\n", table, schema="main", if_exists=if_exists)
         assert [found.value for found in shop.core.databases.tables(1)] == ["orders", "people"]
+
+
+@pytest.mark.parametrize("schemas", [[5], "main", {"main": True}, [["main"]]])
+def test_a_list_of_schemas_that_is_none_is_not_stored(shop: SmallCore, schemas: Any) -> None:
+    with pytest.raises(errors.PayloadSchemaError, match="schemas_allowed_for_file_upload"):
+        shop.core.databases.update(1, {"extra": json.dumps({"schemas_allowed_for_file_upload": schemas})})

@@ -39,6 +39,7 @@ from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.metadata import CachedNames, MetadataReader
+from analytics_core._gate.relations import STORE_TABLES
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.datasource import Access, Dataset, Identity
 from analytics_core._records.people import Role, User
@@ -46,6 +47,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
 from analytics_core._security.policy import Policy
 from analytics_core._security.row_rules import RuleSet, TableName
+from analytics_core._storage.tables import METADATA
 from analytics_core.testing.sample_data import make_shop
 
 PASSWORD = "pa55:w@rd/of%joe"
@@ -383,6 +385,18 @@ def test_metadata_needs_a_grant(tmp_path: Path) -> None:
                 person.databases.test_connection({"orm_uri": "sqlite://"})
         wide = add_reader(host, "wide", on=("database", 1))
         assert wide.datasets.create({"database": 1, "table_name": "customers"}).columns
+
+
+# ----------------------------------------------------------------------------------------------------- metadata store
+def test_the_tables_of_a_store_are_no_data(tmp_path: Path) -> None:
+    assert set(METADATA.tables) | {"ac_alembic_version"} == STORE_TABLES
+    host = AnalyticsCore(settings(tmp_path), metadata_url=f"sqlite:///{tmp_path}/meta.db")
+    with host:
+        core = host.as_user(host.create_first_administrator("admin").id)
+        core.databases.create({"database_name": "own", "orm_uri": f"sqlite:///{tmp_path}/meta.db"})
+        for changes in ({"table_name": "ac_users"}, {"table_name": "v", "sql": "SELECT * FROM ac_users"}):
+            with pytest.raises(errors.StatementRefusedError, match="metadata store"):
+                core.datasets.create({"database": 1, **changes})
 
 
 # ---------------------------------------------------------------------------------------------------- connection URIs

@@ -33,6 +33,19 @@ _ROW_MAKERS: Final = frozenset(
 """Functions that make rows from values alone, whatever the engine."""
 
 
+STORE_TABLES: Final = frozenset(
+    {
+        "ac_alembic_version", "ac_annotation_layers", "ac_annotations", "ac_chart_owners", "ac_chart_tags", "ac_charts",
+        "ac_css_templates", "ac_dashboard_charts", "ac_dashboard_owners", "ac_dashboard_roles", "ac_dashboard_tags",
+        "ac_dashboards", "ac_databases", "ac_dataset_columns", "ac_dataset_metrics", "ac_dataset_owners", "ac_datasets",
+        "ac_embedded_dashboards", "ac_favourites", "ac_job_results", "ac_job_workers", "ac_jobs", "ac_key_values",
+        "ac_locks", "ac_logs", "ac_oauth2_tokens", "ac_role_grants", "ac_roles", "ac_row_rule_datasets",
+        "ac_row_rule_roles", "ac_row_rules", "ac_tags", "ac_user_roles", "ac_users",
+    }
+)  # fmt: skip
+"""The tables of metadata stores: whoever read or replaced them in a database would be above all rules."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRef:
     """A relation as a query names it; None where the query leaves a part out."""
@@ -166,9 +179,12 @@ def _folded(name: exp.Identifier, spec: EngineSpec) -> tuple[str, bool]:
 def reject_revealing(name: str, spec: EngineSpec, *, schema: str | None, catalog: str | None = None) -> None:
     """Refuse a relation that shows rows of other tables, what others run, or passwords; StatementRefusedError.
 
-    So is the table of an upload that is not finished: its rows may never be.
+    So is the table of an upload that is not finished: its rows may never be; and one of a metadata store, which may lie
+    in the same database.
     """
     last = name.rpartition(".")[2] if spec.guards.table_names.parted else name
+    if last.lower() in STORE_TABLES:
+        raise StatementRefusedError(f"the relation {name} is not allowed: it is of a metadata store of this library")
     if is_unfinished(last):
         raise StatementRefusedError(f"the relation {name} is not allowed: it is of an upload that is not finished")
     if _is_inside(last, spec, schema=schema, catalog=catalog) or last.lower() in spec.guards.revealing.relations:
