@@ -227,7 +227,8 @@ def known_list(known: Sequence[str], *, most: int = 20) -> str:
     return f"{shown} and {len(known) - most} more" if len(known) > most else shown
 
 
-_LONGEST_KEY = 300
+LONGEST_KEY: Final = 300
+"""Characters of a key that an error repeats."""
 
 
 def short_repr(key: object) -> str:
@@ -238,7 +239,7 @@ def short_repr(key: object) -> str:
         text = f"{type(key).__name__} of many levels"
     except ValueError:  # integers of more than 4,300 digits are not written
         text = f"{type(key).__name__} of many digits"
-    return text if len(text) <= _LONGEST_KEY else f"{text[:_LONGEST_KEY]}..."
+    return text if len(text) <= LONGEST_KEY else f"{text[:LONGEST_KEY]}..."
 
 
 def joined(texts: Sequence[str], *, of: int) -> str:

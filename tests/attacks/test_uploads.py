@@ -275,6 +275,22 @@ def test_who_may_upload(tmp_path: Path, flag: bool, schemas: Any, grant: str | N
         assert [found.value for found in shop.core.databases.tables(1)] == ["orders", "people"]
 
 
+def test_rows_without_cells_take_no_longer_than_uploads_may(tmp_path: Path) -> None:
+    with small_core(tmp_path, upload_timeout_s=1.0) as shop:
+        shop.core.databases.update(1, {"allow_file_upload": True})
+        started = time.monotonic()
+        with pytest.raises(errors.StatementTimeoutError):
+            shop.core.databases.upload(1, b"a\n" + b"\n" * 40_000_000 + b"1\n", "t")
+        assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("look", ["table", "samples", "select_star"])
+def test_an_error_does_not_repeat_a_long_name(shop: SmallCore, look: str) -> None:
+    with pytest.raises(errors.DatabaseError, match="has no table") as caught:
+        getattr(shop.core.databases, look)(1, "x" * 1_000_000)
+    assert len(str(caught.value) + json.dumps(dict(caught.value.extra))) < 2_000
+
+
 @pytest.mark.parametrize("schemas", [[5], "main", {"main": True}, [["main"]]])
 def test_a_list_of_schemas_that_is_none_is_not_stored(shop: SmallCore, schemas: Any) -> None:
     with pytest.raises(errors.PayloadSchemaError, match="schemas_allowed_for_file_upload"):

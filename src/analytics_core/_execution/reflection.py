@@ -9,7 +9,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from analytics_core._engines.spec import ParamStyle
-from analytics_core._error_types import short_repr
+from analytics_core._error_types import LONGEST_KEY, short_repr
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.connections import Admission, Connections
 from analytics_core._execution.sessions.base import Session
@@ -173,7 +173,7 @@ class Reflector:
             f"database {database.database_name!r} has no schema {short_repr(schema)}{hint}",
             error_type=ErrorType.SCHEMA_DOES_NOT_EXIST_ERROR,
             engine=database.engine,
-            extra={"schema": schema, "suggestions": list(near)},
+            extra={"schema": schema[:LONGEST_KEY], "suggestions": list(near)},
         )
 
     def _no_table(self, admission: Admission, *, table: str, schema: str | None) -> DatabaseError:
@@ -183,12 +183,12 @@ class Reflector:
             known = []
         near = nearest(table, known, most=3)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        place, database = f"schema {schema!r} of " if schema else "", admission.database
+        place, database = f"schema {short_repr(schema)} of " if schema else "", admission.database
         return DatabaseError(
-            f"{place}database {database.database_name!r} has no table {table!r}{hint}",
+            f"{place}database {database.database_name!r} has no table {short_repr(table)}{hint}",
             error_type=ErrorType.TABLE_DOES_NOT_EXIST_ERROR,
             engine=database.engine,
-            extra={"table": table, "suggestions": list(near)},
+            extra={"table": table[:LONGEST_KEY], "suggestions": list(near)},
         )
 
 

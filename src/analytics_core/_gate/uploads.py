@@ -12,7 +12,7 @@ from typing import Any, Final
 from analytics_core._engines.meanings import MADE_MEANWHILE
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
-from analytics_core._error_types import known_list, nearest, short_repr
+from analytics_core._error_types import LONGEST_KEY, known_list, nearest, short_repr
 from analytics_core._execution.connections import Admission
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.sessions.loaders import loader_of
@@ -145,7 +145,7 @@ class FileUploads:
                 f"database {database.database_name!r} has no schema {short_repr(schema)} that takes files{hint}",
                 error_type=ErrorType.SCHEMA_DOES_NOT_EXIST_ERROR,
                 engine=database.engine,
-                extra={"schema": schema, "suggestions": list(near)},
+                extra={"schema": schema[:LONGEST_KEY], "suggestions": list(near)},
             )
         return admission, schema
 

@@ -163,6 +163,8 @@ class TextTable:
         try:
             while True:
                 row += 1
+                if row % ROWS_PER_BATCH == 0:  # empty rows make no batches
+                    self._limits.check()
                 if row <= self._form.skip_rows:
                     next(lines)
                     lines.held = 0

@@ -112,6 +112,8 @@ class WorkbookTable:
         nulls = frozenset(self._form.null_values) | {""}
         first = self._form.skip_rows + (self._form.header_row or 0)
         for row, cells in enumerate(self._sheet.iter_rows(), start=1):
+            if row % ROWS_PER_BATCH == 0:  # empty rows make no batches
+                self._limits.check()
             if row <= first:
                 continue
             values = [None if isinstance(cell, str) and cell in nulls else cell for cell in cells]
