@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._environment import PREFIX
+from analytics_core._resources.batches import id_in
 from analytics_core.errors import AnalyticsError, PayloadSchemaError, SettingsError
 
 SOUND, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
@@ -80,7 +81,8 @@ def _actor(call: argparse.Namespace, environ: Mapping[str, str]) -> int | str:
     name = call.acting_as or environ.get(ACTING_AS)
     if not name:
         raise SettingsError(f"say who acts: --as USER (a name or an id), or the variable {ACTING_AS}")
-    return int(name) if name.isdecimal() else str(name)
+    number = id_in(name)
+    return str(name) if number is None else number
 
 
 # -------------------------------------------------------------------------------------------------------------- verbs
@@ -134,10 +136,18 @@ def _databases(given: Sequence[str]) -> dict[str, int]:
     found = {}
     for text in given:
         name, _, number = text.rpartition("=")
-        if not name or not number.isdecimal():
+        key = id_in(number)
+        if not name or key is None:
             raise SettingsError(f"--database {text!r} must be the bundle's name of a database and an id: examples=1")
-        found[name] = int(number)
+        found[name] = key
     return found
+
+
+def _id(text: str) -> int:
+    key = id_in(text)
+    if key is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no id")
+    return key
 
 
 def _write(path: str, content: bytes) -> None:
@@ -176,7 +186,7 @@ def _parser() -> argparse.ArgumentParser:
     exporting = _verb(verbs, "export", export)
     exporting.add_argument("file", help="the ZIP file to write; - for standard output")
     for kind in ("dashboard", "chart", "dataset"):
-        exporting.add_argument(f"--{kind}", type=int, action="append", default=[], metavar="ID", help="repeatable")
+        exporting.add_argument(f"--{kind}", type=_id, action="append", default=[], metavar="ID", help="repeatable")
     checking = _verb(verbs, "check", check)
     checking.add_argument("--answers", action="store_true", help="ask the charts, too")
     comparing = _verb(verbs, "diff", diff)

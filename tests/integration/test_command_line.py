@@ -106,6 +106,10 @@ def test_what_broke_and_what_differs_end_with_one_and_are_written_as_asked(call:
         (("load", "bundle.zip", "--database", "shop"), {}, "examples=1"),
         (("export", "nowhere/out.zip"), {}, "names nothing"),
         (("export", "out.zip", "--chart", "77"), {}, "77"),
+        (("load", "bundle.zip", "--database", "shop=١"), {}, "examples=1"),
+        (("load", "bundle.zip", "--database", f"shop={'9' * 5_000}"), {}, "examples=1"),
+        (("--as", "١", "check"), {}, "١"),
+        (("--as", "9" * 5_000, "check"), {}, "999"),
         (("check",), {"ANALYTICS_CORE_MAX_ROW_LIMIT": "many"}, "ANALYTICS_CORE_MAX_ROW_LIMIT must be a whole number"),
     ],
 )
@@ -117,6 +121,13 @@ def test_what_is_wrong_is_told_without_a_traceback(
     assert told in done.stderr
     assert "Traceback" not in done.stderr
     assert KEY not in done.stderr
+
+
+@pytest.mark.parametrize("text", ["1_0", "١", "+1", " 1", "9" * 5_000])
+def test_what_only_python_reads_as_a_number_is_no_id(call: Call, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        call("export", "out.zip", "--chart", text)
+    assert (ended.value.code, "is no id" in capsys.readouterr().err) == (2, True)
 
 
 def test_a_file_that_cannot_be_written_leaves_none(call: Call, folder: Path) -> None:

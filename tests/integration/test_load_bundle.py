@@ -272,6 +272,8 @@ HOSTILE: list[tuple[str | bytes, str]] = [
     ("a: 1\nb: !!binary aGk=", "a tag in line 2"),
     ("a: &a {x: 1}\nb: {<<: *a}", "a merge key in line 2"),
     ("a: 1\na: 2", "is no YAML, in line 1"),
+    ("a: {10: x, 1_0: y}", "is no YAML, in line 1"),
+    ("a: {10: x, '10': y}", "a key twice"),
     ("a: [1", "is no YAML"),
     ("a: .nan", "not finite"),
     ("? [1, 2]\n: x", "is no YAML"),
@@ -344,6 +346,39 @@ def test_uuids_are_read_however_they_are_written(shop: SmallCore) -> None:
     assert counts(shop.core) == (2, 4, 1)
     data = shop.core.dashboards.data(ids(report)[BOARD]).raise_for_error()
     assert len(data) == 3
+
+
+NO_IDS = ["\x1f", "\x1f1", "\x1f²", "²", "٤١", "1_0", " 41", "+41", "041", "41.0", "9" * 5_000]
+
+
+@pytest.mark.parametrize("text", NO_IDS)
+def test_a_text_that_only_python_reads_as_a_number_is_no_id(tmp_path: Path, text: str) -> None:
+    documents = bundle()
+    metadata = documents["export/dashboards/board.yaml"]["metadata"]
+    metadata["expanded_slices"] = {text: True, "41": True}
+    metadata["label_colors"] = {"a": text}
+    metadata["chart_configuration"][text] = {"id": text}
+    with small_core(tmp_path) as shop:
+        made = ids(shop.core.load_bundle(packed(documents), databases=HERE))
+        stored = json.loads(shop.core.dashboards.get("board").json_metadata or "")
+        assert stored["expanded_slices"] == {text: True, str(made[BY_COUNTRY]): True}
+        assert stored["label_colors"] == {"a": text}
+        assert stored["chart_configuration"][text] == {"id": text}
+        with pytest.raises(errors.NotFoundError):
+            shop.core.dashboards.get("١")  # 1 is an id here
+
+
+@pytest.mark.parametrize(
+    "uuid", [f"{BOARD[:-2]}_1", f" {BOARD[:-1]}", f"+{BOARD[:-1]}", f"0x{BOARD[2:]}", f"{BOARD[:-1]}١"]
+)
+def test_a_text_that_only_python_reads_as_a_uuid_is_none(tmp_path: Path, uuid: str) -> None:
+    documents = bundle()
+    documents["export/charts/in_all.yaml"]["uuid"] = uuid
+    with (
+        small_core(tmp_path) as shop,
+        pytest.raises(errors.PayloadSchemaError, match=r"in_all\.yaml: uuid: must be a UUID"),
+    ):
+        shop.core.load_bundle(packed(documents), databases=HERE)
 
 
 def test_a_file_of_a_uuid_that_stands_for_something_else_is_refused(shop: SmallCore) -> None:

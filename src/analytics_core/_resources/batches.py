@@ -6,7 +6,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count, islice
 from typing import Any, Protocol, TypeGuard, TypeVar
-from uuid import UUID
 
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, Scope
 from analytics_core.errors import Problem
@@ -14,6 +13,7 @@ from analytics_core.errors import Problem
 LARGEST_ID = 2**31 - 1
 _BATCH = 500
 _IDS = 10_000
+_MOST_DIGITS = len(str(LARGEST_ID))
 
 
 class RecordWithId(Protocol):
@@ -91,12 +91,9 @@ def unknown_ids(ids: Iterable[int], known: Container[int], *, path: str, noun: s
     ]
 
 
-def uuid_in(text: str) -> str | None:
-    """Return the UUID that a text is, as stores write it; None when it is none."""
-    try:
-        return str(UUID(text))
-    except ValueError:
-        return None
+def id_in(text: str) -> int | None:
+    """Return the id that a text is: plain digits; None for another, also where Python's `int` takes it."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def is_list(given: object) -> TypeGuard[Iterable[Any]]:

@@ -7,6 +7,7 @@ null and "nothing" mean the same to the library, `Listed[...]` and `Flag` turn n
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Self, TypeVar
@@ -186,11 +187,20 @@ def _check_json(text: str) -> str:
     return text
 
 
+def uuid_in(text: str) -> str | None:
+    """Return the UUID that a text is, as stores write it; None when it is none, also where only Python takes it."""
+    digits = text.replace("urn:", "").replace("uuid:", "").strip("{}").replace("-", "")
+    return str(UUID(digits)) if _UUID_DIGITS.fullmatch(digits) else None
+
+
+_UUID_DIGITS = re.compile("[0-9a-fA-F]{32}")
+
+
 def _check_uuid(text: str) -> str:
-    try:
-        return str(UUID(text))
-    except ValueError:
-        raise ValueError("must be a UUID") from None
+    uuid = uuid_in(text)
+    if uuid is None:
+        raise ValueError("must be a UUID")
+    return uuid
 
 
 def _reject_numbers(value: Any) -> Any:

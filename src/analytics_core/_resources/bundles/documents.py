@@ -10,10 +10,10 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from analytics_core._resources.batches import uuid_in
 from analytics_core._resources.bundles.files import SHAPE
 from analytics_core._resources.bundles.report import SkippedFile
 from analytics_core.errors import PayloadError, PayloadFormatError, PayloadSchemaError, Problem
+from analytics_core.models.base import uuid_in
 from analytics_core.models.parsing import check_text
 
 MOST_ALIASES: Final = 1_000
@@ -193,10 +193,10 @@ def _loader() -> Any:
 
     class KeysOnce(base):  # type: ignore[misc]  # the C loader is there or not
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            if len(keys) != len(set(keys)):
+            content = super().construct_mapping(node, deep=deep)
+            if len(content) != len(node.value):  # also where the key is written in two ways: 10, 1_0, 0xA
                 raise yaml.constructor.ConstructorError(None, None, "a key stands twice", node.start_mark)
-            return super().construct_mapping(node, deep=deep)
+            return content
 
     return KeysOnce
 
@@ -207,7 +207,10 @@ def _plain(path: str, value: Any, left: list[int], *, depth: int) -> Any:
     if left[0] < 0 or depth > DEEPEST:
         raise _broken(path, f"has more levels than {DEEPEST}, or the bundle more than {MOST_VALUES} values")
     if isinstance(value, dict):
-        return {_name(path, key): _plain(path, item, left, depth=depth + 1) for key, item in value.items()}
+        named = {_name(path, key): _plain(path, item, left, depth=depth + 1) for key, item in value.items()}
+        if len(named) != len(value):
+            raise _broken(path, "has a key twice in one object, as a text and as a number")
+        return named
     if isinstance(value, list):
         return [_plain(path, item, left, depth=depth + 1) for item in value]
     if isinstance(value, float) and not math.isfinite(value):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from analytics_core._resources.batches import is_id, uuid_in
+from analytics_core._resources.batches import is_id
 from analytics_core._resources.bundles.fields import OF_ONE_STORE
 from analytics_core._resources.charts.shown_records import (
     CHART,
@@ -21,6 +21,7 @@ from analytics_core._resources.charts.shown_records import (
 from analytics_core._resources.dashboards.content import chart_of
 from analytics_core._resources.dashboards.copies import remapped_metadata
 from analytics_core._resources.stored_json import json_object
+from analytics_core.models.base import uuid_in
 
 Ids = Mapping[str, int]
 """Ids here by UUIDs."""
@@ -65,9 +66,8 @@ def metadata_here(metadata: Mapping[str, Any], position: Mapping[str, Any], *, c
     for name in _SCOPED:
         if isinstance(given.get(name), list):
             given[name] = [_filter(item, datasets) for item in given[name]]
-    known = _by_uuid(_without_lists(given), charts)
-    remapped = json.loads(remapped_metadata(json.dumps(known), old, keep_others=False) or "{}")
-    return json.dumps(_unmarked(remapped), ensure_ascii=False)
+    remapped = json.loads(remapped_metadata(json.dumps(_without_lists(given)), old, keep_others=False) or "{}")
+    return json.dumps(_by_uuid(remapped, charts), ensure_ascii=False)  # last: what has its id here is not mapped again
 
 
 def layout_there(position: Mapping[str, Any], charts: Mapping[int, str]) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _filter_there(item: Any, datasets: Mapping[int, str]) -> Any:
 
 def _target_there(target: Mapping[str, Any], datasets: Mapping[int, str]) -> dict[str, Any]:
     others = {name: value for name, value in target.items() if name not in ("datasetId", "datasetUuid")}
-    uuid = datasets.get(target.get("datasetId", 0))
+    uuid = datasets.get(key) if is_id(key := target.get("datasetId")) else None
     return others if uuid is None else {**others, "datasetUuid": uuid}
 
 
@@ -221,10 +221,6 @@ def _target(target: Mapping[str, Any], datasets: Ids) -> dict[str, Any]:
     return {**others, "datasetId": datasets[uuid_text(uuid)]} if isinstance(uuid, str) else others
 
 
-_MARK: Final = "\x1f"
-"""Begins an id that is one of here already, so that it is not taken for one of the other store."""
-
-
 def _without_lists(value: Any) -> Any:
     """Leave out `chartsInScope` wherever a scope stands beside it."""
     if isinstance(value, dict):
@@ -234,24 +230,12 @@ def _without_lists(value: Any) -> Any:
 
 
 def _by_uuid(value: Any, charts: Ids) -> Any:
-    """Mark what names a chart by its UUID, as a key or in a list, with its id here."""
-
-    def marked(item: Any) -> Any:
-        known = charts.get(uuid_text(item)) if isinstance(item, str) else None
-        return item if known is None else f"{_MARK}{known}"
-
+    """Give what names a chart by its UUID its id here, as clients write ids: a text as a key, a number elsewhere."""
     if isinstance(value, dict):
-        return {marked(key): _by_uuid(item, charts) for key, item in value.items()}
-    return [_by_uuid(item, charts) for item in value] if isinstance(value, list) else marked(value)
-
-
-def _unmarked(value: Any) -> Any:
-    """Return marked ids as clients write them: texts as keys, numbers elsewhere."""
-    if isinstance(value, dict):
-        return {key.removeprefix(_MARK): _unmarked(item) for key, item in value.items()}
+        return {str(_by_uuid(key, charts)): _by_uuid(item, charts) for key, item in value.items()}
     if isinstance(value, list):
-        return [_unmarked(item) for item in value]
-    return int(value[1:]) if isinstance(value, str) and value.startswith(_MARK) else value
+        return [_by_uuid(item, charts) for item in value]
+    return charts.get(uuid_text(value), value) if isinstance(value, str) else value
 
 
 def uuid_text(value: Any) -> str:

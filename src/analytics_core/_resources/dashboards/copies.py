@@ -13,7 +13,7 @@ from analytics_core._records.audit import Audit
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.batches import by_ids, is_id
+from analytics_core._resources.batches import by_ids, id_in, is_id
 from analytics_core._resources.charts.shown_records import Ids, with_texts_of_its_own
 from analytics_core._resources.dashboards.content import chart_of
 from analytics_core._resources.stored_json import json_object
@@ -79,7 +79,6 @@ _NewId = Callable[[int], int | None]
 
 _Rewrite = Callable[[Any, _NewId], Any]
 _GONE: Final = object()
-_LONGEST_ID: Final = 10
 
 
 def remapped_layout(text: str | None, new_ids: Ids) -> str | None:
@@ -116,7 +115,7 @@ def _node(node: Any, new_ids: Ids) -> Any:
 def _id(value: Any, new_id: _NewId) -> Any:
     """Return the new id in the same writing: a number, or the text of one."""
     if isinstance(value, str):
-        old = int(value) if value.isascii() and value.isdecimal() and len(value) <= _LONGEST_ID else None
+        old = id_in(value)
         return value if old is None or str(old) != value else _written(new_id(old), str)
     return _written(new_id(value), int) if is_id(value) else value
 

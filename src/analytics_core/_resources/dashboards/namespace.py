@@ -11,7 +11,7 @@ from uuid import uuid4
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.batches import by_ids, uuid_in
+from analytics_core._resources.batches import by_ids, id_in
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.charts.extra_filters import ExtraFilters, GivenFilters, given_filters
 from analytics_core._resources.charts.queries import ChartQueries
@@ -56,6 +56,7 @@ from analytics_core._resources.tags import Favourites
 from analytics_core._results.answer import ChartData
 from analytics_core._results.dashboard_answer import DashboardData
 from analytics_core.errors import NotFoundError
+from analytics_core.models.base import uuid_in
 from analytics_core.models.chart import ChartEntity, FavoriteStatuses
 from analytics_core.models.dashboard import (
     DashboardCopy,
@@ -392,8 +393,8 @@ def _found(unit: UnitOfWork, key: int | str) -> Dashboard:
     """Return the dashboard with this id, UUID or slug; texts that could be ids are never slugs."""
     if not isinstance(key, str):
         return unit.dashboards.get(key)
-    if key.isdecimal() and len(key) <= 10:
-        return unit.dashboards.get(int(key))
+    if (number := id_in(key)) is not None:
+        return unit.dashboards.get(number)
     uuid = uuid_in(key)
     found = None
     if uuid is not None:

@@ -11,7 +11,7 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database, Dataset
-from analytics_core._resources.batches import by_ids, unknown_ids, uuid_in
+from analytics_core._resources.batches import by_ids, unknown_ids
 from analytics_core._resources.changes import changes_of
 from analytics_core._resources.css_templates import check_css
 from analytics_core._resources.dashboards.content import checked_content
@@ -22,6 +22,7 @@ from analytics_core._resources.reader import Reader
 from analytics_core._resources.related_names import RelatedNames
 from analytics_core._security.policy import Permission
 from analytics_core.errors import AccessError, PayloadSchemaError
+from analytics_core.models.base import uuid_in
 from analytics_core.models.dashboard import DashboardGet, DashboardListItem, DashboardPost, DashboardPut
 from analytics_core.models.dataset import DashboardDataset
 from analytics_core.models.parsing import field_names, payload_error

@@ -12,19 +12,19 @@ from analytics_core._records.dashboard import EmbeddedDashboard
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import User
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.batches import by_ids, is_id, read_once, stored_ids, uuid_in
+from analytics_core._resources.batches import by_ids, id_in, is_id, read_once, stored_ids
 from analytics_core._resources.changes import begin_act
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.guest_tokens import attributes_of, named, rule_of
 from analytics_core._security.row_rules import ruled_dataset
 from analytics_core.errors import NotFoundError
+from analytics_core.models.base import uuid_in
 from analytics_core.models.embedded import GuestResource, GuestRowRule, GuestTokenCreate
 from analytics_core.models.parsing import Payload, parse, payload_error
 
 AllRows = bool | Iterable[int]
 _SHAPE = "GuestTokenCreate"
-_LONGEST_ID = 10
 _MOST_IDS = 10_000
 
 
@@ -89,8 +89,8 @@ def find_embedded(unit: UnitOfWork, key: int | str) -> EmbeddedDashboard:
 
 
 def _number_of(key: object) -> int | None:
-    if isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= _LONGEST_ID:
-        return int(key)
+    if isinstance(key, str):
+        return id_in(key)
     return key if is_id(key) else None
 
 
