@@ -47,6 +47,9 @@ from analytics_core.models.strict_json import repeated_key
 
 _VERSION: Final = {"version": "1.0.0"}
 _ROOT: Final = "export"
+_BREAKS: Final = frozenset("\x85\u2028\u2029")
+"""Line breaks of YAML that are none in JSON."""
+
 _NO_ID: Final = 0
 """Stands for the id of a dataset, which every store has its own of."""
 
@@ -213,6 +216,11 @@ def _yaml(document: Mapping[str, Any]) -> bytes:
         def ignore_aliases(self, _data: Any) -> bool:
             return True
 
+        def represent_str(self, data: str) -> Any:
+            style = '"' if _BREAKS.intersection(data) else None  # in other styles readers take them for line breaks
+            return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+    WithoutAliases.add_representer(str, WithoutAliases.represent_str)
     plain = json.loads(json.dumps(document))  # tuples are lists, enums are their values
     text: str = yaml.dump(plain, Dumper=WithoutAliases, sort_keys=True, allow_unicode=True, width=100)
     return text.encode()
