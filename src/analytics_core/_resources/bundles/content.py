@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +31,7 @@ from analytics_core._resources.bundles.rights import find_role
 from analytics_core._resources.charts.records import changed_chart
 from analytics_core._resources.charts.shown_records import NewValue
 from analytics_core._resources.dashboards.records import changed_dashboard, placed_charts
-from analytics_core.errors import AnalyticsError
+from analytics_core.errors import AccessError, AnalyticsError
 from analytics_core.models.chart import ChartPut
 from analytics_core.models.dashboard import DashboardPut
 from analytics_core.models.parsing import parse, payload_error
@@ -39,9 +40,12 @@ from analytics_core.models.parsing import parse, payload_error
 # ----------------------------------------------------------------------------------------------------------- charts
 def store_chart(load: Load, document: Document) -> None:
     """Store a chart; `complete_chart` adds the charts that it shows, which may come after it, or show it too."""
+    dataset_uuid = document.content.get("dataset_uuid")
+    if (DocumentKind.DATASET, uuid_text(dataset_uuid)) not in load.failed:
+        find_dataset(load, dataset_uuid)  # first: without it nobody hears of the chart
     before = load.unit.charts.find(uuid=document.key)
     if before is not None:
-        load.runtime.policy.require_write(load.actor, before)
+        load.require_change(before)
     known = before or Chart(uuid=document.key, slice_name="", owner_ids=(load.actor.id,))
     record = _chart(load, document, known, charts={})
     store = load.unit.charts.add if before is None else load.unit.charts.update
@@ -118,10 +122,10 @@ def _find_chart(load: Load, uuid: str) -> int:
 
     def find() -> int | None:
         chart = load.unit.charts.find(uuid=uuid)
-        if chart is None:
-            return None
-        load.reader.require_charts((chart,))
-        return chart.id
+        with suppress(AccessError):  # what is not for the actor is told as what does not exist
+            load.reader.require_charts(() if chart is None else (chart,))
+            return None if chart is None else chart.id
+        return None
 
     found: int = load.needed(DocumentKind.CHART, uuid, find)
     return found
@@ -133,7 +137,7 @@ def store_dashboard(load: Load, document: Document) -> None:
     content, shape = document.content, document.path
     before = load.unit.dashboards.find(uuid=document.key)
     if before is not None:
-        load.runtime.policy.require_write(load.actor, before)
+        load.require_change(before)
     known = before or Dashboard(uuid=document.key, owner_ids=(load.actor.id,))
     position, metadata = mapping_of(content["position"]), mapping_of(content.get("metadata"))
     beside = tuple(dict.fromkeys(uuid_text(uuid) for uuid in texts_of(content.get("charts"))))

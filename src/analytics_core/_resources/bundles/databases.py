@@ -170,6 +170,8 @@ class _Finder:
         if is_id(choice):
             return Reader(self.unit, self.runtime.policy, self.actor).database(choice)
         stored = self.unit.databases.find(uuid=uuid)
+        if stored is not None and not self.runtime.policy.can_read_database(self.actor, stored):
+            return None
         if stored is not None and choice is not None and stored.uri != Secret(str(choice)):
             told = f"database {stored.id} has the UUID {uuid} and another URI; change it there, or name its id"
             raise payload_error(SHAPE, "databases", told)

@@ -25,7 +25,7 @@ from analytics_core._resources.bundles.progress import Load
 from analytics_core._resources.datasets.records import changed_dataset, new_dataset, with_found
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import PayloadSchemaError
+from analytics_core.errors import NotFoundError, PayloadSchemaError
 from analytics_core.models.dataset import DatasetPost, DatasetPut
 from analytics_core.models.parsing import parse, payload_error
 
@@ -95,7 +95,7 @@ def store_dataset(load: Load, document: Document, asked: DatasetOfBundle) -> Non
     database: Database = load.needed(DocumentKind.DATABASE, key, lambda: None)
     before = load.unit.datasets.find(uuid=document.key)
     if before is not None:
-        load.runtime.policy.require_write(load.actor, before)
+        load.require_change(before)
     record = asked.record(before, database.id)
     if before is not None and _source(before) != _source(replace(asked.plain, database_id=database.id)):
         raise payload_error(document.path, "table_name", f"dataset {before.id} has this UUID, and another table")
@@ -107,12 +107,13 @@ def store_dataset(load: Load, document: Document, asked: DatasetOfBundle) -> Non
 
 
 def find_dataset(load: Load, uuid: Any) -> Dataset:
-    """Return a dataset that something needs, and that the actor may read."""
+    """Return a dataset that something needs; NotFoundError also for one that the actor may not read."""
     if uuid is None:
         raise payload_error("", "dataset_uuid", "is required: charts are drawn from a dataset")
     key = uuid_text(uuid)
     found: Dataset = load.needed(DocumentKind.DATASET, key, partial(load.unit.datasets.find, uuid=key))
-    load.reader.require_dataset(found)
+    if not load.runtime.policy.can_read_dataset(load.actor, found):
+        raise NotFoundError(DocumentKind.DATASET.value, key)
     return found
 
 

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from analytics_core._records.chart import Chart
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.datasource import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.bundles.documents import Document, DocumentKind
 from analytics_core._resources.bundles.fields import texts_in
@@ -14,7 +17,14 @@ from analytics_core._resources.changes import LoggedAction, begin_act
 from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AnalyticsError, NotFoundError, PayloadSchemaError, Problem, StoreUnavailableError
+from analytics_core.errors import (
+    AnalyticsError,
+    NotFoundError,
+    OwnershipError,
+    PayloadSchemaError,
+    Problem,
+    StoreUnavailableError,
+)
 
 RecordKey = tuple[DocumentKind, str]
 
@@ -78,6 +88,12 @@ class Load:
         if found is None:
             raise NotFoundError(kind.value, key)
         return found
+
+    def require_change(self, before: Dataset | Chart | Dashboard) -> None:
+        """Raise OwnershipError unless the actor may change a record; whoever may not hears nothing else of it."""
+        if not self.runtime.policy.can_write(self.actor, before):
+            raise OwnershipError("only an owner or an administrator may change what has this UUID here")
+        self.runtime.policy.require_write(self.actor, before)
 
     def act(self, kind: str, before: object | None) -> LoggedAction:
         """Return the act that stores a record, for the log."""
