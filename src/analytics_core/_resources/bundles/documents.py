@@ -18,8 +18,12 @@ from analytics_core.models.parsing import check_text
 
 MOST_ALIASES: Final = 1_000
 MOST_VALUES: Final = 2_000_000
+MOST_VALUES_OF_ONE: Final = 250_000
 DEEPEST: Final = 64
-"""At most so many aliases in a file, values in a bundle (those behind an alias each time), and levels."""
+"""At most so many aliases in a file, values in a bundle and in a file (those behind an alias each time), and levels."""
+
+_LONGEST_NUMBER: Final = 4_400
+"""Characters of a number: reading one of base 60 takes time that grows with the square of its length."""
 
 
 class DocumentKind(StrEnum):
@@ -96,18 +100,27 @@ def read_documents(files: Mapping[str, bytes]) -> Documents:
     found: dict[tuple[DocumentKind, str], Document] = {}
     skipped: list[SkippedFile] = []
     problems: list[Problem] = []
-    left = [MOST_VALUES]
+    left = MOST_VALUES
     for path, text in files.items():
-        if PurePosixPath(path).name == _ABOUT_ITSELF:
-            continue
+        if left <= 0:
+            problems.append(Problem(path="", message=f"the bundle has more than {MOST_VALUES} values"))
+            break
+        counter = _Counter(path=path, left=min(left, MOST_VALUES_OF_ONE))
+        allowed = counter.left
         try:
-            document = _document(path, _content(path, text, left))
+            content = _content(path, text, counter)
+            if PurePosixPath(path).name == _ABOUT_ITSELF:
+                _check_version(path, content)
+                continue
+            document = _document(path, content)
         except PayloadSchemaError as error:
             problems += error.problems
             continue
         except PayloadFormatError as error:
             problems.append(Problem(path=path, message=error.message))
             continue
+        finally:
+            left -= allowed - counter.left
         if isinstance(document, SkippedFile):
             skipped.append(document)
         elif before := found.get((document.kind, document.key)):
@@ -119,12 +132,31 @@ def read_documents(files: Mapping[str, bytes]) -> Documents:
     return Documents(found=tuple(found.values()), skipped=tuple(skipped))
 
 
-def _document(path: str, content: Any) -> Document | SkippedFile:
+@dataclass(slots=True, kw_only=True)
+class _Counter:
+    """How many values the file at a path may still hold."""
+
+    path: str
+    left: int
+
+    def count(self, number: int = 1) -> None:
+        """Count values; PayloadSchemaError for too many."""
+        self.left -= number
+        if self.left < 0:
+            told = f"has more than {MOST_VALUES_OF_ONE} values, or the bundle more than {MOST_VALUES}"
+            raise _broken(self.path, told)
+
+
+def _check_version(path: str, content: Any) -> None:
     if not isinstance(content, dict):
         raise _broken(path, "must be an object")
     version = content.get("version")
     if version is not None and not str(version).startswith("1."):
-        raise _broken(path, f"has version {str(version)[:20]!r}; versions 1.x can be read")
+        raise _broken(path, f"version: is {str(version)[:20]!r}; versions 1.x can be read")
+
+
+def _document(path: str, content: Any) -> Document | SkippedFile:
+    _check_version(path, content)
     kind = next((kind for kind, keys in _MARKS.items() if all(key in content for key in keys)), None)
     if kind is None:
         reasons = (reason for keys, reason in _NOT_KEPT.items() if all(key in content for key in keys))
@@ -151,30 +183,33 @@ def _second(document: Document, before: Document) -> SkippedFile:
     return SkippedFile(path=document.path, reason=f"{before.path} is of the same {document.kind}, and says {alike}")
 
 
-def _content(path: str, text: bytes, left: list[int]) -> Any:
-    """Return the content of a YAML file as JSON values; `left` says how many values the bundle may still hold."""
+def _content(path: str, text: bytes, counter: _Counter) -> Any:
+    """Return the content of a YAML file as JSON values."""
     import yaml
 
     try:
         decoded = text.decode("utf-8-sig")
-        _check_events(path, decoded)
+        _check_events(path, decoded, counter)
         content = yaml.load(decoded, Loader=_loader())  # noqa: S506 - a safe loader, made below
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError, OverflowError) as error:
         if isinstance(error, PayloadError):
             raise
         mark = getattr(error, "problem_mark", None)
         raise _broken(path, f"is no YAML{'' if mark is None else f', in line {mark.line + 1}'}") from None
-    plain = _plain(path, content, left, depth=0)
+    plain = _plain(path, content, counter, depth=0)
     check_text(plain, shape=f"{SHAPE}: {path}")
     return plain
 
 
-def _check_events(path: str, text: str) -> None:
-    """Refuse tags, merge keys, and more aliases or levels than may be, before anything is made of the text."""
+def _check_events(path: str, text: str, counter: _Counter) -> None:
+    """Refuse tags, merge keys, and more aliases, values or levels than may be, before anything is made of the text."""
     import yaml
 
-    depth = aliases = 0
+    depth = aliases = values = 0
     for event in yaml.parse(text, Loader=_loader()):
+        values += isinstance(event, yaml.NodeEvent | yaml.DocumentStartEvent)
+        if values > counter.left:
+            counter.count(values)
         aliases += isinstance(event, yaml.AliasEvent)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST or aliases > MOST_ALIASES:
@@ -192,27 +227,33 @@ def _loader() -> Any:
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class KeysOnce(base):  # type: ignore[misc]  # the C loader is there or not
+        def construct_yaml_int(self, node: Any) -> Any:
+            if len(node.value) > _LONGEST_NUMBER:
+                raise yaml.constructor.ConstructorError(None, None, "a number is too long", node.start_mark)
+            return super().construct_yaml_int(node)
+
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             content = super().construct_mapping(node, deep=deep)
             if len(content) != len(node.value):  # also where the key is written in two ways: 10, 1_0, 0xA
                 raise yaml.constructor.ConstructorError(None, None, "a key stands twice", node.start_mark)
             return content
 
+    KeysOnce.add_constructor("tag:yaml.org,2002:int", KeysOnce.construct_yaml_int)
     return KeysOnce
 
 
-def _plain(path: str, value: Any, left: list[int], *, depth: int) -> Any:
+def _plain(path: str, value: Any, counter: _Counter, *, depth: int) -> Any:
     """Return a value as JSON has it; what an alias stands for counts each time."""
-    left[0] -= 1
-    if left[0] < 0 or depth > DEEPEST:
-        raise _broken(path, f"has more levels than {DEEPEST}, or the bundle more than {MOST_VALUES} values")
+    counter.count()
+    if depth > DEEPEST:
+        raise _broken(path, f"has more than {DEEPEST} levels")
     if isinstance(value, dict):
-        named = {_name(path, key): _plain(path, item, left, depth=depth + 1) for key, item in value.items()}
+        named = {_name(path, key): _plain(path, item, counter, depth=depth + 1) for key, item in value.items()}
         if len(named) != len(value):
             raise _broken(path, "has a key twice in one object, as a text and as a number")
         return named
     if isinstance(value, list):
-        return [_plain(path, item, left, depth=depth + 1) for item in value]
+        return [_plain(path, item, counter, depth=depth + 1) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         raise _broken(path, "holds a number that is not finite")
     if value is None or isinstance(value, str | bool | int | float):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final
 
+from analytics_core._error_types import short_repr
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.models.parsing import payload_error
 
@@ -19,6 +22,20 @@ MOST_BYTES: Final = 64 << 20
 MOST_BYTES_OF_ONE: Final = 2 << 20
 """At most so many files, bytes of all of them, and bytes of each, unpacked."""
 
+_MOST_DIRECTORY: Final = 4 << 20
+"""Bytes of the directory of a ZIP file, which is read as a whole."""
+
+_END: Final = b"PK\x05\x06"
+_END_OF_ZIP64: Final = b"PK\x06\x07"
+_LENGTH_OF_END: Final = 22
+_LONGEST_COMMENT: Final = 65_535
+_LONGEST_NAME: Final = 500
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Others may ask for gigabytes before they give a byte."""
+
+_UNREADABLE: Final = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError, TypeError),
+)
 _SUFFIXES: Final = (".yaml", ".yml")
 
 
@@ -56,6 +73,7 @@ def _of_folder(folder: Path) -> Iterator[tuple[str, bytes]]:
     for path in paths:
         if path.suffix.lower() in _SUFFIXES:
             inside = path.relative_to(folder).as_posix()
+            _check_text(inside)
             yield inside, _read(path, inside)
 
 
@@ -86,12 +104,29 @@ def _opened(source: Any) -> BinaryIO:
 
 def _of_zip(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
     try:
-        with file, zipfile.ZipFile(file) as packed:
-            yield from _entries(packed)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
+        with file:
+            _check_directory(file)
+            with zipfile.ZipFile(file) as packed:
+                yield from _entries(packed)
+    except _UNREADABLE as error:
         if isinstance(error, PayloadSchemaError):
             raise
-        raise _broken("", "it is no ZIP file, or a damaged one, or one with a password") from None
+        raise _broken("", "it is no ZIP file, or a damaged one") from None
+
+
+def _check_directory(file: BinaryIO) -> None:
+    """Refuse a ZIP file with a large directory before it is read; there are two places where its size may stand."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _LENGTH_OF_END - _LONGEST_COMMENT - _LENGTH_OF_END))
+    tail = file.read(_LONGEST_COMMENT + 2 * _LENGTH_OF_END)
+    for place in (len(tail) - _LENGTH_OF_END, tail.rfind(_END)):
+        end = tail[max(place, 0) :][:_LENGTH_OF_END]
+        if not end.startswith(_END) or len(end) < _LENGTH_OF_END:
+            continue
+        (bytes_of_directory,) = struct.unpack_from("<L", end, 12)
+        if bytes_of_directory > _MOST_DIRECTORY or _END_OF_ZIP64 in tail[max(place - 20, 0) : place]:
+            raise _broken("", f"its directory has more than {_MOST_DIRECTORY} bytes")
+    file.seek(0)
 
 
 def _entries(packed: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
@@ -99,16 +134,33 @@ def _entries(packed: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
     for info in packed.infolist():
         if not info.is_dir() and info.filename.lower().endswith(_SUFFIXES):
             _check_name(info, seen)
-            with packed.open(info) as content:
-                yield info.filename, _bounded(content, info.filename)
+            try:
+                with packed.open(info) as file:
+                    content = _bounded(file, info.filename)
+            except _UNREADABLE as error:
+                if isinstance(error, PayloadSchemaError):
+                    raise
+                raise _broken(info.filename, "is damaged") from None
+            yield info.filename, content
+
+
+def _check_text(name: str) -> None:
+    """Refuse a name that no message can hold."""
+    if len(name) > _LONGEST_NAME or not name.isprintable():
+        raise _broken(short_repr(name), f"must be a printable name of at most {_LONGEST_NAME} characters")
 
 
 def _check_name(info: zipfile.ZipInfo, seen: set[str]) -> None:
     name = info.filename
+    _check_text(info.orig_filename)
     parts = PurePosixPath(name).parts
     if name in seen:
         raise _broken(name, "is in the ZIP file twice")
-    if "\\" in name or "\x00" in name or name.startswith("/") or ".." in parts or ":" in parts[0]:
+    if stat.S_ISLNK(info.external_attr >> 16):
+        raise _broken(name, "is a link, and no file")
+    if info.flag_bits & 1 or info.compress_type not in _METHODS:
+        raise _broken(name, "is encrypted, or packed by another method than deflate")
+    if "\\" in name or name.startswith("/") or ".." in parts or ":" in parts[0]:
         raise _broken(name, "leads out of the ZIP file")
     seen.add(name)
 
