@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
+from analytics_core._resources.batches import id_in
 from analytics_core._resources.charts.extra_filters import ExtraFilters
 from analytics_core._resources.dashboards.content import filter_key
 from analytics_core._resources.dashboards.filters import (
@@ -86,7 +87,8 @@ def given_state(
 
 def _number(key: Any) -> Any:
     """Return the id of a chart, which JSON writes as a text."""
-    return int(key) if isinstance(key, str) and key.isdecimal() and len(key) <= 18 else key
+    number = id_in(key) if isinstance(key, str) else None
+    return key if number is None else number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
