@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
@@ -325,6 +326,107 @@ def test_a_file_that_is_no_table_is_not_read_as_one(tmp_path: Path, content: byt
         if content.startswith(b"id"):
             handed.seek(0)
             assert target.upload(handed, options={"type": "csv"}).rows == 1
+
+
+def parquet() -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"id": list(range(1000))}), sink)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "told"),
+    [
+        (parquet()[:-500], {}, "its end is missing: a Parquet file that was cut off"),
+        (parquet()[:4], {}, "its end is missing: a Parquet file that was cut off"),
+        (parquet()[:200] + bytes(100) + parquet()[300:], {}, "it is a damaged Parquet file"),
+        (b"id\n1\n", {"type": "columnar"}, "it is no Parquet file: it does not begin as they do"),
+        (workbook([["id"], [1]])[:-500], {}, "its end is missing: a workbook that was cut off"),
+        (workbook([["id"], [1]]) + b"x", {}, "has something behind it"),
+        (b"id\n1\n", {"type": "excel"}, r"it is no \.xlsx workbook: it does not begin as they do"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", {"type": "excel"}, "old format"),
+        (b"\x28\xb5\x2f\xfd" + bytes(9), {}, "is compressed; unpack it first"),
+        (b"%PDF-1.7\nx\n", {}, "is a PDF document"),
+        (b"<!DOCTYPE html>\n<html>\n", {}, "begins as HTML or XML"),
+        (b"<html>\n<p>a</p>\n", {}, "begins as HTML or XML"),
+        ("id,n\n1,a\n".encode("utf-16-le"), {}, "row 1: it has NUL bytes: .* options.encoding must be utf-16"),
+        (b"SQLite format 3\0" + bytes(84), {}, "row 1: it has NUL bytes: it is no text"),
+        ("id\0\n1\n".encode("utf-16"), {"encoding": "utf-16"}, "it has NUL bytes: it is no text$"),
+        (b"id,n\n1,a\0b\n", {}, "row 2, column 'n': must be a text without NUL"),
+        (
+            "id\nM\xfcller\n".encode("latin-1"),
+            {},
+            "row 2, column 'id': is not written in utf-8; name",
+        ),
+        (b"id;n\n1;a,b\n", {}, "row 2: it has 2 cells, .* its header has ';': name it as options.delimiter"),
+        (memoryview(bytes(100)).cast("I"), {}, "more than 99 bytes"),
+    ],
+)
+def test_of_a_damaged_file_is_told_what_is_wrong_and_what_would_work(
+    tmp_path: Path, content: bytes, options: dict[str, Any], told: str
+) -> None:
+    limits = {"upload_max_bytes": 99} if isinstance(content, memoryview) else {}
+    with upload_target(empty_file("sqlite", tmp_path), **limits) as target:
+        with pytest.raises(errors.FileUploadError, match=told):
+            target.upload(content, options=options)
+        assert target.tables() == []
+
+
+def test_a_zip_file_without_a_workbook_is_told_as_one(tmp_path: Path) -> None:
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as container:
+        container.writestr("rows.csv", "id\n1\n")
+    message = "a ZIP file without a workbook; unpack it"
+    with upload_target(empty_file("sqlite", tmp_path)) as target, pytest.raises(errors.FileUploadError, match=message):
+        target.upload(sink.getvalue())
+
+
+class OtherFile:
+    """A file object of a host, whose `read` is what the test says."""
+
+    def __init__(self, read: Callable[..., object]) -> None:
+        self.read = read
+
+
+async def later(_size: int = -1) -> bytes:
+    return b"id\n1\n"
+
+
+def failing(_size: int = -1) -> bytes:
+    raise RuntimeError("something of the host's own")
+
+
+def at_its_end(file: Any) -> Any:
+    file.read()
+    return file
+
+
+def closed(file: Any) -> Any:
+    file.close()
+    return file
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        (lambda: io.StringIO("id\n1\n"), "gives text and no bytes; open it in binary mode"),
+        (lambda: OtherFile(lambda _size: None), "gives no bytes, but NoneType"),
+        (lambda: OtherFile(later), "its read\\(\\) is asynchronous"),
+        (lambda: OtherFile(lambda: b"id\n1\n"), "cannot be read; open it for reading, in binary mode"),
+        (lambda: OtherFile(failing), "cannot be read; open it for reading, in binary mode"),
+        (lambda: closed(io.BytesIO(b"id\n1\n")), "the file object is closed"),
+        (lambda: at_its_end(io.BytesIO(b"id\n1\n")), r"there is nothing to read: .* seek\(0\) rewinds it"),
+    ],
+)
+def test_a_file_object_that_gives_no_bytes_is_told_what_is_wrong(
+    tmp_path: Path, file: Callable[[], Any], told: str
+) -> None:
+    with upload_target(empty_file("sqlite", tmp_path)) as target:
+        with pytest.raises(errors.FileUploadError, match=told):
+            target.upload(file())
+        with pytest.raises(errors.PayloadSchemaError, match="file: must be a path, bytes or a binary file object"):
+            target.upload(object())
+        assert target.tables() == []
 
 
 @pytest.mark.parametrize(

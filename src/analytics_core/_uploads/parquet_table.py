@@ -17,6 +17,7 @@ from analytics_core.errors import FileUploadError
 
 _BATCH_BYTES: Final = 32 * 1024 * 1024
 _ROWS_READ: Final = 4_096
+_MARK: Final = b"PAR1"
 
 
 class ParquetTable:
@@ -90,11 +91,23 @@ class ParquetTable:
             self._file.seek(0)
             return pq.ParquetFile(self._file, read_dictionary=texts)
         except (pa.ArrowException, OSError) as error:
+            _check_marks(self._file)
             raise _damaged() from error
 
 
+def _check_marks(file: BinaryIO) -> None:
+    """Raise FileUploadError for a file that does not begin, or does not end, as Parquet files do."""
+    file.seek(0)
+    begins = file.read(len(_MARK)) == _MARK
+    ends = file.seek(0, 2) >= 2 * len(_MARK) and file.seek(-len(_MARK), 2) and file.read() == _MARK
+    if not begins:
+        raise broken("it is no Parquet file: it does not begin as they do")
+    if not ends:
+        raise broken("its end is missing: a Parquet file that was cut off; write or send it anew")
+
+
 def _damaged() -> FileUploadError:
-    return broken("it is no Parquet file, is damaged, or holds what this library does not read")
+    return broken("it is a damaged Parquet file, or holds what this library does not read; write it anew")
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import stat
 import tempfile
@@ -11,6 +12,7 @@ from dataclasses import replace
 from typing import Any, BinaryIO, Final
 
 from analytics_core._engines.types import ValueKind
+from analytics_core._error_types import LONGEST_KEY
 from analytics_core._uploads.kinds import ColumnType, TextReader, parse_type
 from analytics_core._uploads.limits import FileLimits, broken
 from analytics_core._uploads.parquet_table import ParquetTable
@@ -41,7 +43,7 @@ def opened_table(file: Any, options: FileUploadOptions, limits: FileLimits) -> I
     with tempfile.TemporaryFile() as copy:
         _copy(file, copy, limits)
         copy.seek(0)
-        kind = options.type or _kind_of(copy.read(4), _suffix(file))
+        kind = _kind_of(copy.read(4), _suffix(file), options.type)
         _check_kind(options, kind)
         yield _table(copy, kind, options, asked, limits)
 
@@ -78,26 +80,32 @@ def _table(
 
 _BEGINNINGS: Final = {b"PAR1": FileKind.COLUMNAR, b"PK\x03\x04": FileKind.EXCEL}
 _SUFFIXES: Final = {".parquet": FileKind.COLUMNAR, ".pq": FileKind.COLUMNAR, ".xlsx": FileKind.EXCEL}
+_COMPRESSED: Final = "is compressed; unpack it first"
+_PAGE: Final = "begins as HTML or XML does"
 _NOT_TAKEN: Final = {
     b"\xd0\xcf\x11\xe0": "is an Excel workbook of the old format, or one with a password; save it as XLSX without one",
     b"PK\x05\x06": "is an empty ZIP file",
-    b"\x1f\x8b": "is compressed; unpack it first",
+    **dict.fromkeys((b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zX", b"7z\xbc\xaf"), _COMPRESSED),
+    **dict.fromkeys((b"<!DO", b"<!do", b"<htm", b"<HTM", b"<?xm"), _PAGE),
+    b"%PDF": "is a PDF document",
     b"[": "begins as JSON does",
     b"{": "begins as JSON does",
 }
 
 
-def _kind_of(first: bytes, suffix: str) -> FileKind:
-    """Return the kind of a file by its first bytes.
+def _kind_of(first: bytes, suffix: str, told: FileKind | None) -> FileKind:
+    """Return the kind that a file is told to be, else that of its first bytes.
 
     Raises:
         FileUploadError: it is none of those that are taken, or another one than its name says.
     """
-    kind = _BEGINNINGS.get(first, FileKind.CSV)
+    if told is FileKind.CSV:
+        return told
+    kind = told or _BEGINNINGS.get(first, FileKind.CSV)
     other = next((why for beginning, why in _NOT_TAKEN.items() if first.startswith(beginning)), None)
     if other is not None:
-        raise broken(f"it {other}; CSV, Parquet and XLSX are taken, and options.type says which where that is unclear")
-    if kind is not _SUFFIXES.get(suffix, kind):
+        raise broken(f"it {other}; CSV, Parquet and XLSX are taken, and options.type tells a CSV file that begins so")
+    if told is None and kind is not _SUFFIXES.get(suffix, kind):
         raise broken(f"its name ends in {suffix}, and it is no such file; options.type says what it is")
     return kind
 
@@ -162,7 +170,7 @@ _MOMENT: Final = ColumnType(kind=ValueKind.TIMESTAMP)
 
 def _copy(file: Any, copy: BinaryIO, limits: FileLimits) -> None:
     if isinstance(file, bytes | bytearray | memoryview):
-        if len(file) > limits.max_bytes:
+        if memoryview(file).nbytes > limits.max_bytes:
             raise _too_large(limits)
         copy.write(file)
     elif isinstance(file, str | os.PathLike):
@@ -187,21 +195,34 @@ def _copy_path(path: Any, copy: BinaryIO, limits: FileLimits) -> None:
 
 
 def _copy_object(file: Any, copy: BinaryIO, limits: FileLimits) -> None:
+    if getattr(file, "closed", False) is True:
+        raise broken("the file object is closed; upload it while it is open")
     size = 0
-    while True:
-        limits.check()
-        try:
-            piece = file.read(_PIECE)
-        except (OSError, ValueError) as error:
-            raise broken("the file object cannot be read") from error
-        if not isinstance(piece, bytes | bytearray):
-            raise broken("the file object gives no bytes; open it in binary mode")
-        if not piece:
-            return
+    while piece := _piece(file, limits):
         size += len(piece)
         if size > limits.max_bytes:
             raise _too_large(limits)
         copy.write(piece)
+    if not size:
+        raise broken("there is nothing to read: the file is empty, or was read to its end before; seek(0) rewinds it")
+
+
+def _piece(file: Any, limits: FileLimits) -> bytes | bytearray:
+    """Return the next bytes of a file object; FileUploadError where it gives something else, or fails."""
+    limits.check()
+    try:
+        piece = file.read(_PIECE)
+    except Exception as error:  # the object is the host's own, and so is what it raises
+        raise broken("the file object cannot be read; open it for reading, in binary mode") from error
+    if inspect.isawaitable(piece):
+        if inspect.iscoroutine(piece):
+            piece.close()
+        raise broken("its read() is asynchronous; give the binary file inside (`.file` of an UploadFile), or its bytes")
+    if isinstance(piece, str):
+        raise broken("the file object gives text and no bytes; open it in binary mode ('rb')")
+    if not isinstance(piece, bytes | bytearray):
+        raise broken(f"the file object gives no bytes, but {type(piece).__name__[:LONGEST_KEY]}")
+    return piece
 
 
 def _too_large(limits: FileLimits) -> FileUploadError:

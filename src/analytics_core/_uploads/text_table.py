@@ -92,7 +92,11 @@ class TextTable:
         named = first[1] if form.header_row is not None else [None] * len(first[1])
         if not all(header is None or _is_text(header) for header in named):
             raise broken(f"it is not written in {form.encoding}; name the file's encoding", row=first[0])
+        if any(header is not None and "\0" in header for header in named):
+            other = "" if form.encoding == "utf-16" else ", or options.encoding must be utf-16"
+            raise broken(f"it has NUL bytes: it is no text{other}", row=first[0])
         columns = named_columns(named, limits, row=first[0])
+        self._hint = _delimiter_hint(named)
         asked = asked_types(columns, form.asked)
         self.columns = tuple(
             replace(column, type=found) for column, found in zip(columns, self._types(columns, asked), strict=True)
@@ -145,7 +149,7 @@ class TextTable:
             rows = [row for row, _ in part]
             for row, cells in part:
                 if len(cells) != width:
-                    raise broken(f"it has {len(cells)} cells, and the table {width} columns", row=row)
+                    raise broken(f"it has {len(cells)} cells, and the table {width} columns{self._hint}", row=row)
             yield RawBatch(rows=rows, cells=list(zip(*(cells for _, cells in part), strict=True)))
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
@@ -196,6 +200,15 @@ class _BorrowedFile(io.RawIOBase):
         data = self._file.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+
+def _delimiter_hint(header: Sequence[str | None]) -> str:
+    """Return what to say of rows of another width when the header looks parted by another character."""
+    other = next((mark for mark in _DELIMITERS if len(header) == 1 and mark in (header[0] or "")), None)
+    return f"; its header has {other!r}: name it as options.delimiter" if other else ""
+
+
+_DELIMITERS: Final = (";", "\t", "|", ",")
 
 
 def _told(error: csv.Error) -> str:

@@ -45,6 +45,8 @@ def check_workbook(file: BinaryIO, limits: FileLimits) -> None:
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, UnicodeError) as error:
         raise _no_workbook() from error
     names = {part.filename.casefold() for part in parts}
+    if names and not any(name.startswith(("xl/", "content.xml")) for name in names):
+        raise broken("it is a ZIP file without a workbook; unpack it, and upload what is inside")
     if "xl/workbook.xml" not in names or len(names) != len(parts):
         raise _no_workbook()
     if any(name == "content.xml" or name.endswith("workbook.bin") for name in names):
@@ -60,12 +62,17 @@ def _no_workbook() -> FileUploadError:
 
 def _check_directory(file: BinaryIO) -> None:
     """Check the end of the container: a short directory, one place to look for it, and so one way to read the file."""
+    file.seek(0)
+    if file.read(4) != b"PK\x03\x04":
+        raise broken("it is no .xlsx workbook: it does not begin as they do")
     size = file.seek(0, 2)
     if size < _END.size + 20:
         raise _no_workbook()
     file.seek(size - _END.size - 20)
     tail = file.read()
     mark, disk, first_disk, here, count, length, start, comment = _END.unpack(tail[20:])
+    if mark != b"PK\x05\x06":
+        raise broken("its end is missing: a workbook that was cut off, or has something behind it; save it anew")
     is_plain = mark == b"PK\x05\x06" and comment == 0 and disk == first_disk == 0 and here == count
     if not is_plain or tail[:4] == b"PK\x06\x07" or start + length != size - _END.size:
         raise _no_workbook()
