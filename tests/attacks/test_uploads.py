@@ -275,6 +275,37 @@ def test_who_may_upload(tmp_path: Path, flag: bool, schemas: Any, grant: str | N
         assert [found.value for found in shop.core.databases.tables(1)] == ["orders", "people"]
 
 
+LOOKS: dict[str, Callable[[Any, str, str], object]] = {
+    "tables": lambda databases, schema, _: databases.tables(1, schema),
+    "views": lambda databases, schema, _: databases.views(1, schema),
+    "table": lambda databases, schema, table: databases.table(1, table, schema),
+    "samples": lambda databases, schema, table: databases.samples(1, table, schema),
+    "select_star": lambda databases, schema, table: databases.select_star(1, table, schema),
+    "upload": lambda databases, schema, table: databases.upload(1, b"a\n1\n", table, schema=schema),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_the_nearest_schema_is_named_to_those_alone_who_may_see_it(shop: SmallCore, look: str) -> None:
+    """A grant on a schema that is not there any more shows none of those that are."""
+    for grants, told in (([("schema", 1, "mains")], False), ([shop.core.databases.get(1)], True)):
+        databases = shop.reader(*grants, username=f"reader{told}").databases
+        with pytest.raises(errors.DatabaseError, match="has no schema 'mains'") as caught:
+            LOOKS[look](databases, "mains", "orders_")
+        assert (caught.value.extra["suggestions"] == ["main"], "'main'" in caught.value.message.split("mains")[1]) == (
+            told,
+            told,
+        )
+
+
+@pytest.mark.parametrize("look", ["table", "samples", "select_star"])
+def test_an_unfinished_upload_is_not_named_as_the_nearest_table(shop: SmallCore, look: str) -> None:
+    shop.run("CREATE TABLE analytics_core_upload_1 (a INTEGER)")
+    with pytest.raises(errors.DatabaseError, match="has no table") as caught:
+        LOOKS[look](shop.core.databases, "main", "analytics_core_upload")
+    assert caught.value.extra["suggestions"] == []
+
+
 def test_rows_without_cells_take_no_longer_than_uploads_may(tmp_path: Path) -> None:
     with small_core(tmp_path, upload_timeout_s=1.0) as shop:
         shop.core.databases.update(1, {"allow_file_upload": True})

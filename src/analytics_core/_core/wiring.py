@@ -199,7 +199,12 @@ def _contexts(settings: Settings) -> ContextReader:
 def _databases(parts: Components, gate: Gate, row_security: RowSecurity, tokens: UserTokens) -> dict[str, Any]:
     """Return what reads databases' own facts and what uploads into them, which share the names that are kept."""
     limit_s = parts.settings.statement_timeout_s
-    reflector = Reflector(parts.connector, tokens, timeout_s=limit_s)
+    reflector = Reflector(
+        parts.connector,
+        tokens,
+        timeout_s=limit_s,
+        may_see=lambda asked, schema: parts.policy.can_read_tables(asked.actor, asked.database, schema=schema),
+    )
     names = CachedNames(reflector, parts.cache, EntrySeal(parts.settings.key))
     metadata = MetadataReader(
         gate=gate,

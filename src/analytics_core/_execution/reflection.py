@@ -18,6 +18,7 @@ from analytics_core._execution.sessions.metadata import BoundQuery, EngineMetada
 from analytics_core._execution.sessions.table_details import TableDetails
 from analytics_core._oauth.user_tokens import UserTokens
 from analytics_core._records.datasource import Access
+from analytics_core._uploads.names import is_unfinished
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
 from analytics_core.ports import Connector
 
@@ -33,18 +34,27 @@ class Reflector:
         connector: gives the engines.
         tokens: of users, for databases that are asked in their name; None: there are none.
         timeout_s: seconds that one question may take.
+        may_see: tells whether errors may name a schema to an actor.
     """
 
-    def __init__(self, connector: Connector, tokens: UserTokens | None = None, *, timeout_s: float = 60.0) -> None:
+    def __init__(
+        self,
+        connector: Connector,
+        tokens: UserTokens | None = None,
+        *,
+        timeout_s: float = 60.0,
+        may_see: Callable[[Admission, str], bool] = lambda _admission, _schema: True,
+    ) -> None:
         self._connections = Connections(connector, tokens)
         self._timeout_s = timeout_s
+        self._may_see = may_see
 
     def schemas(self, admission: Admission) -> tuple[str, ...]:
         """Return the schema names, sorted."""
         return self._ask(admission, lambda metadata, connection: metadata.schemas(connection))
 
     def tables(self, admission: Admission, schema: str | None = None) -> tuple[ReflectedTable, ...]:
-        """Return tables and views of a schema (None: the default one), sorted by name.
+        """Return tables and views of a schema (None: the default one) but for unfinished uploads, sorted by name.
 
         Raises:
             DatabaseError: the database does not answer, or there is no such schema.
@@ -59,7 +69,7 @@ class Reflector:
             raise
         if not found and schema:
             self._check_schema(admission, schema)
-        return found
+        return tuple(table for table in found if not is_unfinished(table.name))
 
     def default_schema(self, admission: Admission) -> str | None:
         """Return the schema that a name without one means; None on engines without any."""
@@ -166,7 +176,7 @@ class Reflector:
             return
         if not known or schema.casefold() in (name.casefold() for name in known):
             return
-        near = nearest(schema, known, most=3)
+        near = nearest(schema, [name for name in known if self._may_see(admission, name)], most=3)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         database = admission.database
         raise DatabaseError(

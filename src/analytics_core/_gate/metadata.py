@@ -28,7 +28,6 @@ from analytics_core._records.datasource import Database, Dataset
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import SEAL_BYTES, EntrySeal
 from analytics_core._security.policy import Policy
-from analytics_core._uploads.names import is_unfinished
 from analytics_core.errors import DatabaseAccessError, DatabaseError, Problem, VirtualDatasetError
 from analytics_core.ports import Cache
 
@@ -244,7 +243,6 @@ class CachedNames:
             return [
                 [table.name, table.is_view, table.is_materialized]
                 for table in self._reflector.tables(admission, schema)
-                if not is_unfinished(table.name)
             ]
 
         timeout_s = _timeout(admission.database, "table_cache_timeout")
