@@ -194,6 +194,22 @@ def test_a_view_is_not_replaced(target: UploadTarget) -> None:
             target.upload(b"id\n1\n", table="seen", if_exists=if_exists)
 
 
+@pytest.mark.server
+def test_where_names_differ_by_case_alone_the_very_same_one_counts(make_postgres_database: Callable[[], str]) -> None:
+    with upload_target(make_postgres_database()) as target:
+        target.own(
+            "CREATE TABLE uploaded (id INTEGER)",
+            'CREATE VIEW "Uploaded" AS SELECT 1 AS id',
+            'CREATE TABLE "Sold" (id INTEGER)',
+            "CREATE VIEW sold AS SELECT 1 AS id",
+        )
+        assert target.upload(b"id\n2\n", if_exists="replace").rows == 1
+        assert target.rows() == [{"id": 2}]
+        for if_exists in ("replace", "append", "fail"):
+            with pytest.raises(errors.AlreadyExistsError, match=r"'sold'.* it is a view"):
+                target.upload(b"id\n2\n", "sold", if_exists=if_exists)
+
+
 def test_a_workbook_gives_what_its_cells_hold_and_of_formulas_what_was_kept(target: UploadTarget) -> None:
     rows = [["id", "n", "at", "code", "f"], [1, 1.5, datetime(2024, 1, 31, 10), "007", "=1+6"], [2, 2, None, "1", "=2"]]
     told = target.upload(workbook([["not", "this"]], second=rows), options={"sheet_name": "second"})

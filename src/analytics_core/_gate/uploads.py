@@ -163,9 +163,10 @@ class FileUploads:
         ]
         if not same:
             return TableExists.FAIL
-        if same[0].is_view or if_exists is TableExists.FAIL or table not in {found.name for found in same}:
-            what = "a view" if same[0].is_view else "a table"
-            raise AlreadyExistsError("table", "name", same[0].name, hint=f"it is {what}; {_HINT}")
+        met = next((found for found in same if found.name == table), same[0])
+        if met.is_view or if_exists is TableExists.FAIL or met.name != table:
+            what = "a view" if met.is_view else "a table"
+            raise AlreadyExistsError("table", "name", met.name, hint=f"it is {what}; {_HINT}")
         return if_exists
 
     def _limits(self, check: Callable[[], None]) -> FileLimits:
