@@ -41,7 +41,12 @@ def main(url: str, if_exists: str, folder: str) -> None:
             id=1, uuid="u", database_name="shop", uri=made.record.uri, engine=made.record.engine, allow_file_upload=True
         )
         request = LoadRequest(
-            table="uploaded", schema=None, if_exists=TableExists(if_exists), columns=COLUMNS, batches=batches(14)
+            table="uploaded",
+            schema=None,
+            if_exists=TableExists(if_exists),
+            columns=COLUMNS,
+            batches=batches(14),
+            row_number=lambda place: place,
         )
         TableLoader(made.connector).load(admission(record, access=Access.WRITE), request, timeout_s=120.0)
 
