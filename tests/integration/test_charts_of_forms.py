@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.small_core import SmallCore, small_core
 
-from analytics_core.errors import DatabaseError, PayloadError, PayloadSchemaError, QueryError
+from analytics_core.errors import PayloadError, PayloadSchemaError, QueryError
 
 FORM = {"viz_type": "table", "query_mode": "aggregate", "groupby": ["country"], "metrics": ["count"], "glow": 3}
 NOTE = "not understood, and not asked: glow"
@@ -172,32 +172,6 @@ def test_a_column_that_is_missing_is_told_with_the_field_that_names_it(
         with pytest.raises(QueryError, match=rf"^form_data: {field}(, order_desc)?: (?!form_data)"):
             shop.core.charts.data(chart).raise_for_error()
     assert shop.core.charts.explain(chart).queries[0].failure is not None
-
-
-def test_a_column_that_the_table_lost_is_told_with_the_field_on_every_road(shop: SmallCore) -> None:
-    chart = chart_of(shop, {**FORM, "groupby": [], "metrics": [{**SIMPLE, "column": {"column_name": "id"}}]})
-    grouped = chart_of(shop, FORM)
-    board = shop.core.dashboards.create({"dashboard_title": "x", "published": True}).id
-    for key in (chart, grouped):
-        shop.core.charts.update(key, {"dashboards": [board]})
-    shop.run("ALTER TABLE orders RENAME COLUMN country TO land; ALTER TABLE orders RENAME COLUMN id TO number")
-    shop.core.embedded.create(board, {"allowed_domains": []})
-    request = {
-        "resources": [{"type": "dashboard", "id": shop.core.embedded.get(board).uuid}],
-        "user": {"username": "g"},
-    }
-    guest = shop.core.as_guest(shop.core.embedded.guest_token({**request, "rls": []}, all_rows=True))
-    roads: list[Callable[[int], object]] = [
-        lambda key: shop.core.charts.data(key).raise_for_error(),
-        lambda key: shop.core.charts.submit(key).result().raise_for_error(),
-        lambda key: shop.core.dashboards.data(board).chart(key),
-        lambda key: guest.charts.data(key).raise_for_error(),
-        lambda key: guest.dashboards.data(board).chart(key),
-    ]
-    for key, field in ((chart, "metrics"), (grouped, "groupby")):
-        for road in roads:
-            with pytest.raises(DatabaseError, match=f"^form_data: {field}: there is no column"):
-                road(key)
 
 
 def test_a_step_that_cannot_run_names_its_fields(shop: SmallCore) -> None:

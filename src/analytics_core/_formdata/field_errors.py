@@ -11,7 +11,7 @@ from typing import Any, Final
 from analytics_core._error_types import short_repr
 from analytics_core._formdata.form import SHAPE
 from analytics_core._formdata.payload import BuiltPayload
-from analytics_core.errors import AnalyticsError, DatabaseError, PayloadSchemaError, UnknownNameError
+from analytics_core.errors import AnalyticsError, PayloadSchemaError, UnknownNameError
 from analytics_core.models.parsing import check_text, parse_query_context
 
 _STEP: Final = re.compile(r"post_processing\[(\d+)\]")
@@ -44,16 +44,9 @@ def naming_fields(error: AnalyticsError, built: BuiltPayload, position: int) -> 
     fields: tuple[str, ...] = ()
     if isinstance(error, UnknownNameError):
         fields = _fields_that_mention(error.name, query, built)
-    elif isinstance(error, DatabaseError) and "column" in error.extra:  # the table changed since the dataset was read
-        fields = _fields_that_mention(_last_name(error.extra["column"]), query, built)
     elif step := _STEP.search(error.message):
         fields = built.origins.get(f"{query}post_processing.{step[1]}", ())
     return copy(error).at(f"{SHAPE}: {_listed(fields)}") if fields else error
-
-
-def _last_name(column: str) -> str:
-    """Return the name of a column that an engine may quote, and put its table before."""
-    return column.rpartition(".")[2].strip('"`[]')
 
 
 def _listed(fields: tuple[str, ...]) -> str:

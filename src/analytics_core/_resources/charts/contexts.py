@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._querying.chart_contexts import ChartContext, ChartContexts, FindChart
 from analytics_core._records.chart import Chart
 from analytics_core._resources.charts.extra_filters import ExtraFilters, with_filters
@@ -13,17 +11,10 @@ from analytics_core.errors import QueryError
 from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownContext:
-    """The query context of a chart with what stands around it, notes of how it was made, and of which form, if any."""
-
-    content: dict[str, Any]
-    notes: tuple[str, ...]
-    built: BuiltPayload | None
-
-
-def context_with(contexts: ChartContexts, chart: Chart, extra: ExtraFilters, find: FindChart) -> ShownContext:
-    """Return the query context of a chart with what stands around it.
+def context_with(
+    contexts: ChartContexts, chart: Chart, extra: ExtraFilters, find: FindChart
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the query context of a chart with what stands around it, and notes of how it was made.
 
     `find` gives the charts that are layers of a map.
 
@@ -38,8 +29,7 @@ def context_with(contexts: ChartContexts, chart: Chart, extra: ExtraFilters, fin
         if grouped is None:
             notes.append(f"not grouped by {', '.join(extra.group_by)}: the form of the chart groups by no column")
         own = grouped or own
-    content = with_filters(_content(chart, own), extra)
-    return ShownContext(content=content, notes=(*own.notes, *notes), built=own.built)
+    return with_filters(_content(chart, own), extra), (*own.notes, *notes)
 
 
 def _content(chart: Chart, own: ChartContext) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from analytics_core._compile.fingerprint import digest_of
 from analytics_core._execution.cancel import CancelToken
-from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._jobs.handlers import JobOutcome
 from analytics_core._querying.chart_contexts import ChartContext
 from analytics_core._querying.chart_request import ChartRequest
@@ -26,7 +25,7 @@ from analytics_core._results.batch_stream import BatchStream
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
-from analytics_core.errors import AccessError, AnalyticsError, NotFoundError, StoredDataError
+from analytics_core.errors import AccessError, NotFoundError, StoredDataError
 from analytics_core.models.enums import QueryStatus, ResultType
 from analytics_core.models.parsing import Payload
 from analytics_core.models.query import ChartDataQueryContext
@@ -123,9 +122,8 @@ class ChartQueries(JobQueries):
 
     def on_dashboard(self, chart: Chart, extra: ExtraFilters) -> ChartRequest:
         """Return what a chart requests, as `request` does, with what the filters of a dashboard ask of it."""
-        shown = context_with(self._runtime.chart_contexts, chart, extra, self.chart)
-        request = self._request(chart, shown.content, force=False, strict=None)
-        return replace(request, notes=shown.notes, built=shown.built)
+        context, notes = context_with(self._runtime.chart_contexts, chart, extra, self.chart)
+        return replace(self._request(chart, context, force=False, strict=None), notes=notes)
 
     def fill(self, chart: Chart, payload: Payload, cancel: CancelToken | None) -> ChartData:
         """Answer a query context of a chart anew and keep the results as a reader of the chart would find them."""
@@ -169,17 +167,7 @@ class ChartQueries(JobQueries):
     def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
         chart = None if question.chart_id is None else self.chart(question.chart_id)
         request = self._request(chart, question.context or "", force=question.force, strict=question.strict)
-        return replace(request, notes=tuple(question.notes), built=self._built(chart, request.context))
-
-    def _built(self, chart: Chart | None, context: ChartDataQueryContext) -> BuiltPayload | None:
-        """Return how the context of a job was made of the form of its chart; None where that asks otherwise by now."""
-        if chart is None:
-            return None
-        try:
-            built = self._runtime.chart_contexts.of_chart(chart, self.chart).built
-        except AnalyticsError:  # the chart was edited since; the job asks what it asked then
-            return None
-        return built if built is not None and built.payload["form_data"] == context.form_data else None
+        return replace(request, notes=tuple(question.notes))
 
     def _request(
         self, chart: Chart | None, payload: ChartDataQueryContext | Payload, *, force: bool, strict: bool | None

@@ -44,4 +44,4 @@ class ShownCharts:
             if chart.id not in dashboard.chart_ids:
                 raise NotFoundError("chart", chart.id, place=f"on dashboard {dashboard.id}")
             asked = acting_filters(dashboard, given_state(extra=asked), queries.ask).on(chart)
-        return chart, context_with(self._runtime.chart_contexts, chart, asked, queries.chart).content
+        return chart, context_with(self._runtime.chart_contexts, chart, asked, queries.chart)[0]
