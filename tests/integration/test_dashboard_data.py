@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.support.filtered_dashboard import (
+    ENGINES,
     FILTERS,
     QUERIES,
     FilteredDashboard,
@@ -14,14 +15,9 @@ from tests.support.filtered_dashboard import (
     by_hand,
     filtered_dashboard,
     native,
+    url_of,
 )
 
-ENGINES = [
-    "sqlite",
-    "duckdb",
-    pytest.param("postgresql", marks=pytest.mark.server),
-    pytest.param("mysql", marks=pytest.mark.server),
-]
 GIVEN: list[tuple[dict[str, Any], str]] = [
     ({}, "1 = 1"),
     ({"region": ["north"]}, "region = 'north'"),
@@ -40,12 +36,7 @@ GIVEN: list[tuple[dict[str, Any], str]] = [
 
 @pytest.fixture(scope="module", params=ENGINES)
 def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
-    url = f"{request.param}:///{tmp_path_factory.mktemp('filtered')}/shop.db"
-    if request.param == "postgresql":
-        url = request.getfixturevalue("make_postgres_database")()
-    if request.param == "mysql":
-        url = request.getfixturevalue("make_mariadb_database")()
-    with filtered_dashboard(url) as made:
+    with filtered_dashboard(url_of(request, tmp_path_factory.mktemp("filtered"))) as made:
         yield made
 
 

@@ -8,13 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 from tests.support.guests import GuestWorld, chart, guest_world
 
 from analytics_core import AnalyticsCore
 
+ENGINES = [
+    "sqlite",
+    "duckdb",
+    pytest.param("postgresql", marks=pytest.mark.server),
+    pytest.param("mysql", marks=pytest.mark.server),
+]
 COLUMNS = ("id", "tenant", "region", "city", "amount", "day", "paid")
 VISITS = (
     (1, "acme", "north", "Kiel", 10, "2024-01-10", "2024-03-01"),
@@ -68,6 +76,7 @@ class FilteredDashboard:
 
     world: GuestWorld
     charts: Mapping[str, int]
+    dataset: int
     reader: AnalyticsCore
 
     def actors(self) -> dict[str, tuple[AnalyticsCore, str]]:
@@ -110,6 +119,15 @@ def _plain(name: str, value: Any) -> Any:
     return value.strftime("%Y-%m") if hasattr(value, "strftime") else int(value)
 
 
+def url_of(request: pytest.FixtureRequest, folder: Path) -> str:
+    """Return the URL of a new database on the engine that a fixture asks for."""
+    if request.param == "postgresql":
+        return str(request.getfixturevalue("make_postgres_database")())
+    if request.param == "mysql":
+        return str(request.getfixturevalue("make_mariadb_database")())
+    return f"{request.param}:///{folder}/shop.db"
+
+
 @contextmanager
 def filtered_dashboard(url: str) -> Iterator[FilteredDashboard]:
     """Fill the database of `url` and give the dashboard over it."""
@@ -127,7 +145,7 @@ def filtered_dashboard(url: str) -> Iterator[FilteredDashboard]:
         rule = {"name": "acme", "filter_type": "Regular", "clause": "tenant = 'acme'"}
         admin.row_level_security.create({**rule, "tables": [dataset], "roles": [role.id]})
         reader = world.host.as_user(admin.users.create({"username": "reader", "roles": [role.id]}).id)
-        shown = FilteredDashboard(world=world, charts=made, reader=reader)
+        shown = FilteredDashboard(world=world, charts=made, dataset=dataset, reader=reader)
         shown.store()
         yield shown
 

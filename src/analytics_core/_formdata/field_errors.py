@@ -11,10 +11,10 @@ from typing import Any, Final
 from analytics_core._error_types import short_repr
 from analytics_core._formdata.form import SHAPE
 from analytics_core._formdata.payload import BuiltPayload
-from analytics_core.errors import AnalyticsError, PayloadSchemaError, UnknownNameError
+from analytics_core.errors import AnalyticsError, ErrorType, PayloadSchemaError, UnknownNameError
 from analytics_core.models.parsing import check_text, parse_query_context
 
-_STEP: Final = re.compile(r"post_processing\[(\d+)\]")
+_PLACE: Final = re.compile(r"\b(post_processing|metrics|columns|filters)\[(\d+)\]")
 _CONDITIONS: Final = (".extras.where", ".extras.having")
 
 
@@ -42,11 +42,22 @@ def naming_fields(error: AnalyticsError, built: BuiltPayload, position: int) -> 
     """Return an error of one of the queries of a built payload with the fields of its form before its message."""
     query = f"queries.{position}."
     fields: tuple[str, ...] = ()
-    if isinstance(error, UnknownNameError):
-        fields = _fields_that_mention(error.name, query, built)
-    elif step := _STEP.search(error.message):
-        fields = built.origins.get(f"{query}post_processing.{step[1]}", ())
+    name = _missing_name(error)
+    if name:
+        fields = _fields_that_mention(name, query, built)
+    if not fields and (place := _PLACE.search(error.message)):
+        fields = built.origins.get(f"{query}{place[1]}.{place[2]}", ())
     return copy(error).at(f"{SHAPE}: {_listed(fields)}") if fields else error
+
+
+def _missing_name(error: AnalyticsError) -> str | None:
+    """Return the name that an error says nothing has: here, or in the database by the time that rows are read."""
+    if isinstance(error, UnknownNameError):
+        return error.name
+    if error.error_type is not ErrorType.COLUMN_DOES_NOT_EXIST_ERROR:
+        return None
+    column = error.extra.get("column")  # as the engine writes it: with its table, in quotes
+    return re.split(r"[.\s]", column)[-1].strip("\"'`[]") if isinstance(column, str) else None
 
 
 def _listed(fields: tuple[str, ...]) -> str:

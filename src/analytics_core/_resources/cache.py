@@ -209,8 +209,8 @@ class CacheControl(Namespace):
     def _warmed(self, chart_id: int, dashboard_id: int | None, extra_filters: GivenFilters) -> CacheWarmUpResult:
         try:
             shown = ShownCharts(self._runtime, self._actor)
-            chart, context = shown.question(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
-            return _outcome(chart_id, ChartQueries(self._runtime, self._actor).fill(chart, context, self._cancel))
+            chart, around = shown.around(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
+            return _outcome(chart_id, ChartQueries(self._runtime, self._actor).fill(chart, around, self._cancel))
         except AnalyticsError as failure:
             return _failed(chart_id, failure.message)
         except Exception as error:  # a fault in one chart must not stop the others; its text may hold anything

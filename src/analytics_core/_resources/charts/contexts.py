@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._querying.chart_contexts import ChartContext, ChartContexts, FindChart
 from analytics_core._records.chart import Chart
 from analytics_core._resources.charts.extra_filters import ExtraFilters, with_filters
@@ -13,8 +14,8 @@ from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 def context_with(
     contexts: ChartContexts, chart: Chart, extra: ExtraFilters, find: FindChart
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the query context of a chart with what stands around it, and notes of how it was made.
+) -> tuple[dict[str, Any], tuple[str, ...], BuiltPayload | None]:
+    """Return the query context of a chart with what stands around it, notes of how it was made, and of which form.
 
     `find` gives the charts that are layers of a map.
 
@@ -29,7 +30,7 @@ def context_with(
         if grouped is None:
             notes.append(f"not grouped by {', '.join(extra.group_by)}: the form of the chart groups by no column")
         own = grouped or own
-    return with_filters(_content(chart, own), extra), (*own.notes, *notes)
+    return with_filters(_content(chart, own), extra), (*own.notes, *notes), own.built
 
 
 def _content(chart: Chart, own: ChartContext) -> dict[str, Any]:

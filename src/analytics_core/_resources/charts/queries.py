@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from analytics_core._compile.fingerprint import digest_of
 from analytics_core._execution.cancel import CancelToken
+from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._jobs.handlers import JobOutcome
 from analytics_core._querying.chart_contexts import ChartContext
 from analytics_core._querying.chart_request import ChartRequest
@@ -25,7 +26,7 @@ from analytics_core._results.batch_stream import BatchStream
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
-from analytics_core.errors import AccessError, NotFoundError, StoredDataError
+from analytics_core.errors import AccessError, AnalyticsError, NotFoundError, StoredDataError
 from analytics_core.models.enums import QueryStatus, ResultType
 from analytics_core.models.parsing import Payload
 from analytics_core.models.query import ChartDataQueryContext
@@ -122,13 +123,12 @@ class ChartQueries(JobQueries):
 
     def on_dashboard(self, chart: Chart, extra: ExtraFilters) -> ChartRequest:
         """Return what a chart requests, as `request` does, with what the filters of a dashboard ask of it."""
-        context, notes = context_with(self._runtime.chart_contexts, chart, extra, self.chart)
-        return replace(self._request(chart, context, force=False, strict=None), notes=notes)
+        context, notes, built = context_with(self._runtime.chart_contexts, chart, extra, self.chart)
+        return replace(self._request(chart, context, force=False, strict=None), notes=notes, built=built)
 
-    def fill(self, chart: Chart, payload: Payload, cancel: CancelToken | None) -> ChartData:
-        """Answer a query context of a chart anew and keep the results as a reader of the chart would find them."""
-        request = self._read(payload, strict=None)
-        return self.run(replace(request, force=True, chart_cache_timeout=chart.cache_timeout, cancel=cancel))
+    def fill(self, chart: Chart, extra: ExtraFilters, cancel: CancelToken | None) -> ChartData:
+        """Answer a chart anew with what stands around it, and keep the results as its readers would find them."""
+        return self.run(replace(self.on_dashboard(chart, extra), force=True, cancel=cancel))
 
     def batches(self, question: Question, *, strict: bool | None = None) -> BatchStream:
         """Return the rows of a question in batches."""
@@ -167,7 +167,17 @@ class ChartQueries(JobQueries):
     def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
         chart = None if question.chart_id is None else self.chart(question.chart_id)
         request = self._request(chart, question.context or "", force=question.force, strict=question.strict)
-        return replace(request, notes=tuple(question.notes))
+        return replace(request, notes=tuple(question.notes), built=self._form_behind(chart, question.context))
+
+    def _form_behind(self, chart: Chart | None, context: str | None) -> BuiltPayload | None:
+        """Return what is built of the form of a chart, if that is this context; its form may have changed meanwhile."""
+        if chart is None:
+            return None
+        try:
+            own = self._runtime.chart_contexts.of_chart(chart, self.chart)
+        except AnalyticsError:
+            return None
+        return own.built if own.text == context else None
 
     def _request(
         self, chart: Chart | None, payload: ChartDataQueryContext | Payload, *, force: bool, strict: bool | None

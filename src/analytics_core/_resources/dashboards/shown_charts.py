@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from analytics_core._records.chart import Chart
 from analytics_core._resources.charts.contexts import context_with
-from analytics_core._resources.charts.extra_filters import GivenFilters, given_filters
+from analytics_core._resources.charts.extra_filters import ExtraFilters, GivenFilters, given_filters
 from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.dashboards.acting import acting_filters, given_state
 from analytics_core._resources.reader import Reader
@@ -27,10 +27,22 @@ class ShownCharts:
     def question(
         self, chart_id: int, *, dashboard_id: int | None, extra_filters: GivenFilters
     ) -> tuple[Chart, dict[str, Any]]:
-        """Return a chart, and the query context that its readers ask.
+        """Return a chart, and the query context that its readers ask; errors are those of `around`, and one more.
 
         Raises:
-            QueryError: the chart stores neither a query context nor a form, or a filter of the dashboard needs a value.
+            QueryError: the chart stores neither a query context nor a form.
+        """
+        chart, asked = self.around(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
+        find = ChartQueries(self._runtime, self._actor).chart
+        return chart, context_with(self._runtime.chart_contexts, chart, asked, find)[0]
+
+    def around(
+        self, chart_id: int, *, dashboard_id: int | None, extra_filters: GivenFilters
+    ) -> tuple[Chart, ExtraFilters]:
+        """Return a chart, and what stands around it: the filters of a dashboard as its makers set them, and others.
+
+        Raises:
+            QueryError: a filter of the dashboard needs a value.
             NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
             PayloadSchemaError: `extra_filters` are no filters, or fields of the chart's form cannot be used.
         """
@@ -44,4 +56,4 @@ class ShownCharts:
             if chart.id not in dashboard.chart_ids:
                 raise NotFoundError("chart", chart.id, place=f"on dashboard {dashboard.id}")
             asked = acting_filters(dashboard, given_state(extra=asked), queries.ask).on(chart)
-        return chart, context_with(self._runtime.chart_contexts, chart, asked, queries.chart)[0]
+        return chart, asked

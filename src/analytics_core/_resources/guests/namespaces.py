@@ -341,8 +341,8 @@ class GuestQueries(JobQueries):
 
     def on_dashboard(self, chart: Chart, extra: ExtraFilters) -> ChartRequest:
         """Return what a chart requests with what the filters of a dashboard ask of it; the cache always counts."""
-        context, notes = context_with(self._runtime.chart_contexts, chart, extra, self.chart)
-        request = replace(self._read(context, strict=None), notes=notes)
+        context, notes, built = context_with(self._runtime.chart_contexts, chart, extra, self.chart)
+        request = replace(self._read(context, strict=None), notes=notes, built=built)
         reject_statements(request.context)
         return replace(request, force=False, chart_cache_timeout=chart.cache_timeout)
 
@@ -371,7 +371,7 @@ class GuestQueries(JobQueries):
         if requested is not None:
             derived = answerable(self._stored(chart, request.context, own.text), requested.context)
             request = request.on(derived) if derived != request.context else request
-        return replace(request, force=False, chart_cache_timeout=chart.cache_timeout)
+        return replace(request, force=False, chart_cache_timeout=chart.cache_timeout, built=own.built)
 
     def _stored(self, chart: Chart, context: ChartDataQueryContext, text: str) -> StoredRequest:
         sources = (context.datasource, *(query.datasource for query in context.queries))
