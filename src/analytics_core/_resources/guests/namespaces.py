@@ -26,7 +26,7 @@ from analytics_core._resources.charts.queries import ChartJobPayload, JobQueries
 from analytics_core._resources.charts.records import form_data
 from analytics_core._resources.dashboards.acting import GivenState, given_state, options_of
 from analytics_core._resources.dashboards.answers import DashboardQuestions, OnChart
-from analytics_core._resources.dashboards.filters import DeclaredFilter, declared_filters
+from analytics_core._resources.dashboards.filters import DeclaredFilter, all_filters, declared_filters
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.guests.requests import StoredRequest, answerable, reject_statements
 from analytics_core._resources.jobs import is_own_of_guest, job_of, submit_job
@@ -236,10 +236,11 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
 
 def _given_by_guest(dashboard: Dashboard, filters: Mapping[str, Any] | None) -> GivenState:
     """Return the values that a guest sets; GuestAccessError for all that is no value of a declared filter."""
-    declared = declared_filters(dashboard)
+    declared, every = {item.key for item in declared_filters(dashboard)}, all_filters(dashboard)
     given = given_state(filters=filters)
     for name, value in given.filters.items():
-        if not any(name in (item.key, item.name) for item in declared):
+        named = [item for item in every if item.key == name] or [item for item in every if item.name == name]
+        if not named or any(item.key not in declared for item in named):  # an id may be the name of another one
             raise GuestAccessError(f"the dashboard declares no filter {short_repr(name)}", extra={"filter": str(name)})
         if isinstance(value, Mapping):
             raise GuestAccessError(
