@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -94,4 +95,70 @@ def test_the_first_item_of_a_filter_is_that_of_each_actor(shown: FilteredDashboa
             found = answered(core, "ids", filters={"region": ["north"]})
             assert found == by_hand("ids", f"city = '{north}'", permitted)
     finally:
+        shown.store(*FILTERS)
+
+
+# ------------------------------------------------------------------------------ picks, permalinks and addresses
+@pytest.mark.parametrize("who", ["owner", "reader"])
+def test_picks_and_permalinks_filter_as_sql_by_hand_does(shown: FilteredDashboard, who: str) -> None:
+    core, permitted = shown.actors()[who]
+    source = shown.charts["cities"]
+    picked = {source: {"city": ["Kiel", "Rome"]}}
+    assert answered(core, "ids", cross_filters=picked) == by_hand("ids", "city IN ('Kiel', 'Rome')", permitted)
+    assert answered(core, "cities", cross_filters=picked) == by_hand("cities", permitted)
+    both = {"cross_filters": picked, "filters": {"region": ["south"], "amount": [None, 300]}}
+    assert answered(core, "months", **both) == by_hand("months", "city = 'Rome' AND amount <= 300", permitted)
+    mask = {"extraFormData": {"filters": [{"col": "region", "op": "IN", "val": ["south"]}]}}
+    kept = {"dataMask": {"region": mask, "time": {"extraFormData": {"time_range": "2024-02-01 : 2024-03-01"}}}}
+    key = shown.world.admin.permalinks.create_for_dashboard(1, kept).key
+    month = "day >= '2024-02-01' AND day < '2024-03-01'"
+    for name in QUERIES:
+        assert answered(core, name, permalink=key) == by_hand(name, "region = 'south'", month, permitted), name
+    cleared = {"permalink": key, "filters": {"region": None}}
+    assert answered(core, "ids", **cleared) == by_hand("ids", month, permitted)
+
+
+@pytest.mark.parametrize("who", ["owner", "reader", "guest"])
+def test_defaults_and_scopes_by_tab_and_chart_act_for_everybody(shown: FilteredDashboard, who: str) -> None:
+    core, permitted = shown.actors()[who]
+    north = {"filters": [{"col": "region", "op": "IN", "val": ["north"]}]}
+    default = {"defaultDataMask": {"extraFormData": north, "filterState": {"value": ["north"]}}}
+    scope = {"rootPath": ["TAB-1"], "excluded": [shown.charts["cities"]]}
+    needed = native("needed", "filter_range", column="amount", controlValues={"enableEmptyFilter": True})
+    shown.store(
+        {**native("region", "filter_select", column="region"), "scope": scope, **default},
+        {**needed, "scope": {"rootPath": ["TAB-3"], "excluded": []}},
+    )
+    try:
+        assert answered(core, "ids") == by_hand("ids", "region = 'north'", permitted)
+        for name in ("cities", "months"):
+            assert answered(core, name) == by_hand(name, permitted), name
+        assert "needs a value" in next(chart.error or "" for chart in core.dashboards.data(1, tabs=["All"]))
+        given = {"region": None, "needed": [20, 60]}
+        assert answered(core, "ids", filters=given) == by_hand("ids", permitted)
+        assert answered(core, "total", filters=given) == by_hand("total", "amount BETWEEN 20 AND 60", permitted)
+    finally:
+        shown.store(*FILTERS)
+
+
+@pytest.mark.parametrize("who", ["owner", "reader"])
+def test_parameters_of_the_address_and_customisations_act_alike_on_each_engine(
+    shown: FilteredDashboard, who: str
+) -> None:
+    core, permitted = shown.actors()[who]
+    admin, key = shown.world.admin, shown.charts["ids"]
+    before = admin.charts.get(key).query_context
+    context = json.loads(before or "")
+    context["queries"][0]["extras"] = {"where": "city = {{ url_param('city', 'Ulm') }}"}
+    admin.charts.update(key, {"query_context": json.dumps(context)})
+    grain = native("step", "chart_customization_timegrain", type="CHART_CUSTOMIZATION")
+    shown.store(*FILTERS, chart_customization_config=[grain])
+    try:
+        assert answered(core, "ids") == by_hand("ids", "city = 'Ulm'", permitted)
+        given = {"url_params": {"city": "Kiel"}, "filters": {"amount": [15, None]}}
+        assert answered(core, "ids", **given) == by_hand("ids", "city = 'Kiel' AND amount >= 15", permitted)
+        (year,) = answered(core, "months", filters={"step": "P1Y"})
+        assert year == ("2024-01", *by_hand("total", permitted)[0])
+    finally:
+        admin.charts.update(key, {"query_context": before})
         shown.store(*FILTERS)
