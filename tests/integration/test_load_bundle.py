@@ -243,6 +243,7 @@ def test_all_that_is_wrong_is_told_at_once_and_nothing_is_stored(shop: SmallCore
         (lambda d: d["export/dashboards/board.yaml"]["metadata"].update(refresh_frequency="x"), "refresh_frequency"),
         (lambda d: d["export/datasets/shop/orders.yaml"].update(offset="x"), "offset"),
         (lambda d: d["export/datasets/shop/orders.yaml"].update(columns=[{"column_name": 5}]), ""),
+        (lambda d: d["export/datasets/shop/orders.yaml"].update(columns=[{"column_name": ["id"]}]), ""),
     ],
 )
 def test_a_field_that_no_record_takes_is_named(

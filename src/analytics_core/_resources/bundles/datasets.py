@@ -78,10 +78,10 @@ def _fields(content: Mapping[str, Any], there: Collection[str]) -> tuple[dict[st
     for item in (given_fields(one, COLUMN_FIELDS) for one in mappings_in(content.get("columns"))):
         if item.get("expression"):
             columns.append(item)
-        elif item.get("column_name") in there:
+        elif isinstance(name := item.get("column_name"), str) and name in there:
             columns.append({name: value for name, value in item.items() if name != "type"})
         else:
-            gone.append(str(item.get("column_name")))
+            gone.append(str(name))
     metrics = [given_fields(item, METRIC_FIELDS) for item in mappings_in(content.get("metrics"))]
     fields = {**given_fields(content, DATASET_FIELDS), "columns": columns, "metrics": metrics}
     if fields.get("main_dttm_col") in gone:
