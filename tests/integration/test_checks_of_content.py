@@ -115,3 +115,46 @@ def test_reports_are_plain_in_markdown_and_junit(shop: SmallCore) -> None:
     assert (suite.get("tests"), suite.get("failures")) == ("7", "2")
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert f"{chart.id} a|b <script>\n`x`".split()[0] in {str(name).split()[0] for name in failed}
+
+
+def _charts_of_columns(shop: SmallCore) -> None:
+    shop.core.datasets.refresh(1)  # the bundle names some of its columns
+    form = {"viz_type": "table", "query_mode": "aggregate", "metrics": [], "groupby": [], "adhoc_filters": []}
+    total = {"expressionType": "SIMPLE", "aggregate": "MAX", "column": {"column_name": "amount"}, "label": "total"}
+    own = {"expressionType": "SQL", "sqlExpression": "MIN(amount) + 1", "label": "own"}
+    since = {"expressionType": "SIMPLE", "clause": "WHERE", "subject": "day", "operator": "IS NOT NULL"}
+    source = {"datasource_id": 1, "datasource_type": "table", "viz_type": "table"}
+    for name, more in (
+        ("total", {"metrics": [total]}),
+        ("own", {"metrics": [own]}),
+        ("days", {"groupby": ["day"], "metrics": ["count"]}),
+        ("filtered", {"metrics": ["count"], "adhoc_filters": [since]}),
+        ("neither", {"metrics": ["count"], "groupby": ["country"]}),
+    ):
+        shop.core.charts.create({"slice_name": name, "params": json.dumps({**form, **more}), **source})
+
+
+def test_a_column_whose_kind_changed_breaks_the_charts_that_use_it(shop: SmallCore) -> None:
+    _charts_of_columns(shop)
+    assert problems(shop) == {}
+    shop.run(
+        "ALTER TABLE orders RENAME TO old; CREATE TABLE orders (id BIGINT, day TEXT, country TEXT, amount TEXT);"
+        "INSERT INTO orders SELECT * FROM old"
+    )
+    number, moment = "column 'amount' is a text, and was a number", "column 'day' is a text, and was a moment"
+    assert problems(shop) == {
+        "chart total": (f"its {number}",),
+        "chart own": (f"its {number}",),
+        "chart days": (f"its {moment}",),
+        "chart filtered": (f"its {moment}",),
+    }
+    notes = {record.name: record.notes for record in shop.core.check().records}
+    assert notes["orders"] == (moment, number)
+    shop.core.datasets.refresh(1)
+    assert {"chart total", "chart own", "chart filtered"}.isdisjoint(problems(shop))
+
+
+def test_a_type_that_was_told_to_the_dataset_alone_is_no_change(shop: SmallCore) -> None:
+    columns = [{"column_name": name, "type": "TIMESTAMP", "is_dttm": True} for name in ("name", "born")]
+    shop.core.datasets.update(2, {"columns": columns})
+    assert "column 'name'" not in str(shop.core.check())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -141,3 +142,58 @@ def test_rows_in_another_order_are_told_as_such() -> None:
     assert list(row_differences([(1,), (2,)], [(2,), (1,)])) == ["the same 2 rows in another order"]
     assert list(row_differences([(float("nan"),)], [(float("nan"),)])) == []
     assert list(row_differences([(1,), (1,)], [(1,)])) == ["1 of 2 rows gone, 0 of 1 row new", "- 1"]
+
+
+ODD_NAMES = (
+    *(
+        "a|b",
+        "a\nb",
+        "a\r\nb",
+        "\x85",
+        "\u2028x",
+        "]]>",
+        "<![CDATA[x]]>",
+        "&amp;",
+        "<script>",
+        "\"'",
+        "```",
+        "~~~",
+        "# x",
+    ),
+    *(
+        "\x1f",
+        "\x1b[31mred",
+        "\ufffe",
+        "\u202eright to left",
+        " ",
+        "|",
+        "\\|",
+        "- x",
+        "--",
+        "1. x",
+        "[x](javascript:y)",
+    ),
+    *("@all", "<!--", "-->", "![x](y)", "http://x.example", "$x$", ":x:", "*x*", "_x_", "\t", "|---|"),
+)
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_reports_stay_well_formed_whatever_a_chart_is_called_and_asks(shop: SmallCore, name: str) -> None:
+    first, second = bundle(), bundle()
+    in_sql = "".join(character for character in name if character >= " " and character != "'")
+    for documents, more in ((first, ""), (second, "x")):
+        own = {"expressionType": "SQL", "sqlExpression": f"MAX('{more}{in_sql}')", "label": f"{name}{more}"}
+        documents[CHART]["params"]["metrics"] = [own]
+        documents[CHART]["slice_name"] = name
+    report = shop.core.diff(packed(first), packed(second), databases=HERE)
+    assert [one.name for one in report.changed] == [name]
+    suite = ElementTree.fromstring(report.junit()).find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures"), len(suite)) == ("4", "1", 4)
+    text = report.markdown()
+    assert re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\ufffe]", text + report.junit()) == []
+    lines = text.split("\n")
+    rows = [line for line in lines[lines.index("|---|---|---|") + 1 :] if line.startswith("|")]
+    assert [len(re.findall(r"(?<!\\)\|", row.replace("\\\\", ""))) for row in rows] == [4]
+    assert len([line for line in lines if re.match(r"^`{3,}(diff)?$", line)]) in {0, 2}
+    assert re.findall(r"(?<!\\)[<\[](?!br>)", text.partition("\n```")[0]) == []

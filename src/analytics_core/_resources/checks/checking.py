@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from sqlglot import exp
+
+from analytics_core._compile.fragments.sql_text import parse_statements
 from analytics_core._error_types import REFRESH_HINT
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.runner import QueryRunner
@@ -22,7 +25,7 @@ from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import json_object
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AnalyticsError, PayloadSchemaError
+from analytics_core.errors import AnalyticsError, PayloadSchemaError, QueryError
 
 _NOT_ASKED: Final = "its table was not looked at, which takes a grant on the schema: the stored columns were taken"
 
@@ -81,6 +84,7 @@ class ContentCheck:
             problems = list(problems_of(today.failure))
         else:
             notes += [f"column {name!r} is gone from its table" for name in today.gone]
+            notes += [f"column {name!r} {told}" for name, told in today.changed.items()]
             problems = list(self._broken_parts(today))
             if stored.main_dttm_col in today.gone:
                 problems.append(f"its main time column {stored.main_dttm_col!r} is gone from its table")
@@ -123,6 +127,10 @@ class ContentCheck:
             failures = [query.failure for query in queries]
             for filtered in (item for query in queries for item in query.rejected_filters):
                 yield f"its filter on {filtered.column!r} is not applied ({filtered.reason})"
+            if of_chart is not None and of_chart.changed:
+                dialect = self._runtime.registry.get(of_chart.database.engine).dialect
+                used = {name for query in queries for name in _among(of_chart.changed, query.sql, dialect)}
+                yield from (f"its column {name!r} {told}" for name, told in of_chart.changed.items() if name in used)
             if answers and not any(failures):
                 failures = [result.failure for result in runner.run(request).results]
         except AnalyticsError as error:
@@ -134,6 +142,17 @@ class ContentCheck:
 def request_of(runtime: Runtime, actor: Actor, chart: Chart, *, now: datetime) -> ChartRequest:
     """Return what a chart asks at a moment, as a request of an actor."""
     return runtime.contexts.read(runtime.chart_contexts.of_chart(chart).text, actor=actor, now=now)
+
+
+def _among(names: Iterable[str], sql: str, dialect: str) -> list[str]:
+    """Return those of the names that a statement reads as columns; in one that is not understood, as any word."""
+    try:
+        read: Container[str] = {
+            column.name for tree in parse_statements(sql, dialect, QueryError) for column in tree.find_all(exp.Column)
+        }
+    except QueryError:
+        read = sql
+    return [name for name in names if name in read]
 
 
 def problems_of(error: AnalyticsError) -> Iterator[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 from uuid import uuid4
 
+from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.metadata import FoundColumn
 from analytics_core._lookups.loading import LoadedDataset
 from analytics_core._querying.chart_request import ChartRequest
@@ -15,19 +17,21 @@ from analytics_core._resources.datasets.records import with_found
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AccessError, AnalyticsError
+from analytics_core.models.enums import GenericType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetToday:
     """A dataset with the columns that its table has now; `failure` is why the table could not be asked.
 
-    `gone` are the stored columns that the table has no more. `is_asked` is False where the actor may not ask it, so
-    that the columns are the stored ones.
+    `gone` are the stored columns that the table has no more; `changed` tells of columns that hold values of another
+    kind. `is_asked` is False where the actor may not ask it, so that the columns are the stored ones.
     """
 
     dataset: Dataset
     database: Database
     gone: tuple[str, ...] = ()
+    changed: Mapping[str, str] = field(default_factory=dict)
     failure: AnalyticsError | None = None
     is_asked: bool = True
 
@@ -83,7 +87,29 @@ def dataset_today(runtime: Runtime, actor: Actor, dataset: Dataset, database: Da
         column.column_name for column in dataset.columns if not column.expression and column.column_name not in there
     )
     now = with_found(dataset, found, lambda: str(uuid4()))
-    return DatasetToday(dataset=now, database=database, gone=tuple(gone))
+    changed = _changed_kinds(dataset, found, runtime.registry.get(database.engine))
+    return DatasetToday(dataset=now, database=database, gone=tuple(gone), changed=changed)
+
+
+def _changed_kinds(dataset: Dataset, found: Iterable[FoundColumn], spec: EngineSpec) -> dict[str, str]:
+    """Return what became of the columns whose values are of another kind than those that were stored."""
+    kinds = {column.name: column.kind.generic for column in found}
+    changed = {}
+    for column in dataset.columns:
+        stored = column.stored_type or column.type  # a type that people told the dataset changes no table
+        was = spec.value_kind(stored).generic if stored and not column.expression else None
+        now = kinds.get(column.column_name)
+        if was is not None and now is not None and was != now:
+            changed[column.column_name] = f"is {_KIND_NAMES[now]}, and was {_KIND_NAMES[was]}"
+    return changed
+
+
+_KIND_NAMES: Final = {
+    GenericType.NUMERIC: "a number",
+    GenericType.STRING: "a text",
+    GenericType.TEMPORAL: "a moment",
+    GenericType.BOOLEAN: "a Boolean",
+}
 
 
 def found_columns(runtime: Runtime, actor: Actor, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:

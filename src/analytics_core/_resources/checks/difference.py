@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from analytics_core._resources.checks.report import counted, junit_text, plain
+from analytics_core._resources.checks.report import NOT_SHOWN, counted, junit_text, plain
 
 _SHOWN_ROWS: Final = 3
 _LONGEST_ROW: Final = 200
@@ -86,7 +86,7 @@ class DiffReport:
         for chart in self.changed:
             if chart.sql:
                 fence = "`" * (3 + max((len(run) for run in _fences(chart.sql)), default=0))
-                lines += ["", f"{plain(chart.name)}:", "", f"{fence}diff", chart.sql, fence]
+                lines += ["", f"{plain(chart.name)}:", "", f"{fence}diff", NOT_SHOWN.sub(" ", chart.sql), fence]
         return "\n".join(lines).rstrip() + "\n"
 
     def junit(self) -> str:

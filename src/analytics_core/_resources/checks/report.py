@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SHOWN: Final = r"\t\n\r\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff"
+NOT_SHOWN: Final = re.compile(f"[^{_SHOWN}]")
+"""What XML cannot hold, what terminals obey, and what turns the direction of the text around it."""
+
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>|#!&~])")
 
 
@@ -78,7 +81,7 @@ def counted(number: int, noun: str) -> str:
 
 def plain(text: str) -> str:
     """Return a text that Markdown shows as it is, in one line."""
-    return _MARKUP.sub(r"\\\1", " ".join(NO_XML.sub(" ", text).split()))
+    return _MARKUP.sub(r"\\\1", " ".join(NOT_SHOWN.sub(" ", text).split()))
 
 
 def junit_text(suite: str, cases: Iterable[tuple[str, str, tuple[str, ...]]]) -> str:
@@ -90,9 +93,9 @@ def junit_text(suite: str, cases: Iterable[tuple[str, str, tuple[str, ...]]]) ->
     tests = failures = 0
     for kind, name, failed in cases:
         tests, failures = tests + 1, failures + bool(failed)
-        case = ElementTree.SubElement(one, "testcase", classname=f"{suite}.{kind}", name=NO_XML.sub(" ", name))
+        case = ElementTree.SubElement(one, "testcase", classname=f"{suite}.{kind}", name=NOT_SHOWN.sub(" ", name))
         if failed:
-            told = [NO_XML.sub(" ", text) for text in failed]
+            told = [NOT_SHOWN.sub(" ", text) for text in failed]
             ElementTree.SubElement(case, "failure", message=told[0].splitlines()[0]).text = "\n".join(told)
     one.set("tests", str(tests))
     one.set("failures", str(failures))
