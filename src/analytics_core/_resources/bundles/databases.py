@@ -22,7 +22,7 @@ from analytics_core._resources.databases.records import new_database, new_uri
 from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AnalyticsError, Problem
+from analytics_core.errors import AccessError, AnalyticsError, Problem
 from analytics_core.models.database import DatabasePost
 from analytics_core.models.parsing import parse, payload_error
 
@@ -167,11 +167,14 @@ class _Finder:
             return None
 
     def _stored(self, uuid: str, choice: int | str | None) -> Database | None:
+        reader = Reader(self.unit, self.runtime.policy, self.actor)
         if is_id(choice):
-            return Reader(self.unit, self.runtime.policy, self.actor).database(choice)
+            return reader.database(choice)
         stored = self.unit.databases.find(uuid=uuid)
-        if stored is not None and not self.runtime.policy.can_read_database(self.actor, stored):
-            return None
+        try:
+            stored = None if stored is None else reader.database(stored.id)
+        except AccessError:  # told as one that does not exist
+            stored = None
         if stored is not None and choice is not None and stored.uri != Secret(str(choice)):
             told = f"database {stored.id} has the UUID {uuid} and another URI; change it there, or name its id"
             raise payload_error(SHAPE, "databases", told)

@@ -25,7 +25,7 @@ from analytics_core._resources.bundles.progress import Load
 from analytics_core._resources.datasets.records import changed_dataset, new_dataset, with_found
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import NotFoundError, PayloadSchemaError
+from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError
 from analytics_core.models.dataset import DatasetPost, DatasetPut
 from analytics_core.models.parsing import parse, payload_error
 
@@ -112,8 +112,10 @@ def find_dataset(load: Load, uuid: Any) -> Dataset:
         raise payload_error("", "dataset_uuid", "is required: charts are drawn from a dataset")
     key = uuid_text(uuid)
     found: Dataset = load.needed(DocumentKind.DATASET, key, partial(load.unit.datasets.find, uuid=key))
-    if not load.runtime.policy.can_read_dataset(load.actor, found):
-        raise NotFoundError(DocumentKind.DATASET.value, key)
+    try:
+        load.reader.require_dataset(found)
+    except AccessError:
+        raise NotFoundError(DocumentKind.DATASET.value, key) from None
     return found
 
 

@@ -134,14 +134,17 @@ def _entries(packed: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
     for info in packed.infolist():
         if not info.is_dir() and info.filename.lower().endswith(_SUFFIXES):
             _check_name(info, seen)
-            try:
-                with packed.open(info) as file:
-                    content = _bounded(file, info.filename)
-            except _UNREADABLE as error:
-                if isinstance(error, PayloadSchemaError):
-                    raise
-                raise _broken(info.filename, "is damaged") from None
-            yield info.filename, content
+            yield info.filename, _unpacked(packed, info)
+
+
+def _unpacked(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    try:
+        with packed.open(info) as file:
+            return _bounded(file, info.filename)
+    except _UNREADABLE as error:
+        if isinstance(error, PayloadSchemaError):
+            raise
+        raise _broken(info.filename, "is damaged") from None
 
 
 def _check_text(name: str) -> None:
