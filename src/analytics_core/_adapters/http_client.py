@@ -148,8 +148,8 @@ class _Exchange:
         except (BrokenPipeError, ConnectionResetError):
             # Some servers answer before they have read all, and say why they do not want it.
             self.may_have_arrived = False
-        except BaseException:
-            self.may_have_arrived = False  # what was not sent wholly cannot be done
+        except BaseException:  # an interruption too: what was not sent wholly cannot be done
+            self.may_have_arrived = False
             raise
 
     def _small(self, body: bytes) -> Iterator[bytes]:

@@ -1,0 +1,170 @@
+"""Messages on their way to recipients: who takes them, and what is tried again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, shown_address
+from analytics_core._records.network import DestinationPurpose
+from analytics_core.errors import AnalyticsError, NotificationError
+from analytics_core.ports import Clock, Sleeper
+
+_LOG = logging.getLogger(__name__)
+
+AddressLookup = Callable[[str, int, DestinationPurpose], Sequence[str]]
+"""Gives the addresses of a host and port that the network policy allows; DatabaseError where there are none."""
+
+
+@runtime_checkable
+class Notifier(Protocol):
+    """Hands messages to one kind of recipient: people by mail, a channel, a pager.
+
+    It becomes a public port when the core takes notifiers.
+    """
+
+    def start(self, addresses: AddressLookup) -> None:
+        """Take what gives the addresses that connections may lead to; called once, before anything is sent.
+
+        A connection leads to one of the addresses that it gives, not to the name again. A notifier that connects to
+        nothing ignores it.
+        """
+
+    def takes(self, recipient: Recipient) -> bool:
+        """Tell whether it delivers to this recipient, by the recipient's kind and the form of the addresses."""
+
+    def send(
+        self, message: Message, recipient: Recipient, *, only: Collection[str] | None = None
+    ) -> Sequence[Delivery]:
+        """Try once to deliver a message, and return what became of it at each address that was asked for.
+
+        It takes no longer than the notifier's own limit, and may be called by many threads at once. The receiver gets
+        the same key (`message.key_for(recipient)`) each time, whatever `only` names: the addresses of the recipient
+        that are still to be reached, None for all. No secret and no word of the receiver's stands in a reason.
+
+        Raises:
+            NotificationError: none of these addresses was reached; `retryable` where trying again may help.
+        """
+
+    def close(self) -> None:
+        """Let connections go; nothing is sent afterwards."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often a delivery is tried where trying again may help, and how long that may take.
+
+    Attributes:
+        attempts: with the first.
+        first_pause_s: before the second attempt, in seconds; each pause is twice the one before.
+        longest_pause_s: what a pause grows to. A receiver may ask for longer ones.
+        total_s: no attempt begins later than so many seconds after the first.
+        repeats_unknown: whether a message that may have been delivered is sent again, so that it comes at least once
+            in place of at most once.
+    """
+
+    attempts: int = 5
+    first_pause_s: float = 1.0
+    longest_pause_s: float = 60.0
+    total_s: float = 300.0
+    repeats_unknown: bool = False
+
+
+class Deliveries:
+    """Hands messages to the notifiers that take them, and tries again where that may help; any thread may use it.
+
+    Args:
+        notifiers: the first one that takes a recipient gets their messages.
+        clock: tells how long it lasted.
+        sleeper: waits between attempts.
+        jitter: gives numbers from 0 to 1, so that many who wait do not come back together.
+        policy: how often is tried.
+    """
+
+    def __init__(
+        self,
+        notifiers: Sequence[Notifier],
+        *,
+        clock: Clock,
+        sleeper: Sleeper,
+        jitter: Callable[[], float],
+        policy: RetryPolicy | None = None,
+    ) -> None:
+        self._notifiers = tuple(notifiers)
+        self._clock = clock
+        self._sleeper = sleeper
+        self._jitter = jitter
+        self._policy = RetryPolicy() if policy is None else policy
+
+    def takes(self, recipient: Recipient) -> bool:
+        """Tell whether a notifier takes messages to this recipient."""
+        return self._notifier(recipient) is not None
+
+    def deliver(
+        self, message: Message, recipient: Recipient, *, only: Collection[str] | None = None
+    ) -> tuple[Delivery, ...]:
+        """Send a message, and return what became of it at each address; nothing is raised where it was not delivered.
+
+        `only` are the addresses that are still to be reached, None all.
+        """
+        asked = tuple(address for address in recipient.addresses if only is None or address in only)
+        notifier = self._notifier(recipient)
+        if notifier is None:
+            reason = f"no notifier takes recipients of the kind {recipient.kind!r}"
+            return tuple(_failed(address, DeliveryState.REFUSED, reason) for address in asked)
+        begun = self._clock.monotonic()
+        found = _attempt(notifier, message, recipient, asked)
+        for attempt in range(1, self._policy.attempts):
+            left = [address for address in asked if self._is_tried_again(found[address])]
+            if not left:
+                break
+            pause = self._pause(attempt, [found[address] for address in left])
+            if self._clock.monotonic() - begun + pause > self._policy.total_s:
+                break
+            self._sleeper.sleep(pause)
+            found = {**found, **_attempt(notifier, message, recipient, left)}
+        return tuple(found[address] for address in asked)
+
+    def _notifier(self, recipient: Recipient) -> Notifier | None:
+        return next((notifier for notifier in self._notifiers if notifier.takes(recipient)), None)
+
+    def _is_tried_again(self, delivery: Delivery) -> bool:
+        is_repeated = delivery.state is DeliveryState.UNKNOWN and self._policy.repeats_unknown
+        return delivery.state is DeliveryState.UNAVAILABLE or is_repeated
+
+    def _pause(self, attempt: int, left: Iterable[Delivery]) -> float:
+        """Return the seconds before the next attempt: half of them at random, and what receivers ask for at least."""
+        most = min(self._policy.first_pause_s * 2.0 ** (attempt - 1), self._policy.longest_pause_s)
+        own = most * (0.5 + self._jitter() / 2)
+        return max((delivery.retry_after_s or 0.0 for delivery in left), default=0.0) + own
+
+
+def _attempt(
+    notifier: Notifier, message: Message, recipient: Recipient, addresses: Sequence[str]
+) -> Mapping[str, Delivery]:
+    """Return what became of one attempt at each address; a notifier of a host's may raise what it likes."""
+    if not addresses:
+        return {}
+    try:
+        told = {delivery.address: delivery for delivery in notifier.send(message, recipient, only=addresses)}
+    except NotificationError as error:
+        state = DeliveryState.UNAVAILABLE if error.retryable else DeliveryState.REFUSED
+        told = {
+            address: replace(_failed(address, state, error.message), retry_after_s=error.retry_after_s)
+            for address in addresses
+        }
+    except AnalyticsError as error:
+        state = DeliveryState.UNAVAILABLE if error.retryable else DeliveryState.REFUSED
+        told = {address: _failed(address, state, error.message) for address in addresses}
+    except Exception as error:  # border: a host's own code, of which nobody knows how far it came
+        _LOG.warning("a notifier failed (%s) at %s", type(error).__name__, ", ".join(map(shown_address, addresses)))
+        reason = "the notifier failed, and nobody knows how far it came; the log tells of what kind its error was"
+        told = {address: _failed(address, DeliveryState.UNKNOWN, reason) for address in addresses}
+    missing = "the notifier did not tell what became of it"
+    return {address: told.get(address) or _failed(address, DeliveryState.UNKNOWN, missing) for address in addresses}
+
+
+def _failed(address: str, state: DeliveryState, reason: str) -> Delivery:
+    return Delivery(address=address, state=state, reason=reason)

@@ -1,0 +1,169 @@
+"""Deliveries are tried again where that may help, and nowhere else; each address gets an answer, come what may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient
+from analytics_core._reporting.delivery import AddressLookup, Deliveries, RetryPolicy
+from analytics_core.errors import DatabaseError, ErrorType, NotificationError
+from analytics_core.testing.clock import FixedClock
+
+MESSAGE = Message(key="k", subject="Sales", text="3")
+THREE = Recipient(kind="Email", to=("a@x", "b@x"), bcc=("c@x",))
+DELIVERED, REFUSED, UNAVAILABLE, UNKNOWN = DeliveryState
+
+Answer = Callable[[str], Delivery] | Exception
+
+
+class ScriptedNotifier:
+    """Answers each attempt by its script, and delivers afterwards."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, ...]] = []
+        self.keys: set[str] = set()
+
+    def start(self, addresses: AddressLookup) -> None:
+        """Connect to nothing."""
+
+    def takes(self, recipient: Recipient) -> bool:
+        return recipient.kind == "Email"
+
+    def send(
+        self, message: Message, recipient: Recipient, *, only: Collection[str] | None = None
+    ) -> Sequence[Delivery]:
+        addresses = tuple(recipient.addresses if only is None else only)
+        self.asked.append(addresses)
+        self.keys.add(message.key_for(recipient))
+        answer = self.answers.pop(0) if self.answers else all_are(DELIVERED)
+        if isinstance(answer, Exception):
+            raise answer
+        return [answer(address) for address in addresses]
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+class PassingTime:
+    """Moves a clock on in place of waiting."""
+
+    def __init__(self, clock: FixedClock) -> None:
+        self.clock = clock
+        self.slept: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.clock.advance(timedelta(seconds=seconds))
+
+
+def all_are(state: DeliveryState, **facts: Any) -> Callable[[str], Delivery]:
+    return lambda address: Delivery(address=address, state=state, reason="why", **facts)
+
+
+def deliver(
+    notifier: ScriptedNotifier, *, only: Collection[str] | None = None, **policy: Any
+) -> tuple[list[DeliveryState], list[float], tuple[Delivery, ...]]:
+    clock = FixedClock(datetime(2026, 1, 1, tzinfo=UTC))
+    time = PassingTime(clock)
+    deliveries = Deliveries(
+        [notifier], clock=clock, sleeper=time, jitter=lambda: 1.0, policy=RetryPolicy(**policy) if policy else None
+    )
+    found = deliveries.deliver(MESSAGE, THREE, only=only)
+    assert [delivery.address for delivery in found] == [a for a in THREE.addresses if only is None or a in only]
+    return [delivery.state for delivery in found], time.slept, found
+
+
+def test_only_the_addresses_that_were_unavailable_are_tried_again() -> None:
+    first = {"a@x": DELIVERED, "b@x": UNAVAILABLE, "c@x": REFUSED}
+    notifier = ScriptedNotifier(lambda address: all_are(first[address])(address))
+    states, slept, _ = deliver(notifier)
+    assert states == [DELIVERED, DELIVERED, REFUSED]
+    assert notifier.asked == [("a@x", "b@x", "c@x"), ("b@x",)]
+    assert (slept, len(notifier.keys)) == ([1.0], 1)
+
+
+def test_pauses_double_up_to_the_longest_and_attempts_end() -> None:
+    notifier = ScriptedNotifier(*[all_are(UNAVAILABLE)] * 9)
+    states, slept, _ = deliver(notifier, attempts=6, longest_pause_s=5.0)
+    assert states == [UNAVAILABLE] * 3
+    assert slept == [1.0, 2.0, 4.0, 5.0, 5.0]
+    assert len(notifier.asked) == 6
+
+
+def test_half_of_a_pause_is_random() -> None:
+    clock = FixedClock(datetime(2026, 1, 1, tzinfo=UTC))
+    time = PassingTime(clock)
+    notifier = ScriptedNotifier(all_are(UNAVAILABLE), all_are(UNAVAILABLE))
+    Deliveries([notifier], clock=clock, sleeper=time, jitter=iter((0.0, 0.5)).__next__).deliver(MESSAGE, THREE)
+    assert time.slept == [0.5, 1.5]
+
+
+def test_a_receiver_that_asks_for_time_gets_it() -> None:
+    assert deliver(ScriptedNotifier(all_are(UNAVAILABLE, retry_after_s=30.0)))[1] == [31.0]
+    busy = NotificationError("busy", retryable=True, retry_after_s=7.0)
+    assert deliver(ScriptedNotifier(busy))[:2] == ([DELIVERED] * 3, [8.0])
+
+
+def test_a_receiver_that_asks_for_too_much_time_is_not_waited_for() -> None:
+    states, slept, found = deliver(ScriptedNotifier(all_are(UNAVAILABLE, retry_after_s=3_600.0)))
+    assert (states, slept) == ([UNAVAILABLE] * 3, [])
+    error = found[0].error()
+    assert error is not None
+    assert (error.retry_after_s, error.retryable) == (3_600.0, True)
+
+
+def test_refusals_are_not_tried_again() -> None:
+    notifier = ScriptedNotifier(all_are(REFUSED))
+    assert deliver(notifier)[:2] == ([REFUSED] * 3, [])
+
+
+def test_what_may_have_been_delivered_is_sent_again_only_where_that_is_asked_for() -> None:
+    assert deliver(ScriptedNotifier(all_are(UNKNOWN)))[:2] == ([UNKNOWN] * 3, [])
+    assert deliver(ScriptedNotifier(all_are(UNKNOWN)), repeats_unknown=True)[0] == [DELIVERED] * 3
+
+
+def test_addresses_that_were_reached_before_are_not_asked_again() -> None:
+    notifier = ScriptedNotifier()
+    assert deliver(notifier, only=["b@x"])[0] == [DELIVERED]
+    assert notifier.asked == [("b@x",)]
+
+
+@pytest.mark.parametrize(
+    ("raised", "state"),
+    [
+        (NotificationError("no"), REFUSED),
+        (DatabaseError("not reached", error_type=ErrorType.CONNECTION_ACCESS_DENIED_ERROR, retryable=False), REFUSED),
+        (RuntimeError("hunter2"), UNKNOWN),
+        (KeyError("hunter2"), UNKNOWN),
+    ],
+    ids=["ours", "network", "runtime", "key"],
+)
+def test_whatever_a_notifier_raises_each_address_has_an_answer(raised: Exception, state: DeliveryState) -> None:
+    states, _, found = deliver(ScriptedNotifier(raised))
+    assert states == [state] * 3
+    assert "hunter2" not in str(found)
+
+
+def test_an_address_that_a_notifier_forgets_is_told_as_unknown() -> None:
+    class Forgetful(ScriptedNotifier):
+        def send(self, *_: Any, **__: Any) -> Sequence[Delivery]:
+            return [Delivery(address="a@x", state=DELIVERED)]
+
+    assert deliver(Forgetful())[0] == [DELIVERED, UNKNOWN, UNKNOWN]
+
+
+def test_a_recipient_that_nobody_takes_is_told() -> None:
+    clock = FixedClock(datetime(2026, 1, 1, tzinfo=UTC))
+    deliveries = Deliveries([ScriptedNotifier()], clock=clock, sleeper=PassingTime(clock), jitter=lambda: 1.0)
+    pager = Recipient(kind="Pager", to=("1",))
+    assert not deliveries.takes(pager)
+    (found,) = deliveries.deliver(MESSAGE, pager)
+    assert str(found.error()) == "1 was not reached: no notifier takes recipients of the kind 'Pager'"
+    error = found.error()
+    assert error is not None
+    assert error.to_payload()["errors"][0]["error_type"] == "REPORT_NOTIFICATION_ERROR"
