@@ -8,14 +8,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._environment import PREFIX
 from analytics_core._resources.batches import id_in
+from analytics_core._whole_files import write_whole
 from analytics_core.errors import AnalyticsError, PayloadSchemaError, SettingsError
 
 SOUND, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
@@ -156,16 +155,7 @@ def _write(path: str, content: bytes) -> None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return
-    target = Path(path)
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-        try:
-            file.write(content)
-            file.close()
-            Path(file.name).chmod(0o644)
-            Path(file.name).replace(target)
-        except BaseException:  # whatever happens, an interruption too: nothing is left
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    write_whole(path, content, mode=0o644)
 
 
 # ---------------------------------------------------------------------------------------------------------- arguments

@@ -6,11 +6,9 @@ import io
 import json
 import os
 import re
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Final
 
 from analytics_core._records.chart import Annotation, Chart
@@ -41,6 +39,7 @@ from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import json_object
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
+from analytics_core._whole_files import write_whole
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.parsing import payload_error
 from analytics_core.models.strict_json import repeated_key
@@ -227,21 +226,7 @@ def _yaml(document: Mapping[str, Any]) -> bytes:
 
 
 def _write(path: str | os.PathLike[str], packed: bytes) -> None:
-    """Write a file as a whole: whoever reads the path meanwhile finds the one before, or this one."""
     try:
-        target = Path(path)
-        written = _written_beside(target, packed)
-        try:
-            written.replace(target)
-        finally:
-            written.unlink(missing_ok=True)
+        write_whole(path, packed)
     except (OSError, TypeError, ValueError):
         raise payload_error(SHAPE, "path", "leads to no file that can be written") from None
-
-
-def _written_beside(target: Path, packed: bytes) -> Path:
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-        file.write(packed)
-        file.flush()
-        os.fsync(file.fileno())
-    return Path(file.name)

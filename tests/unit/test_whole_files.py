@@ -1,0 +1,71 @@
+"""Files written whole or not at all, beside what is no plain file."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from analytics_core._whole_files import write_whole
+
+
+@pytest.fixture
+def full_disk() -> Iterator[None]:
+    """Let no file of this process grow beyond 4 KiB, as a full disk does."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_file_is_replaced_and_has_the_mode_asked_for(tmp_path: Path) -> None:
+    target = tmp_path / "out.zip"
+    target.write_bytes(b"before")
+    write_whole(target, b"after", mode=0o640)
+    assert (target.read_bytes(), stat.S_IMODE(target.stat().st_mode)) == (b"after", 0o640)
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_a_full_disk_leaves_the_file_of_before_and_nothing_beside_it(tmp_path: Path) -> None:
+    target = tmp_path / "out.zip"
+    target.write_bytes(b"before")
+    with pytest.raises(OSError, match="too large") as failed:
+        write_whole(target, b"x" * 100_000)
+    assert failed.value.filename == str(target)
+    assert (os.listdir(tmp_path), target.read_bytes()) == (["out.zip"], b"before")
+
+
+def test_a_pipe_is_written_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    write_whole(pipe, b"content")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    reader.join(10)
+    assert read == [b"content"]
+
+
+def test_a_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.zip", tmp_path / "link.zip"
+    target.write_bytes(b"before")
+    link.symlink_to(target)
+    write_whole(link, b"after")
+    assert (link.is_symlink(), target.read_bytes()) == (True, b"after")
+
+
+@pytest.mark.parametrize("name", ["", "folder"])
+def test_a_folder_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError) as failed:
+        write_whole(tmp_path / name, b"content")
+    assert failed.value.filename == str(tmp_path / name)
+    assert os.listdir(tmp_path) == ["folder"]
