@@ -6,9 +6,11 @@ Exit codes: 0 all is well, 1 something broke or differs, 2 the call or the store
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from analytics_core import AnalyticsCore, Settings
@@ -40,6 +42,9 @@ class _Report(Protocol):
 def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     """Do what the arguments say and return the exit code; what is wrong is one line on standard error."""
     call = _parser().parse_args(arguments)
+    if sys.stdout is None:  # Python's own way to say that it was closed at the start
+        return _ended("standard output is closed")
+    _escape_what_cannot_be_shown(call)
     try:
         with _opened(call, environ) as host:
             verb: Callable[[AnalyticsCore, argparse.Namespace], int] = call.verb
@@ -47,18 +52,29 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
             sys.stdout.flush()
             return code
     except AnalyticsError as error:
-        for line in _lines(error):
-            print(f"analytics_core: {line}", file=sys.stderr)
-        return WRONG
+        return _ended(*_lines(error))
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it ends
             return SOUND
-        print(f"analytics_core: {error.filename or 'a file'} cannot be written: {error.strerror}", file=sys.stderr)
-        return WRONG
+        return _ended(f"{error.filename or 'a file'} cannot be written: {error.strerror}")
     except KeyboardInterrupt:
-        print("analytics_core: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return _ended("interrupted", code=INTERRUPTED)
+
+
+def _ended(*told: str, code: int = WRONG) -> int:
+    """Say why a call ended, to whoever still reads it, and return its exit code."""
+    with suppress(OSError):
+        for line in told:
+            print(f"analytics_core: {line}", file=sys.stderr, flush=True)
+    return code
+
+
+def _escape_what_cannot_be_shown(call: argparse.Namespace) -> None:
+    """Let letters that the encoding of standard output lacks be escaped, as XML in a report of XML."""
+    is_xml = getattr(call, "format", None) == "junit"
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="xmlcharrefreplace" if is_xml else "backslashreplace")
 
 
 def _lines(error: AnalyticsError) -> Iterator[str]:

@@ -161,3 +161,53 @@ def test_an_interrupted_call_says_so(folder: Path) -> None:
             waiting.send_signal(signal.SIGINT)
             _, told = waiting.communicate(timeout=30)
     assert (waiting.returncode, told) == (130, "analytics_core: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("load", "named.zip", *SHOP), 0, r"Z\xfcrich \u2713"),
+        (("check",), 1, r"Z\xfcrich \u2713"),
+        (("check", "--format", "markdown"), 1, r"Z\xfcrich \u2713"),
+        (("check", "--format", "junit"), 1, "Z&#252;rich &#10003;"),
+    ],
+)
+def test_an_output_without_unicode_gets_other_letters_escaped(
+    call: Call, folder: Path, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    named = bundle()
+    named["export/charts/names.yaml"]["slice_name"] = "Z\u00fcrich \u2713"
+    (folder / "named.zip").write_bytes(packed(named))
+    if arguments[0] == "check":
+        call("load", "named.zip", *SHOP)
+        (folder / "shop.db").write_bytes(b"")
+    done = subprocess.run(
+        [sys.executable, "-m", "analytics_core", *arguments],
+        env=environment(folder, PYTHONIOENCODING="ascii"), cwd=folder,
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (code, "")
+    assert told in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [("load", "bundle.zip", *SHOP), ("export", "-"), ("check",)])
+def test_a_closed_output_is_told_before_anything_is_done(call: Call, folder: Path, arguments: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "analytics_core", *arguments],
+        env=environment(folder), cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, "analytics_core: standard output is closed\n")
+    assert call("check").stdout == "0 of 0 records broken\n"
+
+
+def test_an_error_that_nobody_reads_keeps_its_exit_code(folder: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "analytics_core", "load", "no.zip"],
+            env=environment(folder), cwd=folder, stdout=subprocess.DEVNULL, stderr=write, timeout=60, check=False,
+        )  # fmt: skip
+    finally:
+        os.close(write)
+    assert done.returncode == 2
