@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from analytics_core import AnalyticsCore, Settings
@@ -89,6 +90,10 @@ def _opened(call: argparse.Namespace, environ: Mapping[str, str]) -> AnalyticsCo
     url = call.store or environ.get(STORE)
     if not url:
         raise SettingsError(f"name the metadata store: --store URL, or the variable {STORE}")
+    scheme, _, path = url.partition(":///")
+    file = path.partition("?")[0]
+    if scheme.startswith("sqlite") and not file.startswith("file:") and not Path(file).is_file():
+        raise SettingsError(f"there is no metadata store {file!r}; one is made by AnalyticsCore, with its first people")
     return AnalyticsCore(Settings.from_env(environ), metadata_url=url)
 
 

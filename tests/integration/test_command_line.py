@@ -64,6 +64,13 @@ def call(folder: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Call]:
         yield called
 
 
+@pytest.mark.parametrize("verb", [("check",), ("export", "x.zip"), ("load", "bundle.zip"), ("diff", "bundle.zip")])
+def test_a_store_that_is_not_there_is_not_made(call: Call, folder: Path, verb: tuple[str, ...]) -> None:
+    done = call(*verb, ANALYTICS_CORE_STORE=f"sqlite:///{folder}/mata.db")
+    assert (done.returncode, "there is no metadata store" in done.stderr) == (2, True)
+    assert not (folder / "mata.db").exists()
+
+
 def test_content_is_loaded_exported_checked_and_compared(call: Call, folder: Path) -> None:
     tried = call("load", "bundle.zip", "--dry-run", *SHOP)
     assert (tried.returncode, tried.stdout.splitlines()[0]) == (
