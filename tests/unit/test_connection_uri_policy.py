@@ -94,6 +94,8 @@ def test_a_host_may_allow_one_more_driver() -> None:
     [
         "postgresql://h/d?sslmode=require&application_name=bi&connect_timeout=5",
         "mysql://h/d?charset=utf8mb4&ssl_verify_cert=true",
+        "duckdb://?threads=1&memory_limit=4GB",
+        "duckdb://?threads=256",
     ],
 )
 def test_harmless_options_pass(uri: str) -> None:
@@ -138,6 +140,10 @@ def test_options_that_open_files_sockets_or_sessions_are_refused(uri: str) -> No
         ("clickhouse://h/d?secure=treu", "secure", "true"),
         ("mssql://h/d?Encrypt=maybe", "Encrypt", "mandatory"),
         ("trino://h/d?http_scheme=htps", "http_scheme", "https"),
+        ("duckdb://?threads=257", "threads", "a whole number from 1 to 256"),
+        ("duckdb://?threads=0", "threads", "a whole number from 1 to 256"),
+        ("duckdb://?threads=" + "9" * 400, "threads", "a whole number from 1 to 256"),
+        ("duckdb://?threads=many", "threads", "a whole number from 1 to 256"),
     ],
 )
 def test_an_option_with_a_word_that_its_driver_would_take_for_another_is_refused(
@@ -174,6 +180,15 @@ def test_files_elsewhere_are_refused_and_not_named(tmp_path: Path, engine: str, 
     with pytest.raises(ConnectionUriError, match=r"data_roots") as caught:
         check(f"{engine}:///{path.format(root=root)}", root)
     assert "passwd" not in str(caught.value.to_payload())
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("path", ["%00", "shop%00.db", "file%3A%00", "circle", "one/x.db"])
+def test_paths_that_lead_nowhere_are_refused(tmp_path: Path, engine: str, path: str) -> None:
+    for link, target in {"circle": "circle", "one": "other", "other": "one"}.items():
+        (tmp_path / link).symlink_to(target)
+    with pytest.raises(ConnectionUriError):
+        check(f"{engine}:///{tmp_path}/{path}", tmp_path)
 
 
 def test_exactly_the_allowed_file_may_be_opened(tmp_path: Path) -> None:

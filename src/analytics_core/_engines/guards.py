@@ -57,19 +57,22 @@ def name_set(*groups: str) -> NameSet:
     )
 
 
-UriOptions = Mapping[str, frozenset[str] | None]
-"""Option of a connection -> the words that it takes; an empty set: a whole number; None: any short text."""
+UriOptions = Mapping[str, frozenset[str] | range | None]
+"""Option of a connection -> the words that it takes; an empty set: a whole number; None: any short text.
+
+A range: a whole number in it.
+"""
 
 SWITCH: Final = "true false yes no on off 1 0"
 """The words of an option that is on or off; JSON has the first two."""
 
 
-def uri_options(texts: str = "", *, numbers: str = "", **words: str) -> UriOptions:
-    """Return options: those that take any text, those that take a whole number, and the words that others take."""
+def uri_options(texts: str = "", *, numbers: str = "", **words: str | range) -> UriOptions:
+    """Return options: those that take any text, any whole number, and the words or the numbers that others take."""
     return {
         **dict.fromkeys(texts.split()),
         **dict.fromkeys(numbers.split(), frozenset()),
-        **{name: frozenset(taken.split()) for name, taken in words.items()},
+        **{name: frozenset(taken.split()) if isinstance(taken, str) else taken for name, taken in words.items()},
     }
 
 

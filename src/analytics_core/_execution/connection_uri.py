@@ -288,14 +288,22 @@ def _check_options(options: Mapping[str, Any], spec: EngineSpec) -> None:
         if not isinstance(value, str | int | float | bool) or len(str(value)) > _LONGEST_VALUE:
             raise _error(spec, f"connection option {name!r} must be one short value")
         if not _takes(allowed[name], value):
-            known = " or ".join(sorted(allowed[name] or ())) or "a whole number"
-            raise _error(spec, f"connection option {name!r} must be {known}, not {str(value)[:60]!r}")
+            raise _error(spec, f"connection option {name!r} must be {_told(allowed[name])}, not {str(value)[:60]!r}")
 
 
-def _takes(words: frozenset[str] | None, value: Scalar) -> bool:
+def _takes(words: frozenset[str] | range | None, value: Scalar) -> bool:
     """Tell whether an option of these words (none: a whole number; None: any) takes a value; JSON has Booleans."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    return words is None or text in words or (not words and text.isascii() and text.isdigit())
+    is_whole = text.isascii() and text.isdigit()
+    if isinstance(words, range):
+        return is_whole and int(text) in words
+    return words is None or text in words or (not words and is_whole)
+
+
+def _told(words: frozenset[str] | range | None) -> str:
+    if isinstance(words, range):
+        return f"a whole number from {words[0]} to {words[-1]}"
+    return " or ".join(sorted(words or ())) or "a whole number"
 
 
 def _checked_file(url: sa.URL, spec: EngineSpec, roots: list[Path], allowed_files: Iterable[Path]) -> CheckedUri:
@@ -309,7 +317,10 @@ def _checked_file(url: sa.URL, spec: EngineSpec, roots: list[Path], allowed_file
         database = database.removeprefix("file:")
     elif ":" in database:  # `md:`, `s3://`, `:memory:name` are no files
         raise _error(spec, "only a file or a database in memory may be opened")
-    file = Path(database).resolve()
+    try:
+        file = Path(database).resolve()
+    except (OSError, RuntimeError, ValueError):  # links in a circle; a NUL character
+        raise _error(spec, "the path of this file leads nowhere") from None
     if file not in {allowed.resolve() for allowed in allowed_files} and not any(map(file.is_relative_to, roots)):
         raise _error(spec, "this file is not allowed; it must lie inside one of Settings.data_roots")
     return CheckedUri(url=url, spec=spec, file=file)

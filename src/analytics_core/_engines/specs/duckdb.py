@@ -165,7 +165,7 @@ _ERRORS = meanings.patterns(
     (r"^constraint error: violates foreign key", meanings.NO_REFERENCE),
 )
 _GUARDS = guards.Guards(
-    uri_options=guards.uri_options("memory_limit max_memory", numbers="threads"),
+    uri_options=guards.uri_options("memory_limit max_memory", threads=range(1, 257)),  # it starts them all
     database_files=guards.DatabaseFiles.PATH,
     denied_functions=guards.name_set("""
     read_csv read_csv_auto sniff_csv read_json read_json_auto read_json_objects read_json_objects_auto read_ndjson
