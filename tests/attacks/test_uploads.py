@@ -14,6 +14,7 @@ import struct
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from datetime import date, datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -326,3 +327,41 @@ def test_an_error_does_not_repeat_a_long_name(shop: SmallCore, look: str) -> Non
 def test_a_list_of_schemas_that_is_none_is_not_stored(shop: SmallCore, schemas: Any) -> None:
     with pytest.raises(errors.PayloadSchemaError, match="schemas_allowed_for_file_upload"):
         shop.core.databases.update(1, {"extra": json.dumps({"schemas_allowed_for_file_upload": schemas})})
+
+
+@pytest.mark.parametrize(
+    ("form", "text"), [("%Y%Y", "20202020"), ("%c%x", "x"), ("%Y-%m-%dT%z", "0001-01-01T+1400"), ("%", "%")]
+)
+def test_a_form_of_dates_that_reads_nothing_is_told_with_its_row(shop: SmallCore, form: str, text: str) -> None:
+    options = {"column_dates": ["a"], "date_format": form}
+    with pytest.raises(errors.FileUploadError, match="must be a date of the form") as caught:
+        shop.core.databases.upload(1, f"a\n{text}\n".encode(), "t", options=options)
+    assert (caught.value.extra["row"], caught.value.extra["column"]) == (2, "a")
+
+
+def _not_utf8() -> pa.Array:
+    offsets = pa.py_buffer(struct.pack("<3i", 0, 2, 4))
+    return pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"ok\xed\xa0")])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([1, 2**62], pa.timestamp("us")),
+        pa.array([1, -(2**62)], pa.timestamp("us")),
+        pa.array([1, 2**31 - 1], pa.date32()),
+        pa.array([1, -(2**31)], pa.date32()),
+        _not_utf8(),
+    ],
+    ids=["late moment", "early moment", "late date", "early date", "no UTF-8"],
+)
+def test_values_of_parquet_that_tables_do_not_take_are_told_with_their_row(shop: SmallCore, values: pa.Array) -> None:
+    with pytest.raises(errors.FileUploadError) as caught:
+        shop.core.databases.upload(1, parquet(pa.table({"a": values})), "t")
+    assert (caught.value.extra["row"], caught.value.extra["column"]) == (2, "a")
+    assert [table.value for table in shop.core.databases.tables(1)] == ["orders", "people"]
+
+
+def test_first_and_last_moments_of_parquet_are_taken(shop: SmallCore) -> None:
+    table = pa.table({"a": [datetime.min, None, datetime.max], "b": [date.min, None, date.max]})
+    assert shop.core.databases.upload(1, parquet(table), "t").rows == 3

@@ -197,3 +197,13 @@ def test_a_text_that_is_no_moment_is_null_or_told_with_its_column(core: Any, nam
         else:
             assert made.databases.get(1).backend == "postgresql"
             assert f"it reads moments from {name!r} by {format_ or 'ISO 8601'}" in result.error
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("format_", ["%Y%Y", "%c%x", "%d %d"])
+def test_a_format_that_names_something_twice_reads_nothing(core: Any, format_: str) -> None:
+    made, _ = core
+    dataset = made.datasets.get_or_create({"database_id": 1, "table_name": "misfits"}).id
+    made.datasets.set_column(dataset, {"column_name": "slashed", "is_dttm": True, "python_date_format": format_})
+    context = {"datasource": {"id": dataset, "type": "table"}, "queries": [{"columns": ["slashed"], "metrics": None}]}
+    assert [row["slashed"] for row in made.charts.data(context).raise_for_error().results[0].data] == [None, None]

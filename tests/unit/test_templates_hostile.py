@@ -66,6 +66,8 @@ VALUES = TemplateValues(spec=spec_of("sqlite"), user_id=1, template_params={"xs"
         "{{ url_param() }}",
         "{{ url_param(1, 2, 3, 4, 5, 6) }}",
         "{{ 'x'|to_datetime }}",
+        "{{ '2024 2024'|to_datetime('%Y %Y') }}",
+        "{{ '01/01/24'|to_datetime('%c%x') }}",
         "{{ ['a', 1]|max }}",
     ],
 )

@@ -6,6 +6,7 @@ what was fetched: a value that is no moment spoils its cell alone, never the sta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -31,7 +32,9 @@ Read = Callable[[Any], datetime]
 _FORMATS: Final = {TimeEncoding.EPOCH_S: "epoch_s", TimeEncoding.EPOCH_MS: "epoch_ms"}
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - naive moments are UTC
 _STORED: Final = attrgetter("stored")
-_MISFITS: Final = (ValueError, TypeError, ArithmeticError)
+_MISFITS: Final = (ValueError, TypeError, ArithmeticError, re.error)
+"""The last of `strptime`, for a format that names something twice."""
+
 _MICROSECONDS: Final[Mapping[TimeEncoding, int]] = MappingProxyType(
     {TimeEncoding.EPOCH_S: 1_000_000, TimeEncoding.EPOCH_MS: 1_000}
 )

@@ -184,7 +184,7 @@ class TextReader:
             if text is not None and text not in read:
                 try:
                     read[text] = _in_utc(datetime.strptime(text, self.date_format or ""))  # noqa: DTZ007 - naive is UTC
-                except ValueError:
+                except (ValueError, OverflowError, re.error):  # re.error: a form that names something twice
                     raise broken(f"must be a date of the form {self.date_format!r}", row=row, column=column) from None
             values.append(None if text is None else read[text])
         return from_values(values, wanted, rows=rows, column=column)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date, datetime
 from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
@@ -75,6 +76,7 @@ class ParquetTable:
         for place, column in enumerate(columns):
             values = _plain(batch.column(place), self._sources[place])
             if pa.types.is_string(values.type):
+                _check_encoding(values, rows, column.name)
                 values = self._reader.values(values, column.type, rows=rows, column=column.name)
             else:
                 values = cast_or_raise(values, column.type, rows=rows, column=column.name, cast=_cast)
@@ -158,6 +160,19 @@ def _short(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(start, size)
 
 
+def _check_encoding(values: pa.Array, rows: Sequence[int], column: str) -> None:
+    """Raise FileUploadError for the first text that is not UTF-8, which Arrow hands on as it is."""
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:
+        for row, value in zip(rows, values, strict=True):
+            try:
+                value.as_py()
+            except UnicodeDecodeError:
+                raise broken("the text is not in UTF-8", row=row, column=column) from None
+        raise
+
+
 def _plain(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
@@ -172,4 +187,15 @@ def _cast(values: pa.Array, wanted: ColumnType) -> pa.Array | None:
         found = values.cast(wanted.arrow)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
+    if wanted.kind in _BOUNDS:
+        least, most = (pa.scalar(bound, found.type) for bound in _BOUNDS[wanted.kind])
+        within = pc.and_(pc.greater_equal(found, least), pc.less_equal(found, most))
+        return found if pc.all(within, min_count=0).as_py() else None
     return found
+
+
+_BOUNDS: Final = {
+    ValueKind.DATE: (date.min, date.max),
+    ValueKind.TIMESTAMP: (datetime.min, datetime.max),
+}
+"""The years 1 to 9999, which every engine and every reader of a table knows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -65,7 +66,7 @@ def _to_datetime(
     text, pattern = str(raw_text(value)), check_format(str(raw_text(format)))
     try:
         return datetime.strptime(text[:100], pattern)  # noqa: DTZ007 - times without zone are UTC throughout
-    except ValueError:
+    except (ValueError, re.error):  # re.error: a format that names something twice
         raise TemplateError("to_datetime: a value does not fit its format") from None
 
 
