@@ -585,6 +585,29 @@ def test_the_schemas_of_the_engine_itself_take_no_files(target: UploadTarget) ->
             target.upload(b"id\n1\n", schema=schema)
 
 
+OWN_COLUMNS = {
+    "postgresql": ["ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"],
+    "mysql": ["DB_ROW_ID", "db_trx_id", "Db_Roll_Ptr"],
+}
+
+
+def test_columns_that_every_table_of_the_engine_has_are_told(target: UploadTarget) -> None:
+    own = OWN_COLUMNS.get(target.core.databases.get(1).backend, [])
+    for name in own:
+        with pytest.raises(errors.FileUploadError, match="of its own in every table") as caught:
+            target.upload(f"id,{name}\n1,x\n".encode())
+        assert caught.value.extra["column"] == name
+    names = {"ctid", "xmin", "xmax", "tableoid", "db_row_id", "oid", "rowid", "_rowid_", "user", "group"}
+    names -= {name.lower() for name in own}
+    header, row = ",".join(sorted(names)), ",".join("1" * len(names))
+    assert target.upload(f"{header}\n{row}\n".encode()).rows == 1
+
+
+def test_letters_that_an_engine_takes_for_one_are_told_apart(target: UploadTarget) -> None:
+    header = "ı,I,i,İ,ſ,s,\u212a,k,ß,ss"
+    assert target.upload(f"{header}\n{','.join('1' * 10)}\n".encode()).rows == 1
+
+
 def test_the_nearest_schema_is_named(target: UploadTarget) -> None:
     schema = target.core.databases.schemas_access_for_file_upload(1).schemas[0]
     with pytest.raises(errors.DatabaseError, match=f"did you mean '{schema}'") as caught:

@@ -28,7 +28,7 @@ def column_names(given: Sequence[str | None]) -> tuple[str, ...]:
     # A header that needs no change keeps its name, wherever it stands.
     cleaned = [_cleaned(text or "") or f"column_{place}" for place, text in enumerate(given, start=1)]
     taken: set[str] = set()
-    free = {name.casefold() for name in cleaned}
+    free = set(map(_folded, cleaned))
     return tuple(_told_apart(name, taken, free) for name in cleaned)
 
 
@@ -62,12 +62,17 @@ def _cut(text: str, most: int) -> str:
     return text.encode("utf-8")[:most].decode("utf-8", errors="ignore").strip()
 
 
+def _folded(name: str) -> str:
+    """Return what is the same for names that some engine takes for one: MariaDB writes both i's of Turkish as I."""
+    return name.replace("\u0130", "i").upper().casefold()
+
+
 def _told_apart(name: str, taken: set[str], free: set[str]) -> str:
     """Return the name, or with the first number that no other header has; note it as taken."""
     found, number = name, 1
-    while found.casefold() in taken or (number > 1 and found.casefold() in free):
+    while _folded(found) in taken or (number > 1 and _folded(found) in free):
         number += 1
         ending = f"_{number}"
         found = _cut(name, LONGEST_NAME - len(ending)) + ending
-    taken.add(found.casefold())
+    taken.add(_folded(found))
     return found

@@ -196,6 +196,6 @@ def _cast(values: pa.Array, wanted: ColumnType) -> pa.Array | None:
 
 _BOUNDS: Final = {
     ValueKind.DATE: (date.min, date.max),
-    ValueKind.TIMESTAMP: (datetime.min, datetime.max),
+    ValueKind.TIMESTAMP: (datetime.min, datetime.max),  # noqa: DTZ901 - naive is UTC
 }
 """The years 1 to 9999, which every engine and every reader of a table knows."""

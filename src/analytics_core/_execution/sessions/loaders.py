@@ -112,6 +112,8 @@ class _CountedBatches:
 class PostgresqlLoader(Loader):
     """One transaction, rows by COPY."""
 
+    own_columns = re.compile("ctid|xmin|xmax|cmin|cmax|tableoid")
+
     def is_of_rows(self, error: Exception) -> bool:
         """Tell it by the class too; a key of the catalogue is of a table that others make in the same moment."""
         return super().is_of_rows(error) and error.diag.schema_name != "pg_catalog"  # type: ignore[attr-defined]
@@ -188,6 +190,7 @@ class MysqlLoader(Loader):
     """
 
     own_schemas = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
+    own_columns = re.compile("db_row_id|db_trx_id|db_roll_ptr", re.IGNORECASE)
     takes_infinity = False
     prefix: ClassVar[str] = RESERVED_PREFIX
 

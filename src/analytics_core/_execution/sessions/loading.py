@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -71,6 +72,9 @@ class Loader:
     """How an engine takes rows; `load` commits once, at the end. Into the engine's own schemas nothing is written."""
 
     own_schemas: ClassVar[frozenset[str]] = frozenset({"information_schema", "pg_catalog", "pg_toast"})
+    own_columns: ClassVar[re.Pattern[str]] = re.compile("(?!)")
+    """Names that the engine has for columns of its own, in every table."""
+
     takes_infinity: ClassVar[bool] = True
     most_digits: ClassVar[int] = 38
 
@@ -79,8 +83,13 @@ class Loader:
         raise NotImplementedError
 
     def check_columns(self, columns: Sequence[FileColumn]) -> None:
-        """Refuse columns that the engine cannot hold exactly; FileUploadError."""
+        """Refuse columns that the engine cannot have, or not hold exactly; FileUploadError."""
         for column in columns:
+            if self.own_columns.fullmatch(column.name):
+                raise broken(
+                    "this engine has a column of this name of its own in every table; give it another header",
+                    column=column.name,
+                )
             if column.type.kind is ValueKind.DECIMAL and column.type.precision > self.most_digits:
                 raise broken(
                     f"numbers of {column.type.precision} digits are kept exactly by no column of this engine; give "
