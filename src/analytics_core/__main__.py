@@ -90,9 +90,8 @@ def _opened(call: argparse.Namespace, environ: Mapping[str, str]) -> AnalyticsCo
     url = call.store or environ.get(STORE)
     if not url:
         raise SettingsError(f"name the metadata store: --store URL, or the variable {STORE}")
-    scheme, _, path = url.partition(":///")
-    file = path.partition("?")[0]
-    if scheme.startswith("sqlite") and not file.startswith("file:") and not Path(file).is_file():
+    file = url.removeprefix("sqlite:///").partition("?")[0]
+    if url.startswith("sqlite:///") and not file.startswith("file:") and not Path(file).is_file():
         raise SettingsError(f"there is no metadata store {file!r}; one is made by AnalyticsCore, with its first people")
     return AnalyticsCore(Settings.from_env(environ), metadata_url=url)
 

@@ -7,6 +7,8 @@ import json
 import logging
 import pickle
 import socket
+import threading
+import time
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -106,7 +108,8 @@ def unsigned(header: dict[str, Any], told: dict[str, Any]) -> str:
 
 
 def test_a_state_of_ours_is_what_the_forgeries_are_like(core: AnalyticsCore, guard: Provider) -> None:
-    ours = client_digest(OAuth2Client.model_validate(guard.client()))
+    with core._runtime.store.unit_of_work() as unit:
+        ours = client_digest(OAuth2Client.model_validate(guard.client()), unit.databases.get(1))
     with pytest.raises(errors.OAuth2Error, match="gave no access token"):
         core.oauth.callback(state=signed(claims(client=ours)), code="a code of nobody")
     assert guard.requests.total() == 1
@@ -420,3 +423,46 @@ def test_the_store_holds_no_token_in_the_clear(core: AnalyticsCore, guard: Provi
     core.oauth.callback(**guard.authorize(core.oauth.start(1).url))
     files = b"".join(path.read_bytes() for path in tmp_path.glob("meta.db*"))
     assert not any(secret.encode() in files for secret in (*guard.issued, *guard._refresh_tokens, CLIENT_SECRET))
+
+
+# ------------------------------------------------------------------------------------------------------- other servers
+FORMER, OTHER = "postgresql://u:pw@former.example:5432/d", "postgresql://u:pw@other.example:5432/d"
+
+
+def signing_in(core: AnalyticsCore, guard: Provider) -> tuple[int, dict[str, Any]]:
+    """Return a database, and what a user who authorizes for it brings home."""
+    extra = json.dumps({"oauth2_client_info": guard.client()})
+    database = core.databases.create({"database_name": "pg", "orm_uri": FORMER, "extra": extra}).id
+    return database, guard.authorize(core.oauth.start(database).url)
+
+
+def test_an_authorization_for_a_server_is_none_for_the_one_that_follows(core: AnalyticsCore, guard: Provider) -> None:
+    database, brought = signing_in(core, guard)
+    core.databases.update(database, {"orm_uri": OTHER})
+    with pytest.raises(errors.OAuth2Error, match="or its server, changed meanwhile"):
+        core.oauth.callback(**brought)
+    assert core.oauth.access_token(database) is None
+
+
+def test_a_token_that_comes_while_the_database_is_led_elsewhere_is_not_shown_there(
+    core: AnalyticsCore, guard: Provider
+) -> None:
+    database, brought = signing_in(core, guard)
+    guard.delay_s = 1.0
+    home = threading.Thread(target=lambda: core.oauth.callback(**brought))
+    home.start()
+    while not guard.requests:
+        time.sleep(0.01)
+    core.databases.update(database, {"orm_uri": OTHER})
+    home.join()
+    guard.delay_s = 0.0
+    assert core.oauth.access_token(database) is None
+    core.databases.update(database, {"orm_uri": FORMER})
+    assert core.oauth.access_token(database) is None
+
+
+def test_another_password_of_the_same_server_leaves_the_token(core: AnalyticsCore, guard: Provider) -> None:
+    database, brought = signing_in(core, guard)
+    core.databases.update(database, {"orm_uri": "postgresql://v:other@former.example:5432/d"})
+    core.oauth.callback(**brought)
+    assert core.oauth.access_token(database) is not None

@@ -31,13 +31,18 @@ def client_of_database(database: Database, clients: Mapping[str, OAuth2Client]) 
     return own or clients.get(database.database_name) or clients.get(database.engine)
 
 
-def client_digest(client: OAuth2Client) -> str:
-    """Return what tokens remember of the client that they were given to.
+def client_digest(client: OAuth2Client, database: Database) -> str:
+    """Return what tokens and authorizations remember of the client, and of the server, that they were given for.
 
-    It changes with the client's id and with where tokens are renewed: a refresh token never goes elsewhere.
+    It changes with the client's id and with where tokens are renewed: a refresh token never goes elsewhere. And it
+    changes with the URI but for user and password: the server that a database is led to later is shown none of them.
     """
-    told = json.dumps([client.id, client.token_request_uri], ensure_ascii=False)
+    uri = _CREDENTIALS.sub("://", database.uri.reveal(), count=1)
+    told = json.dumps([client.id, client.token_request_uri, uri], ensure_ascii=False)
     return hashlib.sha256(told.encode("utf-8")).hexdigest()
+
+
+_CREDENTIALS: Final = re.compile(r"://(?:[^:/@]*(?::[^@]*)?@)?")
 
 
 PLAIN_ADDRESS: Final = re.compile(r"[!-\[\]-~]{1,2000}")

@@ -90,7 +90,7 @@ class AuthorizationFlow:
         claims = OAuth2State(
             database_id=database.id, user_id=user_id, default_redirect_uri=redirect_to or redirect_uri, tab_id=tab_id
         )
-        state, signed = self._signer.sign(claims, client=client_digest(client))
+        state, signed = self._signer.sign(claims, client=client_digest(client, database))
         url = _authorization_url(client, signed, state=state, redirect_uri=redirect_uri)
         return AuthorizationRequest(url=url, state=state, redirect_uri=redirect_uri, tab_id=tab_id)
 
@@ -128,8 +128,10 @@ class AuthorizationFlow:
             TokenEndpointError: it cannot be asked.
         """
         client = self._client(database)
-        if client_digest(client) != signed.client:
-            raise OAuth2Error("the OAuth 2.0 client of the database changed meanwhile; start the authorization anew")
+        digest = client_digest(client, database)
+        if digest != signed.client:
+            told = "the OAuth 2.0 client of the database, or its server, changed meanwhile"
+            raise OAuth2Error(f"{told}; start the authorization anew")
         redirect_uri = self._redirect_uri(client, database)
         grant = self._requests.redeem(
             client,
@@ -138,7 +140,7 @@ class AuthorizationFlow:
             verifier=signed.verifier,
             timeout_s=self._settings.oauth2_timeout_s,
         )
-        owner = TokenOwner(database_id=database.id, user_id=signed.claims.user_id, client=client_digest(client))
+        owner = TokenOwner(database_id=database.id, user_id=signed.claims.user_id, client=digest)
         self._stored.keep(owner, grant)
 
     def leads_to(self, database: Database, signed: SignedState) -> str | None:

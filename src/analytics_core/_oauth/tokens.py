@@ -81,7 +81,7 @@ class OAuthTokens:
         client = self._client_of(database)
         if client is None or user_id < 1:
             return None
-        owner = TokenOwner(database_id=database.id, user_id=user_id, client=client_digest(client))
+        owner = TokenOwner(database_id=database.id, user_id=user_id, client=client_digest(client, database))
         found = self._stored.look_up(owner)
         if not isinstance(found, OAuth2TokenRecord):
             return found
@@ -112,7 +112,7 @@ class OAuthTokens:
             client = self._client_of(database)
         except AnalyticsError:  # a client that cannot be read has no tokens
             client = None
-        return "" if client is None else client_digest(client)
+        return "" if client is None else client_digest(client, database)
 
     def _renewed(self, owner: TokenOwner, client: OAuth2Client) -> str | None:
         name = f"{LOCK_NAMESPACE}/{owner.user_id}/{owner.database_id}"
