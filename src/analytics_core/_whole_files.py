@@ -17,7 +17,9 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o6
 
     Raises:
         OSError: it cannot be written; nothing is left, and the error names the path.
+        TypeError: it is no path; a number would be an open file of the process.
     """
+    path = os.fspath(path)
     try:
         if _is_plain(path):
             _replace(Path(os.path.realpath(path)), content, mode)
@@ -25,7 +27,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o6
             with open(path, "wb") as stream:
                 stream.write(content)
     except OSError as error:
-        error.filename, error.filename2 = os.fspath(path), None
+        error.filename, error.filename2 = path, None
         raise
 
 

@@ -223,7 +223,10 @@ def test_a_part_that_is_refused_leaves_the_store_as_it_was(shop: SmallCore, part
         shop.core.load_bundle(packed(bundle()), databases=HERE)
 
 
-@pytest.mark.parametrize("share", ["0.3", "0.7", "1"])
+LONG = pytest.mark.long
+
+
+@pytest.mark.parametrize("share", [pytest.param("0.3", marks=LONG), "0.7", pytest.param("1", marks=LONG)])
 def test_a_process_that_is_killed_leaves_the_store_as_it_was(
     shop: SmallCore, store_url: str, tmp_path: Path, share: str
 ) -> None:

@@ -147,7 +147,7 @@ NOT_HELD = {"reference": {"sqlite"}, "length": {"sqlite", "duckdb"}}
 ROW_UNKNOWN = {"duckdb": set(REFUSED), "postgresql": {"reference"}}
 
 
-@pytest.mark.parametrize("several_lines", [False, True])
+@pytest.mark.parametrize("several_lines", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("case", sorted(REFUSED))
 def test_a_row_that_the_table_does_not_take_is_told_and_nothing_written(
     target: UploadTarget, case: str, several_lines: bool

@@ -23,7 +23,7 @@ from tests.support.small_core import small_core
 from analytics_core import AnalyticsCore
 from analytics_core.errors import AnalyticsError
 
-EXAMPLES = int(os.environ.get("ANALYTICS_CORE_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("ANALYTICS_CORE_EXAMPLES", "10"))
 search = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 HERE: dict[str, int | str] = {"shop": 1, SHOP: 1}
 GONE = object()
