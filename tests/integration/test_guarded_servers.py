@@ -140,12 +140,11 @@ def test_a_server_that_takes_connections_and_says_nothing_is_down(core: Analytic
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.parametrize("tls_server", ["postgresql"], indirect=True)  # PyMySQL reads no passwords of a process
 @pytest.mark.parametrize("kept", ["variable", "file"])
 def test_passwords_of_the_process_go_to_no_server_that_people_name(
     tmp_path: Path, guarded: Guarded, monkeypatch: pytest.MonkeyPatch, kept: str
 ) -> None:
-    if guarded.engine != "postgresql":
-        pytest.skip("PyMySQL has none")
     if kept == "variable":
         monkeypatch.setenv("PGPASSWORD", PASSWORD)
     else:

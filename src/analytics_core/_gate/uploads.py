@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from analytics_core._engines.meanings import MADE_MEANWHILE
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import LONGEST_KEY, known_list, nearest, short_repr
@@ -120,7 +119,7 @@ class FileUploads:
         except StatementTimeoutError:
             raise _timeout(seconds, admission.database) from None
         except DatabaseError as error:
-            if error.message != MADE_MEANWHILE.template or if_exists is not TableExists.FAIL:
+            if if_exists is not TableExists.FAIL or not error.retryable:
                 raise
             with suppress(DatabaseError):  # what went wrong first is told
                 self._mode(admission, request.table, request.schema, if_exists)
