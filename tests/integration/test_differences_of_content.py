@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import sqlalchemy as sa
 from tests.support.bundles import ASKED, BY_COUNTRY, IN_ALL, NAMES, bundle, chart, packed
+from tests.support.guests import chart as stored_chart
+from tests.support.servers import LOOPBACK
 from tests.support.small_core import SmallCore, small_core
+from tests.support.stalling_proxy import stalling_proxy, through
 
 from analytics_core import errors
 from analytics_core._resources.checks.difference import ChartChange, row_differences
@@ -136,6 +140,38 @@ def test_reports_say_the_same_in_markdown_and_junit(shop: SmallCore) -> None:
     suite = ElementTree.fromstring(report.junit()).find("testsuite")
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures")) == ("4", "1")
+
+
+@pytest.mark.server
+def test_charts_on_a_database_that_hangs_are_told_and_the_others_compared(
+    tmp_path: Path, make_postgres_database: Callable[[], str]
+) -> None:
+    url = sa.make_url(make_postgres_database())
+    with sa.create_engine(url.set(drivername="postgresql+psycopg"), poolclass=sa.NullPool).begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE visits (id INTEGER, city TEXT)")
+    with (
+        stalling_proxy(url.port or 0) as proxy,
+        small_core(tmp_path, allowed_networks=LOOPBACK, statement_timeout_s=1.0) as shop,
+    ):
+        core, far = shop.core, through(url.render_as_string(hide_password=False), proxy)
+        database = core.databases.create({"database_name": "far", "orm_uri": far}).id
+        there = core.datasets.create({"database": database, "table_name": "visits"}).id
+        here = shop.orders().id
+        ids = [
+            core.charts.create(stored_chart("hung", there, {"columns": ["city"]})).id,
+            core.charts.create(stored_chart("well", here, {"columns": ["country"]})).id,
+        ]
+        before = core.export_bundle(charts=ids)
+        changed = stored_chart("well", here, {"columns": ["id"]})
+        core.charts.update(ids[1], {"query_context": changed["query_context"]})
+        proxy.stall()
+        report = core.diff(before, databases={"far": database, "shop": 1}, answers=False)
+        proxy.resume()
+    told = {one.name: one for one in report.charts}
+    assert (told["well"].change, bool(told["well"].sql)) == (ChartChange.CHANGED, True)
+    assert [failure.partition(";")[0] for failure in told["hung"].failures] == [
+        "a cannot be asked: the database did not answer within 1 seconds"
+    ]
 
 
 def test_rows_in_another_order_are_told_as_such() -> None:

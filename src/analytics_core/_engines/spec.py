@@ -338,7 +338,7 @@ class EngineSpec:
     allows_joins: bool = True
     allows_subqueries: bool = True
     allows_cte_in_subquery: bool = True
-    allows_cost_estimate: bool = False
+    allows_cost_estimate: bool = False  # nothing here estimates costs yet, whatever the engine can
     closes_group_keys: bool = False
     folds_names: bool = False
     as_declared: Callable[[exp.Expr, str], exp.Expr | None] = lambda _column, _type_text: None

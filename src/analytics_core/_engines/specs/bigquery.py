@@ -129,7 +129,6 @@ ENGINES = (
         as_text=operators.cast_to(Type.TEXT),
         literal=_LITERALS.write,
         value_kind=kinds.kind_reader({"TIMESTAMP": ValueKind.TIMESTAMPTZ, "RANGE": ValueKind.OTHER}),
-        allows_cost_estimate=True,
         closes_group_keys=True,
         parameters=ConnectionParameters(names=("host", "database", "query"), required=("host",), has_address=False),
         secret_options=("credentials_info",),

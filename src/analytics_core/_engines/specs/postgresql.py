@@ -398,7 +398,6 @@ ENGINES = (
         collation=_collation,
         splits_nulls=True,
         nulls_first_by_default=nulls_are_large,
-        allows_cost_estimate=True,
         partitions=_PARTITIONS,
         parameters=ConnectionParameters.encrypted_by("sslmode", "require"),
         user_token=TOKEN_AS_PASSWORD,

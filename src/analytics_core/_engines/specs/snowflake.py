@@ -132,7 +132,6 @@ ENGINES = (
         is_true=operators.equals_truth,
         literal=_LITERALS.write,
         nulls_first_by_default=nulls_are_large,
-        allows_cost_estimate=True,
         parameters=ConnectionParameters(names=("host", "database", "username", "password", "query"), has_address=False),
         user_token=UserToken(
             argument="token", beside={"authenticator": "oauth"}, replaces=("password",), is_sent_each_time=True

@@ -88,7 +88,6 @@ class BundleLoader:
             return until_accepted(lambda: self._load(documents, asked, with_rules=with_rules, dry_run=dry_run))
 
     def _load(self, documents: Documents, asked: _Preparation, *, with_rules: bool, dry_run: bool) -> BundleReport:
-        is_tried = dry_run
         with suppress(_TriedError), self._runtime.store.unit_of_work() as unit:
             load = Load(runtime=self._runtime, actor=self._actor, unit=unit, with_rules=with_rules)
             self._store(load, documents, asked)
@@ -97,27 +96,29 @@ class BundleLoader:
             if dry_run:
                 raise _TriedError
         records = load.records.values()
-        told = tuple(replace(record, id=None) if is_tried else record for record in records)
+        told = tuple(replace(record, id=None) if dry_run else record for record in records)
         return BundleReport(records=told, skipped=documents.skipped, is_dry_run=dry_run)
 
     def content(self, source: Any, given: Replacements) -> BundleContent:
         """Return what a bundle holds without storing it; a dataset that is here already has its id, and so its rules.
 
         Raises:
-            PayloadSchemaError: files that cannot be read, and datasets that cannot be here.
+            PayloadSchemaError: files that cannot be read, and datasets that cannot be here. Of those whose database
+                does not answer now the charts are among the failures.
         """
         documents = _without_rights(read_documents(read_files(source)))
         with databases_of(self._runtime, self._actor, documents, given) as databases:
             if databases.made:
                 raise payload_error(SHAPE, "databases", "no connection is made here: name databases by their ids")
-            asked = self._asked(documents, databases, given)
+            away: dict[str, AnalyticsError] = {}
+            asked = self._asked(documents, databases, given, away)
         if asked.problems:
             raise PayloadSchemaError(shape=SHAPE, problems=asked.problems)
         datasets = self._unstored_datasets(asked)
         charts, failures = {}, {}
         for document in documents.of(DocumentKind.CHART):
             try:
-                charts[document.key] = self._unstored_chart(document, datasets)
+                charts[document.key] = self._unstored_chart(document, datasets, away)
             except AnalyticsError as error:
                 failures[document.key] = str(document.content["slice_name"]), error
         return BundleContent(datasets=datasets, charts=charts, failures=failures)
@@ -134,16 +135,32 @@ class BundleLoader:
                 found[one.document.key] = (record if before else replace(record, id=LARGEST_ID - number)), database
         return found
 
-    def _unstored_chart(self, document: Document, datasets: Mapping[str, tuple[Dataset, Database]]) -> Chart:
+    def _unstored_chart(
+        self,
+        document: Document,
+        datasets: Mapping[str, tuple[Dataset, Database]],
+        away: Mapping[str, AnalyticsError],
+    ) -> Chart:
         uuid = uuid_text(document.content.get("dataset_uuid"))
+        if uuid in away:
+            raise away[uuid]
         if uuid not in datasets:
             raise NotFoundError("dataset", uuid)
         put = chart_change(document, datasets[uuid][0], value_here({}, {}))
         return changed_chart(Chart(uuid=document.key, slice_name=""), put, owner_ids=(self._actor.id,))
 
     # ---------------------------------------------------------------------------------------------------- asking
-    def _asked(self, documents: Documents, databases: DatabasesOfBundle, given: Replacements) -> _Preparation:
-        """Ask for the columns of the tables of all datasets that nothing here takes the place of."""
+    def _asked(
+        self,
+        documents: Documents,
+        databases: DatabasesOfBundle,
+        given: Replacements,
+        away: dict[str, AnalyticsError] | None = None,
+    ) -> _Preparation:
+        """Ask for the columns of the tables of all datasets that nothing here takes the place of.
+
+        `away` takes the errors of datasets whose database does not answer now; without it the first of them is raised.
+        """
         here: dict[str, Dataset] = {}
         asked: list[DatasetOfBundle] = []
         problems: list[Problem] = list(databases.problems)
@@ -155,7 +172,10 @@ class BundleLoader:
                 elif database is not None:
                     asked.append(read_dataset(self._runtime, self._actor, document, database))
             except AnalyticsError as error:
-                problems += problems_of(document, error)
+                if away is not None and error.retryable:
+                    away[document.key] = error
+                else:
+                    problems += problems_of(document, error)
         return _Preparation(databases=databases, here=here, datasets=asked, problems=problems)
 
     def _dataset(self, dataset_id: int) -> Dataset:
