@@ -29,6 +29,7 @@ from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
+from analytics_core._reporting.delivery import Deliveries, Notifier
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
@@ -69,6 +70,7 @@ class Components:
     row_filters: tuple[RowFilterSource, ...]
     sleeper: Sleeper
     token_endpoint: TokenEndpoint
+    notifiers: tuple[Notifier, ...]
     allowed_files: tuple[Path, ...]
     addresses: AddressFinder
 
@@ -102,6 +104,12 @@ class Runtime(Components):
     oauth_flow: AuthorizationFlow
     oauth_tokens: OAuthTokens
     advanced_types: Mapping[str, AdvancedDataType]
+    deliveries: Deliveries
+
+    @property
+    def draws_pictures(self) -> bool:
+        """Whether charts and dashboards can be drawn: no renderer is wired yet."""
+        return False
 
     def known_user(self, user_id: int) -> User | None:
         """Return the person of this id as the directory knows them, if it does."""

@@ -185,6 +185,10 @@ class Settings:
             (`core.oauth.start(..., redirect_to=)`), for example `https://app.example`.
         oauth2_http_hosts: hosts of providers that may be reached by plain http, for example `127.0.0.1`.
         oauth2_ca_file: certificates of authorities that providers' servers are checked by; None: those of the system.
+        alert_min_interval_s: seconds that must lie between two runs of an alert; less than 120 asks nothing.
+        report_min_interval_s: likewise of a report.
+        report_on_time_s: seconds after its due time for which a run still counts as on time, where a schedule skips
+            the runs that were missed.
     """
 
     secret_key: Secret | str | None = None
@@ -249,6 +253,9 @@ class Settings:
     oauth2_redirect_origins: tuple[str, ...] = ()
     oauth2_http_hosts: tuple[str, ...] = ()
     oauth2_ca_file: Path | None = None
+    alert_min_interval_s: float = 0.0
+    report_min_interval_s: float = 0.0
+    report_on_time_s: float = 300.0
 
     def __post_init__(self) -> None:
         _check_types(self)
@@ -271,6 +278,7 @@ class Settings:
         longer_than_nothing = (
             *("statement_timeout_s", "request_timeout_s", "store_timeout_s"),
             *("job_lease_s", "job_wait_s", "job_expiry_s", "oauth2_timeout_s", "upload_timeout_s"),
+            "report_on_time_s",
         )
         for name in longer_than_nothing:
             if not getattr(self, name) > 0:

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from analytics_core._records.report import RunState
 from analytics_core._reporting.states import (
     NEXT,
     RunEvent,
-    RunState,
     is_late,
     is_notice_due,
     is_within_grace,

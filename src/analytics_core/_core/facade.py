@@ -94,6 +94,7 @@ class AnalyticsCore(Namespaces):
         sleeper: lets time pass while another process renews a token.
         network: says where connections may lead that people configure; the default allows public addresses and
             `Settings.allowed_networks`. A connector of the host's own is not asked.
+        notifiers: hand alerts and reports to people; the first one that takes a recipient gets them.
         engines: the engines that databases may have; the default are those of the library and of installed packages.
         allowed_files: database files that may be opened although no data root holds them.
 
@@ -123,6 +124,7 @@ class AnalyticsCore(Namespaces):
         token_endpoint: TokenEndpoint | None = None,
         sleeper: Sleeper | None = None,
         network: NetworkPolicy | None = None,
+        notifiers: Sequence[Notifier] = (),
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
@@ -149,6 +151,7 @@ class AnalyticsCore(Namespaces):
                 token_endpoint=https_endpoint(settings, addresses) if token_endpoint is None else token_endpoint,
                 allowed_files=tuple(Path(file).resolve() for file in allowed_files),
                 addresses=addresses,
+                notifiers=tuple(notifiers),
             )
             self._begin(build_runtime(components, added), acting_as)
 

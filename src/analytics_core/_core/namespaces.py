@@ -22,6 +22,7 @@ from analytics_core._resources.oauth import OAuth
 from analytics_core._resources.people.roles import Roles
 from analytics_core._resources.people.users import Users
 from analytics_core._resources.permalinks import Permalinks
+from analytics_core._resources.reports.namespace import Reports
 from analytics_core._resources.row_level_security import RowLevelSecurity
 from analytics_core._resources.tags import Tags
 from analytics_core._runtime import Runtime
@@ -128,6 +129,11 @@ class Namespaces:
     def permalinks(self) -> Permalinks:
         """Addresses of the state of a chart or a dashboard."""
         return self._open(Permalinks)
+
+    @property
+    def reports(self) -> Reports:
+        """Alerts and reports on a schedule."""
+        return self._open(Reports)
 
     @property
     def oauth(self) -> OAuth:

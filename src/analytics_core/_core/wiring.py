@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -68,6 +69,7 @@ from analytics_core._resources.cache import WarmUpJobs
 from analytics_core._resources.charts.queries import ChartDataJobs, ChartQueries, JobQueries
 from analytics_core._resources.guests.namespaces import GuestQueries
 from analytics_core._runtime import Components, Runtime
+from analytics_core._reporting.delivery import Deliveries
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
 from analytics_core._security.policy import Policy
@@ -144,7 +146,17 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
         oauth_flow=oauth_flow,
         oauth_tokens=oauth_tokens,
         advanced_types=advanced_types,
+        deliveries=_deliveries(parts),
     )
+
+
+def _deliveries(parts: Components) -> Deliveries:
+    def addresses(host: str, port: int, purpose: DestinationPurpose) -> Sequence[str]:
+        return parts.addresses.find(host, port, purpose=purpose)
+
+    for notifier in parts.notifiers:
+        notifier.start(addresses)
+    return Deliveries(parts.notifiers, clock=parts.clock, sleeper=parts.sleeper, jitter=random.random)
 
 
 def _oauth(parts: Components) -> tuple[AuthorizationFlow, OAuthTokens, UserTokens]:
@@ -268,7 +280,10 @@ def check_ports(arguments: Mapping[str, Any]) -> None:
     Raises:
         SettingsError: which, and what it lacks.
     """
-    sources = [("row_filters", RowFilterSource, source) for source in arguments["row_filters"]]
+    sources = [
+        *(("row_filters", RowFilterSource, source) for source in arguments["row_filters"]),
+        *(("notifiers", Notifier, notifier) for notifier in arguments["notifiers"]),
+    ]
     for name, port, given in (*((name, port, arguments[name]) for name, port in _PORTS.items()), *sources):
         members = (member for member in dir(port) if not member.startswith("_"))
         lacking = [] if given is None else [member for member in members if not _has(given, member)]

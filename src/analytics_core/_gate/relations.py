@@ -39,7 +39,8 @@ STORE_TABLES: Final = frozenset(
         "ac_css_templates", "ac_dashboard_charts", "ac_dashboard_owners", "ac_dashboard_roles", "ac_dashboard_tags",
         "ac_dashboards", "ac_databases", "ac_dataset_columns", "ac_dataset_metrics", "ac_dataset_owners", "ac_datasets",
         "ac_embedded_dashboards", "ac_favourites", "ac_job_results", "ac_job_workers", "ac_jobs", "ac_key_values",
-        "ac_locks", "ac_logs", "ac_oauth2_tokens", "ac_role_grants", "ac_roles", "ac_row_rule_datasets",
+        "ac_locks", "ac_logs", "ac_oauth2_tokens", "ac_report_deliveries", "ac_report_executions", "ac_report_progress",
+        "ac_report_schedule_owners", "ac_report_schedules", "ac_role_grants", "ac_roles", "ac_row_rule_datasets",
         "ac_row_rule_roles", "ac_row_rules", "ac_tags", "ac_user_roles", "ac_users",
     }
 )  # fmt: skip

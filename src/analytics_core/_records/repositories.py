@@ -12,6 +12,7 @@ from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import Role, RowRule, User
+from analytics_core._records.report import ReportDelivery, ReportExecution, ReportProgress, ReportSchedule
 from analytics_core._records.shared_state import (
     JobRecord,
     JobResultPart,
@@ -310,3 +311,19 @@ class UnitOfWork(Protocol):
     @property
     def oauth2_tokens(self) -> ExpendableRepository[OAuth2TokenRecord]:
         """The OAuth 2.0 tokens of users for databases; they go with either. Lists also know `useless_after`."""
+
+    @property
+    def report_schedules(self) -> Repository[ReportSchedule]:
+        """The schedules of alerts and reports; what is below of each goes with it."""
+
+    @property
+    def report_progress(self) -> ExpendableRepository[ReportProgress]:
+        """Where each schedule stands."""
+
+    @property
+    def report_executions(self) -> ExpendableRepository[ReportExecution]:
+        """The runs of schedules; of one schedule and one moment there is one at the most."""
+
+    @property
+    def report_deliveries(self) -> ExpendableRepository[ReportDelivery]:
+        """What became of the messages of runs, address by address; they go with their run."""

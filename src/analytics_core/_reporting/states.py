@@ -10,15 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-
-class RunState(StrEnum):
-    """Where a run stands, and what a schedule shows of its last one (contract, `last_state` and `state`)."""
-
-    WORKING = "Working"
-    SUCCESS = "Success"
-    ERROR = "Error"
-    NOT_TRIGGERED = "Not triggered"
-    ON_GRACE = "On Grace"
+from analytics_core._records.report import RunState
 
 
 class RunEvent(StrEnum):

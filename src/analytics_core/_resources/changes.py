@@ -16,6 +16,7 @@ from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Tag
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import Role, RowRule, User
+from analytics_core._records.report import ReportSchedule
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -36,6 +37,7 @@ _NAMES: Mapping[type[StoredRecord], tuple[str, str]] = {
     Database: ("database", "databases"),
     Dataset: ("dataset", "datasets"),
     EmbeddedDashboard: ("embedded dashboard", "embedded"),
+    ReportSchedule: ("report schedule", "reports"),
     Role: ("role", "roles"),
     RowRule: ("row rule", "row_level_security"),
     Tag: ("tag", "tags"),

@@ -15,6 +15,7 @@ from analytics_core._formdata.layers import layers_of
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.report import ReportSchedule
 from analytics_core._records.repositories import ListFilter, ListQuery, Names, NamesQuery, Repository, Scope, UnitOfWork
 from analytics_core._resources.batches import by_ids, every, stored_ids
 from analytics_core._security.actor import Actor
@@ -25,7 +26,7 @@ from analytics_core.errors import NotFoundError
 Visible: TypeAlias = frozenset[int] | Scope | None
 """Which records of a list: ids or a scope; None for all."""
 
-Kind = Literal["databases", "datasets", "charts", "dashboards"]
+Kind = Literal["databases", "datasets", "charts", "dashboards", "report_schedules"]
 """A kind of record that not everybody sees alike; the name of its repository."""
 
 DATASET_NAME = "datasource_name"
@@ -37,6 +38,7 @@ _READING: Final[Mapping[Kind, Permission]] = {
     "datasets": Permission.READ_DATASET,
     "charts": Permission.READ_CHART,
     "dashboards": Permission.READ_DASHBOARD,
+    "report_schedules": Permission.MANAGE_REPORT,
 }
 _EVERYTHING = ListQuery()
 _NOT_NEEDED = frozenset({"columns", "metrics"})
@@ -75,6 +77,12 @@ class Reader:
         dashboard = self.unit.dashboards.get(dashboard_id)
         self.require_dashboard(dashboard)
         return dashboard
+
+    def report(self, schedule_id: int) -> ReportSchedule:
+        """Return the schedule of an alert or a report; NotFoundError or OwnershipError otherwise."""
+        schedule = self.unit.report_schedules.get(schedule_id)
+        self.policy.require_manage_report(self.actor, schedule)
+        return schedule
 
     def remaining_chart(self, chart_id: int | None) -> int | None:
         """Return the id of a chart that something was stored for, None when it was deleted since.
@@ -120,6 +128,10 @@ class Reader:
         self.policy.require_read_dashboard(self.actor, dashboard, datasets)
 
     # --------------------------------------------------------------------------------------------- some of many
+    def databases(self, ids: Iterable[int | None]) -> dict[int, Database]:
+        """Return those databases that exist and that the actor may read, by id and in the order of their ids."""
+        return self._among("databases", self.unit.databases, ids)
+
     def charts(self, ids: Iterable[int | None]) -> dict[int, Chart]:
         """Return those charts that exist and that the actor may read, by id and in the order of their ids."""
         return self._among("charts", self.unit.charts, ids)
@@ -226,6 +238,8 @@ class Reader:
             case "dashboards":
                 charts = by_ids(self.unit.charts, {key for dashboard in records for key in dashboard.chart_ids})
                 may_read = partial(self._is_readable_dashboard, _datasets_of(self.unit, charts.values()))
+            case "report_schedules":
+                may_read = partial(self.policy.can_manage_report, self.actor)
         return [record for record in records if may_read(record)]
 
     def _is_readable_chart(self, datasets: Mapping[int, Dataset], chart: Chart) -> bool:

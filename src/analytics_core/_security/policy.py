@@ -19,6 +19,7 @@ from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, Tag
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import Grant, GrantTarget
+from analytics_core._records.report import ReportSchedule
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (
     AccessError,
@@ -90,6 +91,8 @@ class Permission(StrEnum):
     ADD_CSS_TEMPLATE = "create CSS templates"
     WRITE_CSS_TEMPLATE = "change this CSS template"
     MANAGE_ROW_RULES = "manage row rules"
+    ADD_REPORT = "create alerts and reports"
+    MANAGE_REPORT = "see, run and change this alert or report"
 
 
 ADMINISTRATOR, OWNER = Relationship.ADMINISTRATOR, Relationship.OWNER
@@ -124,6 +127,8 @@ RULES: Rules = MappingProxyType(
         Permission.ADD_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Relationship.SIGNED_IN}),
         Permission.WRITE_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Relationship.CREATOR}),
         Permission.MANAGE_ROW_RULES: frozenset({ADMINISTRATOR}),
+        Permission.ADD_REPORT: frozenset({ADMINISTRATOR, Relationship.SIGNED_IN}),
+        Permission.MANAGE_REPORT: frozenset({ADMINISTRATOR, OWNER}),
     }
 )
 """The table: each permission, and the relationships of which one gives it."""
@@ -362,6 +367,16 @@ class Policy:
         """Raise AccessError unless the actor may see and manage row rules."""
         if not self.allows(Permission.MANAGE_ROW_RULES, _general_relationships(actor)):
             raise AccessError("you may not see and manage row rules; ask an administrator")
+
+    # ---------------------------------------------------------------------------------------------------- reports
+    def can_manage_report(self, actor: Actor, schedule: ReportSchedule) -> bool:
+        """Tell whether the actor may see, run and change the alert or report, and read of its runs."""
+        return self.allows(Permission.MANAGE_REPORT, _owner_relationships(actor, schedule.owner_ids))
+
+    def require_manage_report(self, actor: Actor, schedule: ReportSchedule) -> None:
+        """Raise OwnershipError unless the actor may see, run and change the alert or report."""
+        if not self.can_manage_report(actor, schedule):
+            raise OwnershipError(f"only an owner or an administrator may see or change report schedule {schedule.id}")
 
     # ------------------------------------------------------------------------------------------------------- logs
     def require_read_activity(self, actor: Actor, user_id: int | None) -> None:

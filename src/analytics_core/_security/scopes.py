@@ -21,6 +21,7 @@ _DECIDED_BY: Final[Mapping[Permission, tuple[str, ...]]] = {
     Permission.READ_DATASET: ("can_read_dataset",),
     Permission.READ_CHART: ("can_read_chart", "can_read_dataset"),
     Permission.READ_DASHBOARD: ("can_read_dashboard", "_is_audience", "can_read_dataset"),
+    Permission.MANAGE_REPORT: ("can_manage_report",),
 }
 _KNOWN: Final = frozenset(
     {
@@ -67,6 +68,8 @@ def _scope(policy: Policy, permission: Permission, actor: Actor) -> Scope:
         return Scope(everything=True)
     owner_id = actor.id if Relationship.OWNER in enough else None
     match permission:
+        case Permission.MANAGE_REPORT:
+            return Scope(owner_id=owner_id)
         case Permission.READ_DATABASE:
             return Scope(ids=_granted_databases(enough, actor))
         case Permission.READ_DATASET:

@@ -311,6 +311,7 @@ _OWNERS: Final[Mapping[str, Column[int]]] = {
     tables.DATASETS.name: tables.DATASET_OWNERS.c.dataset_id,
     tables.CHARTS.name: tables.CHART_OWNERS.c.chart_id,
     tables.DASHBOARDS.name: tables.DASHBOARD_OWNERS.c.dashboard_id,
+    tables.REPORT_SCHEDULES.name: tables.REPORT_SCHEDULE_OWNERS.c.report_schedule_id,
 }
 
 

@@ -392,6 +392,43 @@ CREATE TABLE ac_oauth2_tokens (
     CONSTRAINT uq_ac_oauth2_tokens_user UNIQUE (database_id, user_id),
     CONSTRAINT fk_ac_oauth2_tokens_database FOREIGN KEY(database_id) REFERENCES ac_databases (id) ON DELETE CASCADE
 );
+CREATE TABLE ac_report_schedules (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    uuid VARCHAR(36) NOT NULL,
+    name VARCHAR(150) NOT NULL,
+    type VARCHAR(50) NOT NULL,
+    crontab TEXT NOT NULL,
+    timezone VARCHAR(100) NOT NULL,
+    active BOOLEAN NOT NULL,
+    creation_method VARCHAR(255) NOT NULL,
+    description TEXT,
+    context_markdown TEXT,
+    chart_id INTEGER,
+    dashboard_id INTEGER,
+    database_id INTEGER,
+    custom_width INTEGER,
+    force_screenshot BOOLEAN NOT NULL,
+    grace_period INTEGER,
+    log_retention INTEGER,
+    working_timeout INTEGER,
+    report_format VARCHAR(50) NOT NULL,
+    selected_tabs TEXT,
+    sql TEXT,
+    validator_type VARCHAR(100),
+    validator_config_json TEXT,
+    extra TEXT,
+    recipients TEXT NOT NULL,
+    created_on DATETIME NOT NULL,
+    changed_on DATETIME NOT NULL,
+    created_by INTEGER,
+    changed_by INTEGER,
+    version INTEGER NOT NULL,
+    CONSTRAINT uq_ac_report_schedules_uuid UNIQUE (uuid),
+    CONSTRAINT uq_ac_report_schedules_name UNIQUE (type, name),
+    CONSTRAINT fk_ac_report_schedules_chart FOREIGN KEY(chart_id) REFERENCES ac_charts (id),
+    CONSTRAINT fk_ac_report_schedules_dashboard FOREIGN KEY(dashboard_id) REFERENCES ac_dashboards (id),
+    CONSTRAINT fk_ac_report_schedules_database FOREIGN KEY(database_id) REFERENCES ac_databases (id)
+);
 CREATE TABLE ac_dataset_columns (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     dataset_id INTEGER NOT NULL,
@@ -448,6 +485,69 @@ CREATE TABLE ac_row_rule_datasets (
     CONSTRAINT fk_ac_row_rule_datasets_row_rule FOREIGN KEY(row_rule_id) REFERENCES ac_row_rules (id) ON DELETE CASCADE,
     CONSTRAINT fk_ac_row_rule_datasets_dataset FOREIGN KEY(dataset_id) REFERENCES ac_datasets (id)
 );
+CREATE TABLE ac_report_schedule_owners (
+    report_schedule_id INTEGER NOT NULL,
+    user_id INTEGER NOT NULL,
+    PRIMARY KEY (report_schedule_id, user_id),
+    CONSTRAINT fk_ac_report_schedule_owners_report_schedule_id FOREIGN KEY(report_schedule_id) REFERENCES ac_report_schedules (id) ON DELETE CASCADE
+);
+CREATE TABLE ac_report_progress (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    schedule_id INTEGER NOT NULL,
+    next_due_on DATETIME,
+    last_eval_dttm DATETIME,
+    last_state VARCHAR(50),
+    last_value DOUBLE,
+    last_value_row_json TEXT,
+    last_success_on DATETIME,
+    last_notice_on DATETIME,
+    created_on DATETIME NOT NULL,
+    changed_on DATETIME NOT NULL,
+    created_by INTEGER,
+    changed_by INTEGER,
+    version INTEGER NOT NULL,
+    CONSTRAINT uq_ac_report_progress_schedule UNIQUE (schedule_id),
+    CONSTRAINT fk_ac_report_progress_schedule FOREIGN KEY(schedule_id) REFERENCES ac_report_schedules (id) ON DELETE CASCADE
+);
+CREATE TABLE ac_report_executions (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    uuid VARCHAR(36) NOT NULL,
+    schedule_id INTEGER NOT NULL,
+    scheduled_dttm DATETIME NOT NULL,
+    cause VARCHAR(20) NOT NULL,
+    state VARCHAR(50) NOT NULL,
+    start_dttm DATETIME,
+    end_dttm DATETIME,
+    error_message TEXT,
+    value DOUBLE,
+    value_row_json TEXT,
+    job_id VARCHAR(64),
+    attempts INTEGER NOT NULL,
+    manifest TEXT,
+    created_on DATETIME NOT NULL,
+    changed_on DATETIME NOT NULL,
+    created_by INTEGER,
+    changed_by INTEGER,
+    version INTEGER NOT NULL,
+    CONSTRAINT uq_ac_report_executions_uuid UNIQUE (uuid),
+    CONSTRAINT uq_ac_report_executions_scheduled_dttm UNIQUE (schedule_id, scheduled_dttm),
+    CONSTRAINT fk_ac_report_executions_schedule FOREIGN KEY(schedule_id) REFERENCES ac_report_schedules (id) ON DELETE CASCADE
+);
+CREATE TABLE ac_report_deliveries (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    execution_id INTEGER NOT NULL,
+    recipient_key VARCHAR(64) NOT NULL,
+    address TEXT NOT NULL,
+    state VARCHAR(20) NOT NULL,
+    reason TEXT,
+    created_on DATETIME NOT NULL,
+    changed_on DATETIME NOT NULL,
+    created_by INTEGER,
+    changed_by INTEGER,
+    version INTEGER NOT NULL,
+    CONSTRAINT uq_ac_report_deliveries_recipient_key UNIQUE (execution_id, recipient_key),
+    CONSTRAINT fk_ac_report_deliveries_execution FOREIGN KEY(execution_id) REFERENCES ac_report_executions (id) ON DELETE CASCADE
+);
 CREATE INDEX ix_ac_annotations_layer ON ac_annotations (layer_id, start_dttm);
 CREATE INDEX ix_ac_chart_owners_user ON ac_chart_owners (user_id);
 CREATE INDEX ix_ac_chart_tags_tag ON ac_chart_tags (tag_id);
@@ -476,6 +576,13 @@ CREATE INDEX ix_ac_logs_dttm ON ac_logs (dttm);
 CREATE INDEX ix_ac_logs_user ON ac_logs (user_id, dttm);
 CREATE INDEX ix_ac_oauth2_tokens_useless ON ac_oauth2_tokens (useless_after);
 CREATE INDEX ix_ac_oauth2_tokens_user ON ac_oauth2_tokens (user_id);
+CREATE INDEX ix_ac_report_executions_end ON ac_report_executions (end_dttm);
+CREATE INDEX ix_ac_report_progress_due ON ac_report_progress (next_due_on);
+CREATE INDEX ix_ac_report_schedule_owners_user ON ac_report_schedule_owners (user_id);
+CREATE INDEX ix_ac_report_schedules_changed ON ac_report_schedules (changed_on);
+CREATE INDEX ix_ac_report_schedules_chart ON ac_report_schedules (chart_id);
+CREATE INDEX ix_ac_report_schedules_dashboard ON ac_report_schedules (dashboard_id);
+CREATE INDEX ix_ac_report_schedules_database ON ac_report_schedules (database_id);
 CREATE INDEX ix_ac_role_grants_target ON ac_role_grants (target, target_id);
 CREATE INDEX ix_ac_row_rule_datasets_dataset ON ac_row_rule_datasets (dataset_id);
 CREATE INDEX ix_ac_row_rule_roles_role ON ac_row_rule_roles (role_id);

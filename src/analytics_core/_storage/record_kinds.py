@@ -15,6 +15,14 @@ from analytics_core._records.chart import DATASET_TYPES, Annotation, AnnotationL
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
 from analytics_core._records.datasource import Database, Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import Grant, GrantTarget, Role, RowRule, RowRuleType, User
+from analytics_core._records.report import (
+    ReportDelivery,
+    ReportExecution,
+    ReportProgress,
+    ReportSchedule,
+    RunState,
+    RunCause,
+)
 from analytics_core._records.shared_state import (
     JobRecord,
     JobResultPart,
@@ -165,7 +173,7 @@ def _forget_user(user_id: int) -> tuple[Executable, ...]:
     that runs one finds none.
     """
     everything = tables.METADATA.tables.values()
-    owned = (tables.DATASET_OWNERS, tables.CHART_OWNERS, tables.DASHBOARD_OWNERS)
+    owned = (tables.DATASET_OWNERS, tables.CHART_OWNERS, tables.DASHBOARD_OWNERS, tables.REPORT_SCHEDULE_OWNERS)
     held = (*owned, tables.FAVOURITES, tables.JOBS, tables.OAUTH2_TOKENS)
     signed = [
         (table, table.c[name])
@@ -255,7 +263,10 @@ DATABASE_KIND: Final[RecordKind[Database]] = RecordKind(
     table=tables.DATABASES,
     record_type=Database,
     sealed=frozenset({"uri", "secret_extra", "ssh_tunnel"}),
-    referrers=(Referrer(column=tables.DATASETS.c.database_id, nouns="datasets"),),
+    referrers=(
+        Referrer(column=tables.DATASETS.c.database_id, nouns="datasets"),
+        Referrer(column=tables.REPORT_SCHEDULES.c.database_id, nouns="report schedules"),
+    ),
     forget=_forget_grants(GrantTarget.DATABASE, GrantTarget.SCHEMA),
 )
 
@@ -285,6 +296,7 @@ CHART_KIND: Final[RecordKind[Chart]] = RecordKind(
             column=tables.DATASETS.c.table_name, key=tables.CHARTS.c.datasource_id, holds=is_drawn_from_dataset()
         )
     },
+    referrers=(Referrer(column=tables.REPORT_SCHEDULES.c.chart_id, nouns="report schedules"),),
     forget=forget_favourites("chart"),
 )
 
@@ -317,6 +329,7 @@ DASHBOARD_KIND: Final[RecordKind[Dashboard]] = RecordKind(
         id_parts(tables.DASHBOARD_CHARTS, "chart"),
         id_parts(tables.DASHBOARD_TAGS, "tag"),
     ),
+    referrers=(Referrer(column=tables.REPORT_SCHEDULES.c.dashboard_id, nouns="report schedules"),),
     forget=forget_favourites("dashboard"),
 )
 
@@ -374,4 +387,28 @@ OAUTH2_TOKEN_KIND: Final[RecordKind[OAuth2TokenRecord]] = RecordKind(
     named_in=("database_id", "user_id"),
     derived={"useless_after": lambda token: token.useless_after},
     is_journal=True,
+)
+
+REPORT_SCHEDULE_KIND: Final[RecordKind[ReportSchedule]] = RecordKind(
+    noun="report schedule",
+    table=tables.REPORT_SCHEDULES,
+    record_type=ReportSchedule,
+    sealed=frozenset({"recipients"}),
+    parts=(id_parts(tables.REPORT_SCHEDULE_OWNERS, "owner", "user_id"),),
+)
+
+REPORT_PROGRESS_KIND: Final[RecordKind[ReportProgress]] = RecordKind(
+    noun="report progress", table=tables.REPORT_PROGRESS, record_type=ReportProgress, is_journal=True
+)
+
+REPORT_EXECUTION_KIND: Final[RecordKind[ReportExecution]] = RecordKind(
+    noun="report execution",
+    table=tables.REPORT_EXECUTIONS,
+    record_type=ReportExecution,
+    enums={"cause": RunCause, "state": RunState},
+    is_journal=True,
+)
+
+REPORT_DELIVERY_KIND: Final[RecordKind[ReportDelivery]] = RecordKind(
+    noun="report delivery", table=tables.REPORT_DELIVERIES, record_type=ReportDelivery, is_journal=True
 )

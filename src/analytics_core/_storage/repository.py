@@ -257,7 +257,7 @@ class SqlRepository(Generic[Record]):
     def _raise_missing_reference(self, record: Record) -> None:
         for reference in self._kind.references:
             value = getattr(record, reference.attribute)
-            wanted = {value} if isinstance(value, int) else set(value)
+            wanted = {value} if isinstance(value, int) else set(value or ())
             column = reference.table.c.id
             known = set(self._connection.execute(sa.select(column).where(among(column, wanted))).scalars())
             for absent in sorted(wanted - known):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, MetaData, Table, UniqueConstraint
+from sqlalchemy import Boolean, Column, Double, ForeignKey, Index, Integer, MetaData, Table, UniqueConstraint
 from sqlalchemy.schema import SchemaItem
 
 from analytics_core._storage.column_types import LongBytes, LongText, Name, UtcMoment
@@ -428,4 +428,94 @@ OAUTH2_TOKENS = record_table(
     UniqueConstraint("database_id", "user_id", name="uq_ac_oauth2_tokens_user"),
     Index("ix_ac_oauth2_tokens_user", "user_id"),
     Index("ix_ac_oauth2_tokens_useless", "useless_after"),
+)
+
+REPORT_SCHEDULES = record_table(
+    "ac_report_schedules",
+    Column("uuid", Name(36), nullable=False),
+    Column("name", Name(150), nullable=False),
+    Column("type", Name(50), nullable=False),
+    Column("crontab", LongText, nullable=False),
+    Column("timezone", Name(100), nullable=False),
+    Column("active", Boolean, nullable=False),
+    Column("creation_method", Name(255), nullable=False),
+    Column("description", LongText),
+    Column("context_markdown", LongText),
+    Column("chart_id", ForeignKey("ac_charts.id", name="fk_ac_report_schedules_chart")),
+    Column("dashboard_id", ForeignKey("ac_dashboards.id", name="fk_ac_report_schedules_dashboard")),
+    Column("database_id", ForeignKey("ac_databases.id", name="fk_ac_report_schedules_database")),
+    Column("custom_width", Integer),
+    Column("force_screenshot", Boolean, nullable=False),
+    Column("grace_period", Integer),
+    Column("log_retention", Integer),
+    Column("working_timeout", Integer),
+    Column("report_format", Name(50), nullable=False),
+    Column("selected_tabs", LongText),
+    Column("sql", LongText),
+    Column("validator_type", Name(100)),
+    Column("validator_config_json", LongText),
+    Column("extra", LongText),
+    Column("recipients", LongText, nullable=False),
+    UniqueConstraint("uuid", name="uq_ac_report_schedules_uuid"),
+    UniqueConstraint("type", "name", name="uq_ac_report_schedules_name"),
+    Index("ix_ac_report_schedules_chart", "chart_id"),
+    Index("ix_ac_report_schedules_dashboard", "dashboard_id"),
+    Index("ix_ac_report_schedules_database", "database_id"),
+    Index("ix_ac_report_schedules_changed", "changed_on"),
+)
+
+REPORT_SCHEDULE_OWNERS = owner_table("report_schedule")
+
+
+def _schedule_column(table: str) -> Column[Any]:
+    key = ForeignKey("ac_report_schedules.id", ondelete="CASCADE", name=f"fk_{table}_schedule")
+    return Column("schedule_id", key, nullable=False)
+
+
+REPORT_PROGRESS = record_table(
+    "ac_report_progress",
+    _schedule_column("ac_report_progress"),
+    Column("next_due_on", UtcMoment),
+    Column("last_eval_dttm", UtcMoment),
+    Column("last_state", Name(50)),
+    Column("last_value", Double),
+    Column("last_value_row_json", LongText),
+    Column("last_success_on", UtcMoment),
+    Column("last_notice_on", UtcMoment),
+    UniqueConstraint("schedule_id", name="uq_ac_report_progress_schedule"),
+    Index("ix_ac_report_progress_due", "next_due_on"),
+)
+
+REPORT_EXECUTIONS = record_table(
+    "ac_report_executions",
+    Column("uuid", Name(36), nullable=False),
+    _schedule_column("ac_report_executions"),
+    Column("scheduled_dttm", UtcMoment, nullable=False),
+    Column("cause", Name(20), nullable=False),
+    Column("state", Name(50), nullable=False),
+    Column("start_dttm", UtcMoment),
+    Column("end_dttm", UtcMoment),
+    Column("error_message", LongText),
+    Column("value", Double),
+    Column("value_row_json", LongText),
+    Column("job_id", Name(64)),
+    Column("attempts", Integer, nullable=False),
+    Column("manifest", LongText),
+    UniqueConstraint("uuid", name="uq_ac_report_executions_uuid"),
+    UniqueConstraint("schedule_id", "scheduled_dttm", name="uq_ac_report_executions_scheduled_dttm"),
+    Index("ix_ac_report_executions_end", "end_dttm"),
+)
+
+REPORT_DELIVERIES = record_table(
+    "ac_report_deliveries",
+    Column(
+        "execution_id",
+        ForeignKey("ac_report_executions.id", ondelete="CASCADE", name="fk_ac_report_deliveries_execution"),
+        nullable=False,
+    ),
+    Column("recipient_key", Name(64), nullable=False),
+    Column("address", LongText, nullable=False),
+    Column("state", Name(20), nullable=False),
+    Column("reason", LongText),
+    UniqueConstraint("execution_id", "recipient_key", name="uq_ac_report_deliveries_recipient_key"),
 )

@@ -67,6 +67,10 @@ class SqlUnitOfWork:
     job_workers = _Records(partial(SqlExpendableRepository, kinds.JOB_WORKER_KIND))
     locks = _Records(partial(SqlExpendableRepository, kinds.LOCK_KIND))
     oauth2_tokens = _Records(partial(SqlExpendableRepository, kinds.OAUTH2_TOKEN_KIND))
+    report_schedules = _Records(partial(SqlRepository, kinds.REPORT_SCHEDULE_KIND))
+    report_progress = _Records(partial(SqlExpendableRepository, kinds.REPORT_PROGRESS_KIND))
+    report_executions = _Records(partial(SqlExpendableRepository, kinds.REPORT_EXECUTION_KIND))
+    report_deliveries = _Records(partial(SqlExpendableRepository, kinds.REPORT_DELIVERY_KIND))
 
     def now(self) -> datetime:
         """Return the store's own time when asked, aware and in UTC: milliseconds on SQLite, else microseconds."""

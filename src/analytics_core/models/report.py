@@ -5,6 +5,7 @@ What the contract has no field for lives in `extra`, and cc and bcc in a recipie
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -21,6 +22,7 @@ from analytics_core.models.base import (
     Number,
     Omittable,
     ReadOnly,
+    StampedAnswer,
     StrictShape,
     Text50,
     Text100,
@@ -39,8 +41,9 @@ _FIELDS_OF_CRON = 5
 def _check_crontab(text: str) -> str:
     """Check the form alone; the schedule itself is read where runs are planned."""
     fields = text.split()
-    if len(fields) != _FIELDS_OF_CRON or not set("".join(fields)) <= _CRON_CHARACTERS:
-        raise ValueError("must be a cron expression of five fields, such as '0 9 * * 1-5'")
+    is_alias = re.fullmatch(r"@[a-z]+", text.strip().lower()) is not None
+    if not is_alias and (len(fields) != _FIELDS_OF_CRON or not set("".join(fields)) <= _CRON_CHARACTERS):
+        raise ValueError("must be a cron expression of five fields, such as '0 9 * * 1-5', or an alias such as @daily")
     return text
 
 
@@ -55,7 +58,7 @@ def _check_timezone(text: str) -> str:
 _CRON_CHARACTERS = frozenset("0123456789*/,-?#ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 _Crontab = Annotated[Text1000, StringConstraints(min_length=1), AfterValidator(_check_crontab)]
-"""A cron expression: minute, hour, day of the month, month, day of the week."""
+"""A cron expression: minute, hour, day of the month, month, day of the week; or an alias, such as @daily."""
 
 _TimezoneName = Annotated[Text100, AfterValidator(_check_timezone)]
 """An IANA time zone."""
@@ -79,11 +82,23 @@ class ReportCreationMethod(StrEnum):
 
 
 class ReportFormat(StrEnum):
-    """What is sent."""
+    """What is sent (contract, `report_format`)."""
 
     PNG = "PNG"
     CSV = "CSV"
     TEXT = "TEXT"
+
+
+class ReportValidator(StrEnum):
+    """What an alert's value is judged by; any case and blanks around are taken (contract, `validator_type`)."""
+
+    NOT_NULL = "not null"
+    OPERATOR = "operator"
+
+    @classmethod
+    def _missing_(cls, value: object) -> ReportValidator | None:
+        lowered = value.strip().lower() if isinstance(value, str) else None
+        return next((one for one in cls if one.value == lowered), None)
 
 
 class RecipientType(StrEnum):
@@ -151,28 +166,37 @@ class _ReportSchedulePayload(StrictShape):
     force_screenshot: Omittable[Bool] = None
     grace_period: Omittable[_AtLeastOne] = None
     log_retention: Omittable[_AtLeastOne] = None
+    working_timeout: Omittable[_AtLeastOne] = None
     owners: Omittable[Ids] = None
     recipients: Omittable[tuple[ReportRecipient, ...]] = None
     report_format: Omittable[ReportFormat] = None
     selected_tabs: Ids | None = None
     sql: Omittable[str] = None
     extra: Omittable[JsonObject] = None
-    validator_type: Omittable[str] = None
+    validator_type: Omittable[ReportValidator] = None
     validator_config_json: Omittable[ValidatorConfig] = None
 
 
 class ReportSchedulePost(_ReportSchedulePayload):
-    """A schedule to create (contract, `ReportScheduleRestApi.post`, which does not say what is required).
+    """A schedule to create (contract, `ReportScheduleRestApi.post`): `name`, `type` and `crontab` are required.
 
-    `grace_period` is in seconds, `log_retention` in days, `custom_width` in pixels.
+    `grace_period` and `working_timeout`, which the contract's payload lacks, are in seconds, `log_retention` in days,
+    `custom_width` in pixels.
     """
+
+    name: Annotated[Text150, StringConstraints(min_length=1)]
+    type: ReportType
+    crontab: _Crontab
 
 
 class ReportSchedulePut(_ReportSchedulePayload):
     """Changes of a schedule.
 
     The contract names this shape, `ReportScheduleRestApi.put`, and does not show it: the fields are those of a create.
+    A `log_retention` of 0 keeps the log of runs for ever.
     """
+
+    log_retention: Omittable[Annotated[Whole, Field(ge=0)]] = None
 
 
 class ChartOfReport(Answer):
@@ -220,7 +244,7 @@ class _ReportScheduleAnswer(Answer):
     extra: ReadOnly[Any] = None
 
 
-class ReportScheduleGet(_ReportScheduleAnswer):
+class ReportScheduleGet(_ReportScheduleAnswer, StampedAnswer):
     """One schedule (contract, `ReportScheduleRestApi.get`)."""
 
     recipients: tuple[RecipientOfReport, ...]

@@ -42,11 +42,19 @@ _EXTREMES: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("annotations", {"end_dttm": datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)}),
     ("css_templates", {"template_name": AWKWARD, "css": _LONG}),
     ("tags", {"name": AWKWARD, "description": _LONG}),
+    ("report_schedules", {"name": AWKWARD, "sql": _LONG, "crontab": AWKWARD, "log_retention": 0}),
+    ("report_executions", {"error_message": _LONG, "value": -1.7e308, "value_row_json": _LONG, "attempts": -1}),
+    ("report_executions", {"value": 5e-324, "scheduled_dttm": datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)}),
     ("row_rules", {"clause": "country = 'it''s {{ current_username() }}' -- Ä"}),
 )
 """Long texts, texts in any script, numbers at their ends, moments at both ends of the calendar."""
 
-JOURNALS: Final = frozenset({"logs", "jobs", "job_results", "job_workers", "locks", "oauth2_tokens"})
+JOURNALS: Final = frozenset(
+    {
+        *("logs", "jobs", "job_results", "job_workers", "locks", "oauth2_tokens"),
+        *("report_progress", "report_executions", "report_deliveries"),
+    }
+)
 """The repositories of records that nobody keeps after reading them, so that they need not move the revision."""
 
 _UNIQUE: Final[tuple[tuple[str, ...], ...]] = (
@@ -69,6 +77,11 @@ _UNIQUE: Final[tuple[tuple[str, ...], ...]] = (
     ("job_workers", "token"),
     ("locks", "name"),
     ("oauth2_tokens", "database_id", "user_id"),
+    ("report_schedules", "uuid"),
+    ("report_schedules", "type", "name"),
+    ("report_executions", "uuid"),
+    ("report_executions", "schedule_id", "scheduled_dttm"),
+    ("report_deliveries", "execution_id", "recipient_key"),
 )
 """The fields that tell records of a kind apart; the last one is what the error names."""
 
@@ -85,6 +98,12 @@ _LINKS: Final = (
     ("row_rules", "dataset_ids", "dataset"),
     ("job_results", "job_record_id", "job"),
     ("oauth2_tokens", "database_id", "database"),
+    ("report_schedules", "chart_id", "chart"),
+    ("report_schedules", "dashboard_id", "dashboard"),
+    ("report_schedules", "database_id", "database"),
+    ("report_progress", "schedule_id", "report schedule"),
+    ("report_executions", "schedule_id", "report schedule"),
+    ("report_deliveries", "execution_id", "report execution"),
 )
 """Fields that hold ids of other records, and what these are called."""
 
@@ -94,6 +113,9 @@ _NEEDED: Final = (
     ("roles", "users", "role_ids"),
     ("roles", "dashboards", "role_ids"),
     ("roles", "row_rules", "role_ids"),
+    ("charts", "report_schedules", "chart_id"),
+    ("dashboards", "report_schedules", "dashboard_id"),
+    ("databases", "report_schedules", "database_id"),
 )
 """Records that stay while others name them: their kind, that of the others, and the field of these."""
 

@@ -19,6 +19,14 @@ from analytics_core._records.datasource import Database, Dataset, DatasetColumn,
 from analytics_core._records.people import Grant, GrantTarget, Role, RowRule, RowRuleType, User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.secret import Secret
+from analytics_core._records.report import (
+    ReportDelivery,
+    ReportExecution,
+    ReportProgress,
+    ReportSchedule,
+    RunCause,
+    RunState,
+)
 from analytics_core._records.shared_state import (
     JobRecord,
     JobResultPart,
@@ -74,6 +82,12 @@ def a_token(user_id: int, database_id: int, **given: Any) -> OAuth2TokenRecord:
     return OAuth2TokenRecord(user_id=user_id, database_id=database_id, **{"client": "c", **given})
 
 
+def a_schedule(name: str = "daily", **given: Any) -> ReportSchedule:
+    """Return the schedule of a report that is not stored yet."""
+    least = {"uuid": _new_uuid(), "type": "Report", "crontab": "0 9 * * *", "report_format": "TEXT"}
+    return ReportSchedule(name=name, **{**least, "recipients": Secret("[]"), **given})
+
+
 def _new_uuid() -> str:
     return str(uuid.uuid4())
 
@@ -91,6 +105,8 @@ class NamedIds:
     tag: int
     layer: int
     job: int
+    schedule: int
+    execution: int
 
 
 NOBODY: Final = 1_000_000
@@ -100,6 +116,8 @@ NOBODY: Final = 1_000_000
 def store_named(unit: UnitOfWork) -> NamedIds:
     """Store one record of each kind that others name."""
     database = unit.databases.append(a_database("named"), actor_id=None)
+    schedule = unit.report_schedules.append(a_schedule("named"), actor_id=None)
+    run = ReportExecution(uuid=_new_uuid(), schedule_id=schedule, scheduled_dttm=START, cause=RunCause.DUE)
     return NamedIds(
         database=database,
         dataset=unit.datasets.append(a_dataset(database, "named"), actor_id=None),
@@ -109,6 +127,8 @@ def store_named(unit: UnitOfWork) -> NamedIds:
         tag=unit.tags.append(Tag(name="named"), actor_id=None),
         layer=unit.annotation_layers.append(AnnotationLayer(name="named"), actor_id=None),
         job=unit.jobs.append(a_job("named", user_id=NOBODY), actor_id=None),
+        schedule=schedule,
+        execution=unit.report_executions.append(run, actor_id=None),
     )
 
 
@@ -133,6 +153,17 @@ BARE: Final[Mapping[str, Callable[[NamedIds], Any]]] = {
     "job_workers": lambda _: JobWorker(token="w", lease_until=START),
     "locks": lambda _: LockRecord(name="k", owner="o", ends_on=START),
     "oauth2_tokens": lambda t: a_token(NOBODY, t.database),
+    "report_schedules": lambda _: a_schedule(),
+    "report_progress": lambda t: ReportProgress(schedule_id=t.schedule),
+    "report_executions": lambda t: ReportExecution(
+        uuid=_new_uuid(),
+        schedule_id=t.schedule,
+        scheduled_dttm=START + timedelta(days=1),
+        cause=RunCause.DUE,
+    ),
+    "report_deliveries": lambda t: ReportDelivery(
+        execution_id=t.execution, recipient_key="k", address="a@example.com", state="sending"
+    ),
 }
 """What every repository of a unit of work can hold, by its name, with as little in it as possible."""
 
@@ -160,6 +191,19 @@ _GIVEN: Final[Mapping[str, Callable[[NamedIds], Mapping[str, Any]]]] = {
     "jobs": lambda _: {"state": JobState.RUNNING, "user_id": NOBODY},
     "job_results": lambda t: {"job_record_id": t.job},
     "oauth2_tokens": lambda t: {"user_id": NOBODY + 1, "database_id": t.database},
+    "report_schedules": lambda t: {
+        "chart_id": t.chart,
+        "dashboard_id": t.dashboard,
+        "database_id": t.database,
+        "owner_ids": (3, 5),
+    },
+    "report_progress": lambda t: {"schedule_id": t.schedule},
+    "report_executions": lambda t: {
+        "schedule_id": t.schedule,
+        "cause": RunCause.MANUAL,
+        "state": RunState.ERROR,
+    },
+    "report_deliveries": lambda t: {"execution_id": t.execution},
 }
 """What is not made by its type: what names other records, and flags that are true when nobody gives them."""
 
@@ -181,6 +225,7 @@ _MADE: Final[Mapping[type, Callable[[str], Any]]] = {
     bytes: lambda name: bytes(range(256)) + name.encode(),
     str: lambda name: f"{name[:8]} Ä価😀'\"\\%_:\n ",
     int: lambda name: 7 + len(name),
+    float: lambda name: len(name) + 0.1,
     bool: lambda _: True,
     datetime: lambda name: START + timedelta(microseconds=len(name)),
     Secret: lambda name: Secret(f"{name} hunter2"),

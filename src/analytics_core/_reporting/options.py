@@ -1,0 +1,110 @@
+"""What a schedule says in its `extra`, for which the contract has no field of its own; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+
+from analytics_core.errors import Problem, nearest
+
+
+class MissedRuns(StrEnum):
+    """Which due times are made up for when nobody looked at their time; the others are logged as missed."""
+
+    SKIP = "skip"
+    LATEST = "latest"
+    ALL = "all"
+
+
+class RunAs(StrEnum):
+    """Whose rows are sent: those of the schedule's executor, or to each recipient their own."""
+
+    EXECUTOR = "executor"
+    RECIPIENT = "recipient"
+
+
+class DeliveryPromise(StrEnum):
+    """What happens to a message of which nobody knows whether it was handed over before its sender died."""
+
+    AT_MOST_ONCE = "at_most_once"
+    AT_LEAST_ONCE = "at_least_once"
+
+
+class FurtherFormat(StrEnum):
+    """Formats beyond those of the contract's `report_format`."""
+
+    XLSX = "XLSX"
+    PDF = "PDF"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions:
+    """The options of one schedule.
+
+    `format` None is `report_format`; `filters` are those that a dashboard is asked with; `subject` and `body` are
+    templates, None for the library's own.
+    """
+
+    format: FurtherFormat | None = None
+    missed: MissedRuns = MissedRuns.LATEST
+    run_as: RunAs = RunAs.EXECUTOR
+    delivery: DeliveryPromise = DeliveryPromise.AT_MOST_ONCE
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    subject: str | None = None
+    body: str | None = None
+
+
+_CHOICES: Final[Mapping[str, type[StrEnum]]] = {
+    "format": FurtherFormat,
+    "missed": MissedRuns,
+    "run_as": RunAs,
+    "delivery": DeliveryPromise,
+}
+_TEXTS: Final = ("subject", "body")
+_LONGEST_TEMPLATE: Final = 10_000
+KNOWN: Final = (*_CHOICES, *_TEXTS, "filters")
+"""The keys of `extra` that are read; others are kept, unless they come near one of these."""
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def options_in(extra: Mapping[str, Any]) -> tuple[ReportOptions, tuple[Problem, ...]]:
+    """Return the options of an `extra`, and what is wrong with it; what is wrong is left out of the options."""
+    given: dict[str, Any] = {}
+    problems = []
+    for name, value in extra.items():
+        message = _problem(name, value)
+        if message is not None:
+            problems.append(Problem(path=f"extra.{name}", message=message))
+        elif name in KNOWN and value is not None:
+            given[name] = _CHOICES[name](value) if name in _CHOICES else value
+    return ReportOptions(**given), tuple(problems)
+
+
+def options_of(extra: str | None) -> ReportOptions:
+    """Return the options of a stored `extra`; what the store holds of other kinds counts for nothing."""
+    try:
+        content = json.loads(extra or "{}")
+    except ValueError:
+        content = {}
+    return options_in(content if isinstance(content, dict) else {})[0]
+
+
+def _problem(name: str, value: Any) -> str | None:
+    """Return what is wrong with one key and its value; None where nothing is."""
+    if name not in KNOWN:
+        close = nearest(name, KNOWN)
+        return f"is no key that is read; did you mean {close[0]!r}?" if close else None
+    if value is None:
+        return None
+    if name in _CHOICES:
+        choices = tuple(_CHOICES[name])
+        return None if value in choices else f"must be one of {', '.join(choices)}"
+    if name == "filters":
+        return None if isinstance(value, Mapping) else "must be an object: the filters that `dashboards.data` takes"
+    if not isinstance(value, str) or len(value) > _LONGEST_TEMPLATE:
+        return f"must be a text of at most {_LONGEST_TEMPLATE} characters"
+    return None

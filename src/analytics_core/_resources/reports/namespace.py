@@ -1,0 +1,337 @@
+"""`core.reports`: schedules of alerts and reports, when they run, and what became of their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Final
+from uuid import uuid4
+
+from analytics_core._records.report import ReportExecution, ReportProgress, ReportSchedule
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._reporting.schedule import Crontab, due_times, next_due, parse_crontab
+from analytics_core._resources.batches import is_id
+from analytics_core._resources.changes import begin_act, reject_later_change, repeated
+from analytics_core._resources.field_formatter import shown_as
+from analytics_core._resources.lists import (
+    CHARTS,
+    DASHBOARDS,
+    DATABASES,
+    Columns,
+    Filters,
+    Listing,
+    Lists,
+    Order,
+    Page,
+    ResourceLists,
+    all_of_it,
+    anybody,
+    makers_and_owners,
+)
+from analytics_core._resources.namespace import NamespaceWithDistinct
+from analytics_core._resources.people.directory import checked_owners, read_users
+from analytics_core._resources.reader import Reader
+from analytics_core._resources.reports import recipients
+from analytics_core._resources.reports.records import (
+    ScheduleRules,
+    changed_schedule,
+    names_of_targets,
+    new_schedule,
+    schedule_get,
+    schedule_item,
+)
+from analytics_core._security.policy import Permission
+from analytics_core.errors import AlreadyExistsError, NotFoundError
+from analytics_core.models.parsing import Payload, parse, payload_error
+from analytics_core.models.report import (
+    RecipientType,
+    ReportCreationMethod,
+    ReportExecutionLogGet,
+    ReportExecutionLogListItem,
+    ReportScheduleGet,
+    ReportScheduleListItem,
+    ReportSchedulePost,
+    ReportSchedulePut,
+)
+
+LISTS = ResourceLists(
+    listing=Listing(
+        shape="report schedule",
+        item=ReportScheduleListItem,
+        integers=("chart_id", "dashboard_id", "database_id"),
+        texts=("name", "type", "creation_method", "crontab", "timezone", "description"),
+        booleans=("active",),
+        links=("owners",),
+        stored_as={"owners": "owner_ids"},
+    ),
+    repository=lambda unit: unit.report_schedules,
+    item=lambda schedule, facts: schedule_item(
+        schedule, facts.linked.get(schedule.id), people=facts.people, readable=facts.readable
+    ),
+    permission=anybody,
+    linked=lambda reader, found: _progress_of(reader.unit, [schedule.id for schedule in found]),
+    people_of=makers_and_owners,
+    visibility=lambda reader, query: reader.visible("report_schedules", query),
+    people=("owners", "created_by", "changed_by"),
+    records={"chart": CHARTS, "dashboard": DASHBOARDS, "database": DATABASES},
+    distinct=("name", "type", "timezone"),
+)
+
+EXECUTIONS = ResourceLists(
+    listing=Listing(
+        shape="report execution",
+        item=ReportExecutionLogListItem,
+        texts=("state", "error_message"),
+        moments=("scheduled_dttm", "start_dttm", "end_dttm"),
+    ),
+    repository=lambda unit: unit.report_executions,
+    item=lambda execution, _facts: shown_as(ReportExecutionLogListItem, execution),
+    permission=anybody,
+    visibility=all_of_it,
+    people_of=lambda _execution: (),
+)
+
+_POST, _PUT = "ReportScheduleRestApi.post", "ReportScheduleRestApi.put"
+_MADE_BESIDE: Final[Mapping[str, str]] = {
+    ReportCreationMethod.CHARTS.value: "chart",
+    ReportCreationMethod.DASHBOARDS.value: "dashboard",
+}
+_MOST_RUNS: Final = 1_000
+_WHAT_MOVES_RUNS: Final = ("crontab", "timezone", "active")
+
+
+class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
+    """Alerts and reports: everybody who signed in creates them; owners and administrators see, run and change them.
+
+    `related` takes `owners`, `created_by`, `changed_by`, `chart`, `dashboard` or `database`; `distinct` takes `name`,
+    `type` or `timezone`.
+    """
+
+    _resource = LISTS
+
+    # ---------------------------------------------------------------------------------------------------- records
+    def create(self, payload: ReportSchedulePost | Payload) -> ReportScheduleGet:
+        """Store an alert or a report (contract, `ReportScheduleRestApi.post`); it is active unless it says otherwise.
+
+        Without `owners` the creator owns it, and it shows their rows. What is sent where says `extra`, too; the page
+        on reports lists its keys. One that is made beside a chart or a dashboard (`creation_method`) goes to the
+        creator's own e-mail address, whatever recipients are named.
+
+        Raises:
+            PayloadError: all that is wrong, field by field.
+            AccessError: the chart, dashboard or database is not for the actor; an alert's query takes a grant on the
+                whole database.
+            AlreadyExistsError: the name is taken by one of this type, or the creator has one beside this chart or
+                dashboard already.
+
+        Example:
+            core.reports.create({
+                "name": "Orders, daily", "type": "Report", "crontab": "0 9 * * *", "timezone": "Europe/Berlin",
+                "chart": 1, "report_format": "CSV",
+                "recipients": [{"type": "Email", "recipient_config_json": {"target": "ada@example.com"}}],
+            })
+        """
+        self._runtime.policy.require(Permission.ADD_REPORT, self._actor)
+        post = parse(ReportSchedulePost, payload, shape=_POST)
+        act = begin_act(self._runtime, self._actor, "report_schedule.create")
+        owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
+        record = self._for_its_maker(
+            new_schedule(post, uuid=str(uuid4()), owner_ids=owners, picture=self._runtime.draws_pictures)
+        )
+        with self._runtime.store.unit_of_work() as unit:
+            crontab = self._rules(unit).check(record, None, shape=_POST)
+            self._reject_second(unit, record)
+            stored = unit.report_schedules.add(record, actor_id=self._actor.id)
+            progress = ReportProgress(schedule_id=stored.id, next_due_on=self._next_due(stored, crontab))
+            unit.report_progress.append(progress, actor_id=None)
+            act.log(unit, chart_id=stored.chart_id, details={"report_schedule": stored.id})
+        return self._answer(stored)
+
+    def get(self, schedule_id: int) -> ReportScheduleGet:
+        """Return an alert or a report with how its last run ended; addresses of web hooks are masked.
+
+        Raises:
+            NotFoundError, OwnershipError: there is none, or the actor does not own it.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            schedule = self._reader(unit).report(schedule_id)
+        return self._answer(schedule)
+
+    @repeated
+    def update(
+        self,
+        schedule_id: int,
+        payload: ReportSchedulePut | Payload,
+        *,
+        unchanged_since: datetime | str | None = None,
+    ) -> ReportScheduleGet:
+        """Change an alert or a report (`ReportScheduleRestApi.put`); only owners and administrators may.
+
+        `owners` and `recipients` replace the stored lists; a masked address of a web hook stands for the stored one.
+        With `unchanged_since`, the `changed_on` of the answer that the caller read (an attribute: the contract has no
+        field for it), a change that somebody else made since is not overwritten; runs do not count.
+
+        Raises:
+            OwnershipError: the actor is neither.
+            StaleVersionError: somebody else changed it meanwhile.
+            AnalyticsError: as for `create`.
+        """
+        put = parse(ReportSchedulePut, payload, shape=_PUT)
+        act = begin_act(self._runtime, self._actor, "report_schedule.update")
+        owners = None
+        if put.owners is not None:
+            owners = checked_owners(self._runtime.people, put.owners, actor=self._actor, shape=_PUT)
+        with self._runtime.store.unit_of_work() as unit:
+            before = self._reader(unit).report(schedule_id)
+            reject_later_change(before, unchanged_since)
+            record = changed_schedule(before, put, owner_ids=owners or before.owner_ids)
+            crontab = self._rules(unit).check(record, before, shape=_PUT)
+            stored = unit.report_schedules.update(record, actor_id=self._actor.id)
+            if any(getattr(stored, name) != getattr(before, name) for name in _WHAT_MOVES_RUNS):
+                self._move(unit, stored, crontab)
+            act.log(unit, chart_id=stored.chart_id, details={"report_schedule": schedule_id})
+        return self._answer(stored)
+
+    @repeated
+    def delete(self, schedule_id: int) -> None:
+        """Remove an alert or a report with the log of its runs; only owners and administrators may.
+
+        A run that goes on ends before it sends anything more.
+        """
+        act = begin_act(self._runtime, self._actor, "report_schedule.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            schedule = self._reader(unit).report(schedule_id)
+            unit.report_schedules.delete(schedule_id)
+            act.log(unit, details={"report_schedule": schedule_id, "name": schedule.name})
+
+    # ------------------------------------------------------------------------------------------------------- runs
+    def next_runs(self, schedule_id: int, n: int = 5, *, after: datetime | None = None) -> tuple[datetime, ...]:
+        """Return the next `n` moments at which a schedule is due, in UTC, whether or not it is active.
+
+        Args:
+            schedule_id: the schedule.
+            n: from 1 to 1000.
+            after: from when on, a naive one in UTC; None: now.
+
+        Raises:
+            NotFoundError, OwnershipError: as for `get`.
+            PayloadSchemaError: `n` or `after` is none.
+        """
+        shape = "next_runs"
+        if not is_id(n) or not 1 <= n <= _MOST_RUNS:
+            raise payload_error(shape, "n", f"must be a whole number from 1 to {_MOST_RUNS}")
+        if not isinstance(after, datetime | None):
+            raise payload_error(shape, "after", "must be a datetime")
+        with self._runtime.store.unit_of_work() as unit:
+            schedule = self._reader(unit).report(schedule_id)
+        start = self._runtime.clock.now() if after is None else after
+        start = start.replace(tzinfo=UTC) if start.utcoffset() is None else start
+        return tuple(islice(due_times(parse_crontab(schedule.crontab), schedule.timezone, after=start), n))
+
+    def executions(  # noqa: PLR0917 - the schedule, and then what every list takes
+        self,
+        schedule_id: int,
+        filters: Filters = (),
+        order_by: Order = "-scheduled_dttm",
+        page: int = 0,
+        page_size: int = 25,
+        columns: Columns = None,
+    ) -> Page[ReportExecutionLogListItem]:
+        """Return one page of the runs of a schedule, the latest first; the other arguments are those of `list`.
+
+        Raises:
+            NotFoundError, OwnershipError: as for `get`.
+        """
+        return self._runs(schedule_id).page(filters, order_by, page, page_size, columns)
+
+    def execution(self, schedule_id: int, execution_id: int) -> ReportExecutionLogGet:
+        """Return one run of a schedule (contract, `ReportExecutionLogRestApi.get`).
+
+        Raises:
+            NotFoundError, OwnershipError: as for `get`; or the schedule has no such run.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            self._reader(unit).report(schedule_id)
+            return shown_as(ReportExecutionLogGet, found_execution(unit, schedule_id, execution_id))
+
+    # ----------------------------------------------------------------------------------------------------- inside
+    def _runs(self, schedule_id: int) -> Lists[ReportExecutionLogListItem]:
+        def of_schedule(_reader: Reader, query: ListQuery) -> ListQuery:
+            return replace(query, filters=(ListFilter(col="schedule_id", op="eq", val=schedule_id), *query.filters))
+
+        def schedule(unit: UnitOfWork) -> ReportSchedule:
+            return self._reader(unit).report(schedule_id)
+
+        return self._lists(replace(EXECUTIONS, visibility=of_schedule, parent=schedule))
+
+    def _rules(self, unit: UnitOfWork) -> ScheduleRules:
+        runtime = self._runtime
+        return ScheduleRules(
+            reader=self._reader(unit),
+            settings=runtime.settings,
+            draws_pictures=runtime.draws_pictures,
+            takes=runtime.deliveries.takes,
+            now=runtime.clock.now(),
+        )
+
+    def _for_its_maker(self, schedule: ReportSchedule) -> ReportSchedule:
+        """Return a new schedule; one that is made beside a chart or a dashboard goes to its maker alone."""
+        if schedule.creation_method not in _MADE_BESIDE:
+            return schedule
+        address = self._actor.user.email
+        if not address:
+            message = f"are you, where creation_method is {schedule.creation_method}, and you have no e-mail address"
+            raise payload_error(_POST, "recipients", message)
+        own = {"type": RecipientType.EMAIL.value, "recipient_config_json": {"target": address}}
+        return replace(schedule, recipients=recipients.sealed([own]))
+
+    def _reject_second(self, unit: UnitOfWork, schedule: ReportSchedule) -> None:
+        target = _MADE_BESIDE.get(schedule.creation_method)
+        if target is None:
+            return
+        key = getattr(schedule, f"{target}_id")
+        same = {"creation_method": schedule.creation_method, "created_by": self._actor.id, f"{target}_id": key}
+        filters = tuple(ListFilter(col=name, op="eq", val=value) for name, value in same.items())
+        _, found = unit.report_schedules.list(ListQuery(filters=filters, page_size=1))
+        if found:
+            hint = f"you have {found[0].name!r} beside it; change that one"
+            raise AlreadyExistsError("report schedule", target, key, hint=hint)
+
+    def _next_due(self, schedule: ReportSchedule, crontab: Crontab) -> datetime | None:
+        if not schedule.active:
+            return None
+        return next_due(crontab, schedule.timezone, after=self._runtime.wall_clock.now())
+
+    def _move(self, unit: UnitOfWork, schedule: ReportSchedule, crontab: Crontab) -> None:
+        progress = unit.report_progress.find(schedule_id=schedule.id) or ReportProgress(schedule_id=schedule.id)
+        moved = replace(progress, next_due_on=self._next_due(schedule, crontab))
+        if progress.id:
+            unit.report_progress.update(moved, actor_id=None)
+        else:
+            unit.report_progress.append(moved, actor_id=None)
+
+    def _answer(self, schedule: ReportSchedule) -> ReportScheduleGet:
+        with self._runtime.store.unit_of_work() as unit:
+            named = names_of_targets(self._reader(unit), schedule)
+            progress = unit.report_progress.find(schedule_id=schedule.id)
+        people = read_users(self._runtime.people, schedule.owner_ids)
+        return schedule_get(schedule, progress, named=named, people=people)
+
+
+def found_execution(unit: UnitOfWork, schedule_id: int, execution_id: int) -> ReportExecution:
+    """Return a run of a schedule; NotFoundError for one of another schedule, too."""
+    execution = unit.report_executions.get(execution_id)
+    if execution.schedule_id != schedule_id:
+        raise NotFoundError("report execution", execution_id)
+    return execution
+
+
+def _progress_of(unit: UnitOfWork, schedule_ids: Sequence[int]) -> Mapping[int, ReportProgress]:
+    """Return where schedules stand, by their ids."""
+    if not schedule_ids:
+        return {}
+    these = (ListFilter(col="schedule_id", op="in", val=tuple(schedule_ids)),)
+    _, found = unit.report_progress.list(ListQuery(filters=these, page_size=len(schedule_ids)))
+    return {progress.schedule_id: progress for progress in found}

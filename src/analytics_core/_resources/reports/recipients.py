@@ -1,0 +1,118 @@
+"""The recipients of a schedule: sealed in the store, checked when they are saved, without secrets when they are shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from analytics_core._records.message import Recipient, shown_address
+from analytics_core._records.report import ReportSchedule
+from analytics_core._records.secret import Secret
+from analytics_core._reporting.mail import parse_address, split_addresses
+from analytics_core.errors import NotificationError, Problem, StoredDataError
+from analytics_core.models.report import RecipientOfListItem, RecipientOfReport, RecipientType, ReportRecipient
+
+_TARGETS: Final = ("target", "ccTarget", "bccTarget")
+_MOST: Final = 1_000
+_CONFIG: Final = "recipient_config_json"
+
+
+def sealed(recipients: Iterable[Mapping[str, Any]]) -> Secret:
+    """Return recipients as the store keeps them."""
+    return Secret(json.dumps(list(recipients), ensure_ascii=False))
+
+
+def stored(schedule: ReportSchedule) -> Sequence[Mapping[str, Any]]:
+    """Return the recipients of a schedule as the store keeps them; StoredDataError where it holds something else."""
+    try:
+        content = json.loads(schedule.recipients.reveal())
+        return [{"type": item["type"], _CONFIG: dict(item[_CONFIG])} for item in content]
+    except (ValueError, KeyError, TypeError):
+        raise StoredDataError(f"the recipients of report schedule {schedule.id} cannot be read; save them anew") from None
+
+
+def given(recipients: Sequence[ReportRecipient], before: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Return the recipients of a payload as the store keeps them.
+
+    An address of a web hook that is masked, as answers show it, stands for the stored one that is shown so.
+    """
+    hidden = {shown_address(target): target for one in before if "://" in (target := one[_CONFIG].get("target", ""))}
+    kept = []
+    for recipient in recipients:
+        config = recipient.recipient_config_json
+        texts = {} if config is None else config.model_dump(by_alias=True, exclude_none=True)
+        if "target" in texts:
+            texts["target"] = hidden.get(texts["target"], texts["target"])
+        kept.append({"type": recipient.type.value, _CONFIG: texts})
+    return kept
+
+
+def shown(schedule: ReportSchedule) -> tuple[RecipientOfReport, ...]:
+    """Return the recipients of a schedule as its owners see them, numbered from 1."""
+    return tuple(
+        RecipientOfReport(id=number, type=one["type"], recipient_config_json=json.dumps(_without_secrets(one[_CONFIG])))
+        for number, one in enumerate(stored(schedule), 1)
+    )
+
+
+def listed(schedule: ReportSchedule) -> tuple[RecipientOfListItem, ...]:
+    """Return the kinds of a schedule's recipients, numbered from 1."""
+    return tuple(RecipientOfListItem(id=number, type=one["type"]) for number, one in enumerate(stored(schedule), 1))
+
+
+def _without_secrets(config: Mapping[str, str]) -> Mapping[str, str]:
+    return {name: shown_address(text) for name, text in config.items()}
+
+
+def receivers(schedule: ReportSchedule) -> tuple[Recipient, ...]:
+    """Return to whom the messages of a schedule go; StoredDataError where the store holds something else."""
+    try:
+        return tuple(map(_receiver, stored(schedule)))
+    except NotificationError:
+        raise StoredDataError(f"a recipient of report schedule {schedule.id} cannot be read; save them anew") from None
+
+
+def _receiver(one: Mapping[str, Any]) -> Recipient:
+    config = one[_CONFIG]
+    if one["type"] == RecipientType.EMAIL:
+        to, cc, bcc = (split_addresses(config.get(name, "")) for name in _TARGETS)
+        return Recipient(kind=RecipientType.EMAIL.value, to=to, cc=cc, bcc=bcc)
+    return Recipient(kind=one["type"], to=(config.get("target", "").strip(),))
+
+
+def problems_of(
+    recipients: Sequence[Mapping[str, Any]], takes: Callable[[Recipient], bool]
+) -> Iterator[Problem]:
+    """Yield what is wrong with recipients; `takes` tells whether a notifier of the core takes one."""
+    if len(recipients) > _MOST:
+        yield Problem(path="recipients", message=f"may name {_MOST} recipients at most")
+        return
+    for position, one in enumerate(recipients):
+        message = _problem(one, takes)
+        if message is not None:
+            yield Problem(path=f"recipients.{position}.{_CONFIG}", message=message)
+
+
+def _problem(one: Mapping[str, Any], takes: Callable[[Recipient], bool]) -> str | None:
+    config = one[_CONFIG]
+    if not config.get("target", "").strip():
+        return "needs a target: e-mail addresses, a channel, or the address of a web hook"
+    try:
+        if one["type"] == RecipientType.EMAIL:
+            for name in _TARGETS:
+                for address in split_addresses(config.get(name, "")):
+                    parse_address(address)
+        elif any(config.get(name) for name in _TARGETS[1:]):
+            return "takes ccTarget and bccTarget for e-mail alone"
+        receiver = _receiver(one)
+    except NotificationError as error:
+        return error.message
+    return None if takes(receiver) else _nobody_takes(receiver)
+
+
+def _nobody_takes(receiver: Recipient) -> str:
+    return (
+        f"cannot be reached: this core has no notifier that takes {shown_address(receiver.to[0])!r} as {receiver.kind}; "
+        "give AnalyticsCore one (notifiers=[...])"
+    )

@@ -1,0 +1,261 @@
+"""Schedules of alerts and reports as records: made of payloads, checked as a whole, and shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from analytics_core._records.message import Recipient
+from analytics_core._records.report import ReportProgress, ReportSchedule
+from analytics_core._reporting.options import FurtherFormat, options_in, options_of
+from analytics_core._reporting.schedule import Crontab, humanized, least_interval, parse_crontab
+from analytics_core._resources.changes import changes_of
+from analytics_core._resources.field_formatter import FieldFormatter, shown_as
+from analytics_core._resources.people.directory import UserIndex
+from analytics_core._resources.reader import Reader
+from analytics_core._resources.reports import recipients
+from analytics_core._settings import Settings
+from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
+from analytics_core.models.references import DashboardReference
+from analytics_core.models.report import (
+    ChartOfReport,
+    DatabaseOfReport,
+    ReportCreationMethod,
+    ReportFormat,
+    ReportScheduleGet,
+    ReportScheduleListItem,
+    ReportSchedulePost,
+    ReportSchedulePut,
+    ReportType,
+    ReportValidator,
+    ValidatorConfig,
+)
+
+WORKING_TIMEOUT_S: Final = 3_600
+GRACE_PERIOD_S: Final = 14_400
+LOG_RETENTION_DAYS: Final = 90
+WIDTHS: Final = range(600, 2_401)
+_RUNS_LOOKED_AT: Final = 50
+_SHORTEST_MINIMUM_S: Final = 120
+_TARGETS: Final[Mapping[str, str]] = {"chart": "chart_id", "dashboard": "dashboard_id", "database": "database_id"}
+_AS_JSON: Final = ("selected_tabs", "extra")
+_TAKEN_APART: Final = frozenset({*_TARGETS, *_AS_JSON, "owners", "recipients", "validator_config_json"})
+
+
+def new_schedule(post: ReportSchedulePost, *, uuid: str, owner_ids: tuple[int, ...], picture: bool) -> ReportSchedule:
+    """Return the record of a create payload; without a renderer of pictures its format is TEXT where none is named."""
+    record = ReportSchedule(
+        uuid=uuid,
+        name=post.name,
+        type=post.type.value,
+        crontab=post.crontab,
+        grace_period=GRACE_PERIOD_S,
+        log_retention=LOG_RETENTION_DAYS,
+        working_timeout=WORKING_TIMEOUT_S,
+        report_format=(ReportFormat.PNG if picture else ReportFormat.TEXT).value,
+        recipients=recipients.sealed(()),
+    )
+    return changed_schedule(record, post, owner_ids=owner_ids)
+
+
+def changed_schedule(
+    schedule: ReportSchedule, payload: ReportSchedulePost | ReportSchedulePut, *, owner_ids: tuple[int, ...]
+) -> ReportSchedule:
+    """Return the record after a payload; null clears what may be empty and leaves everything else as it is."""
+    given = payload.given()
+    changes = changes_of(payload, ReportSchedule, without=_TAKEN_APART)
+    changes |= {name: given[field] for field, name in _TARGETS.items() if field in given}
+    changes |= {name: None if given[name] is None else json.dumps(given[name]) for name in _AS_JSON if name in given}
+    if payload.validator_config_json is not None:
+        changes["validator_config_json"] = payload.validator_config_json.model_dump_json(exclude_none=True)
+    if payload.recipients is not None:
+        before = recipients.stored(schedule) if schedule.id else ()
+        changes["recipients"] = recipients.sealed(recipients.given(payload.recipients, before))
+    plain = {name: getattr(value, "value", value) for name, value in changes.items()}
+    return replace(schedule, **plain, owner_ids=owner_ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleRules:
+    """What a schedule must be: checked as a whole, whatever was given, and all that is wrong is told at once.
+
+    `draws_pictures` tells whether a renderer is wired, `takes` whether a notifier takes a recipient, `now` from when on
+    the least time between two runs is looked for.
+    """
+
+    reader: Reader
+    settings: Settings
+    draws_pictures: bool
+    takes: Callable[[Recipient], bool]
+    now: datetime
+
+    def check(self, schedule: ReportSchedule, before: ReportSchedule | None, *, shape: str) -> Crontab:
+        """Return the crontab of a schedule that is right.
+
+        Raises:
+            PayloadSchemaError: all that is wrong with it, field by field.
+            AccessError: the actor may not read its chart or dashboard, or may not query its database, as far as this
+                is not what it was before.
+        """
+        problems: list[Problem] = []
+        try:
+            crontab = parse_crontab(schedule.crontab)
+        except ValueError as error:
+            problems.append(Problem(path="crontab", message=str(error)))
+        else:
+            problems += self._interval_problems(schedule, crontab)
+        problems += self._target_problems(schedule, before)
+        problems += _alert_problems(schedule) if schedule.type == ReportType.ALERT else _report_problems(schedule)
+        problems += self._content_problems(schedule)
+        if before is None or before.recipients != schedule.recipients:
+            problems += recipients.problems_of(recipients.stored(schedule), self.takes)
+        if problems:
+            raise PayloadSchemaError(shape=shape, problems=problems)
+        return crontab
+
+    def _interval_problems(self, schedule: ReportSchedule, crontab: Crontab) -> Iterator[Problem]:
+        is_alert = schedule.type == ReportType.ALERT
+        least_s = self.settings.alert_min_interval_s if is_alert else self.settings.report_min_interval_s
+        if least_s < _SHORTEST_MINIMUM_S:
+            return
+        found = least_interval(crontab, schedule.timezone, after=self.now, runs=_RUNS_LOOKED_AT)
+        if found is not None and found < timedelta(seconds=least_s):
+            message = f"runs every {found.total_seconds():g} seconds at times; at least {least_s:g} must lie between"
+            yield Problem(path="crontab", message=message)
+
+    def _target_problems(self, schedule: ReportSchedule, before: ReportSchedule | None) -> Iterator[Problem]:
+        """Yield what is wrong with the chart, the dashboard and the database; only those that are new are read."""
+        if (schedule.chart_id is None) == (schedule.dashboard_id is None):
+            which = "one of the two alone" if schedule.chart_id is not None else "a chart or a dashboard"
+            yield Problem(path="chart", message=f"name {which}: what is sent")
+        made_by = {ReportCreationMethod.CHARTS.value: "chart", ReportCreationMethod.DASHBOARDS.value: "dashboard"}
+        needed = made_by.get(schedule.creation_method)
+        if needed is not None and getattr(schedule, _TARGETS[needed]) is None:
+            yield Problem(path=needed, message=f"must be given where creation_method is {schedule.creation_method}")
+        for field, name in _TARGETS.items():
+            key = getattr(schedule, name)
+            if key is not None and (before is None or key != getattr(before, name)):
+                yield from self._found(field, key)
+
+    def _found(self, field: str, key: int) -> Iterator[Problem]:
+        try:
+            record = getattr(self.reader, field)(key)
+        except NotFoundError:
+            yield Problem(path=field, message=f"there is no {field} {key}")
+            return
+        if field == "database":
+            self.reader.policy.require_query_database(self.reader.actor, record)
+
+    def _content_problems(self, schedule: ReportSchedule) -> Iterator[Problem]:
+        options, problems = options_in(json.loads(schedule.extra or "{}"))
+        yield from problems
+        asked = options.format or ReportFormat(schedule.report_format)
+        if asked in (ReportFormat.PNG, FurtherFormat.PDF) and not self.draws_pictures:
+            path = "report_format" if options.format is None else "extra.format"
+            message = "asks for a picture, and this core has no renderer; choose CSV or TEXT, or XLSX by extra.format"
+            yield Problem(path=path, message=message)
+        if options.filters and schedule.dashboard_id is None:
+            yield Problem(path="extra.filters", message="are for dashboards; a chart has the filters that it was saved with")
+        if schedule.custom_width is not None and schedule.custom_width not in WIDTHS:
+            message = f"must be between {WIDTHS.start} and {WIDTHS.stop - 1} pixels"
+            yield Problem(path="custom_width", message=message)
+
+
+def _report_problems(schedule: ReportSchedule) -> Iterator[Problem]:
+    if schedule.database_id is not None:
+        yield Problem(path="database", message="is for alerts; a report has none")
+
+
+def _alert_problems(schedule: ReportSchedule) -> Iterator[Problem]:
+    if schedule.database_id is None:
+        yield Problem(path="database", message="is missing: an alert's query runs on a database")
+    if not (schedule.sql or "").strip():
+        yield Problem(path="sql", message="is missing: an alert fires by the value that its query gives")
+    if schedule.validator_type is None:
+        yield Problem(path="validator_type", message="is missing: 'Not Null' or 'Operator'")
+    if schedule.validator_type == ReportValidator.OPERATOR:
+        config = ValidatorConfig.model_validate_json(schedule.validator_config_json or "{}")
+        if config.op is None or config.threshold is None:
+            message = "needs op and threshold, such as {'op': '>', 'threshold': 100}"
+            yield Problem(path="validator_config_json", message=message)
+
+
+# ---------------------------------------------------------------------------------------------------------- answers
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamesOfTargets:
+    """What a schedule's chart, dashboard and database are called for somebody; None for what they may not read."""
+
+    chart: ChartOfReport | None = None
+    dashboard: DashboardReference | None = None
+    database: DatabaseOfReport | None = None
+
+
+def names_of_targets(reader: Reader, schedule: ReportSchedule) -> NamesOfTargets:
+    """Return what a schedule names, as far as the actor may read it."""
+    charts = reader.charts([schedule.chart_id])
+    dashboards = reader.dashboards([schedule.dashboard_id])
+    databases = reader.databases([schedule.database_id])
+    return NamesOfTargets(
+        chart=next((ChartOfReport(id=c.id, slice_name=c.slice_name, viz_type=c.viz_type) for c in charts.values()), None),
+        dashboard=next(
+            (DashboardReference(id=d.id, dashboard_title=d.dashboard_title) for d in dashboards.values()), None
+        ),
+        database=next((DatabaseOfReport(id=d.id, database_name=d.database_name) for d in databases.values()), None),
+    )
+
+
+_PROGRESS: Final = ("last_eval_dttm", "last_state", "last_value", "last_value_row_json")
+
+
+def schedule_get(
+    schedule: ReportSchedule, progress: ReportProgress | None, *, named: NamesOfTargets, people: UserIndex
+) -> ReportScheduleGet:
+    """Return one schedule (contract, `ReportScheduleRestApi.get`)."""
+    stands = {} if progress is None else {name: getattr(progress, name) for name in _PROGRESS}
+    return shown_as(
+        ReportScheduleGet,
+        schedule,
+        **stands,
+        recipients=recipients.shown(schedule),
+        owners=people.references(schedule.owner_ids),
+        chart=named.chart,
+        dashboard=named.dashboard,
+        database=named.database,
+        extra=json.loads(schedule.extra or "{}"),
+    )
+
+
+def schedule_item(
+    schedule: ReportSchedule, progress: ReportProgress | None, *, people: UserIndex, readable: FieldFormatter
+) -> ReportScheduleListItem:
+    """Return one schedule of a list (contract, `ReportScheduleRestApi.get_list`)."""
+    audit = schedule.audit
+    return shown_as(
+        ReportScheduleListItem,
+        schedule,
+        last_eval_dttm=None if progress is None else progress.last_eval_dttm,
+        last_state=None if progress is None else progress.last_state,
+        recipients=recipients.listed(schedule),
+        owners=people.references(schedule.owner_ids),
+        created_by=people.names(audit.created_by),
+        changed_by=people.names(audit.changed_by),
+        changed_on_delta_humanized=readable.delta(audit.changed_on),
+        crontab_humanized=in_words(schedule.crontab),
+        extra=json.loads(schedule.extra or "{}"),
+    )
+
+
+def in_words(crontab: str) -> str:
+    """Return what a stored crontab means, in English; as it is written where nobody can read it."""
+    try:
+        return humanized(parse_crontab(crontab))
+    except ValueError:
+        return crontab
+
+
+def format_of(schedule: ReportSchedule) -> str:
+    """Return in which format a schedule is sent."""
+    return (options_of(schedule.extra).format or ReportFormat(schedule.report_format)).value
