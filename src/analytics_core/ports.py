@@ -1,7 +1,8 @@
 """What a host may replace: small protocols, each promise in its docstring.
 
 Stores, caches, locks, connectors, network policies, job runners, observers, secret boxes, clocks and directories of
-people have a default inside the library and a conformance suite in `analytics_core.testing.conformance`.
+people have a default inside the library and a conformance suite in `analytics_core.testing.conformance`. `Notifier`
+has a suite.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from analytics_core._records.audit import Observation
 from analytics_core._records.datasource import Access
+from analytics_core._records.message import Attachment, Delivery, DeliveryState, Message, Recipient
 from analytics_core._records.network import Destination, DestinationPurpose
 from analytics_core._records.people import RowFilter, User
 from analytics_core._records.shared_state import Lease
@@ -23,19 +25,26 @@ if TYPE_CHECKING:
     from analytics_core.models.database import OAuth2ContentType
 
 __all__ = [
+    "AddressLookup",
+    "Attachment",
     "BulkUserDirectory",
     "Cache",
     "Clock",
     "Connector",
+    "Delivery",
+    "DeliveryState",
     "Destination",
     "DestinationPurpose",
     "JobRunner",
     "Lease",
     "Lock",
+    "Message",
     "MetadataStore",
     "NetworkPolicy",
+    "Notifier",
     "Observation",
     "Observer",
+    "Recipient",
     "RowFilter",
     "RowFilterSource",
     "SecretBox",
@@ -45,6 +54,9 @@ __all__ = [
     "User",
     "UserDirectory",
 ]
+
+AddressLookup = Callable[[str, int, DestinationPurpose], Sequence[str]]
+"""Gives the addresses of a host and port that the network policy allows; DatabaseError where there are none."""
 
 
 @runtime_checkable
@@ -194,6 +206,37 @@ class NetworkPolicy(Protocol):
         Only True allows it; an exception allows nothing. The connection leads to the address that was asked about,
         where the driver lets us choose it.
         """
+
+
+@runtime_checkable
+class Notifier(Protocol):
+    """Hands messages to one kind of recipient: people by mail, a channel, a pager."""
+
+    def start(self, addresses: AddressLookup) -> None:
+        """Take what gives the addresses that connections may lead to; called once, before anything is sent.
+
+        A connection leads to one of the addresses that it gives, not to the name again. A notifier that connects to
+        nothing ignores it.
+        """
+
+    def takes(self, recipient: Recipient) -> bool:
+        """Tell whether it delivers to this recipient, by the recipient's kind and the form of the addresses."""
+
+    def send(
+        self, message: Message, recipient: Recipient, *, only: Collection[str] | None = None
+    ) -> Sequence[Delivery]:
+        """Try once to deliver a message, and return what became of it at each address that was asked for.
+
+        It takes no longer than the notifier's own limit, and may be called by many threads at once. The receiver gets
+        the same key (`message.key_for(recipient)`) each time, whatever `only` names: the addresses of the recipient
+        that are still to be reached, None for all. No secret and no word of the receiver's stands in a reason.
+
+        Raises:
+            NotificationError: none of these addresses was reached; `retryable` where trying again may help.
+        """
+
+    def close(self) -> None:
+        """Let connections go; nothing is sent afterwards."""
 
 
 @runtime_checkable

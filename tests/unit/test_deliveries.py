@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient
-from analytics_core._reporting.delivery import AddressLookup, Deliveries, RetryPolicy
+from analytics_core._reporting.delivery import Deliveries, RetryPolicy
 from analytics_core.errors import DatabaseError, ErrorType, NotificationError
+from analytics_core.ports import AddressLookup
 from analytics_core.testing.clock import FixedClock
 
 MESSAGE = Message(key="k", subject="Sales", text="3")

@@ -5,51 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
 from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, shown_address
-from analytics_core._records.network import DestinationPurpose
 from analytics_core.errors import AnalyticsError, NotificationError
-from analytics_core.ports import Clock, Sleeper
+from analytics_core.ports import Clock, Notifier, Sleeper
 
 _LOG = logging.getLogger(__name__)
-
-AddressLookup = Callable[[str, int, DestinationPurpose], Sequence[str]]
-"""Gives the addresses of a host and port that the network policy allows; DatabaseError where there are none."""
-
-
-@runtime_checkable
-class Notifier(Protocol):
-    """Hands messages to one kind of recipient: people by mail, a channel, a pager.
-
-    It becomes a public port when the core takes notifiers.
-    """
-
-    def start(self, addresses: AddressLookup) -> None:
-        """Take what gives the addresses that connections may lead to; called once, before anything is sent.
-
-        A connection leads to one of the addresses that it gives, not to the name again. A notifier that connects to
-        nothing ignores it.
-        """
-
-    def takes(self, recipient: Recipient) -> bool:
-        """Tell whether it delivers to this recipient, by the recipient's kind and the form of the addresses."""
-
-    def send(
-        self, message: Message, recipient: Recipient, *, only: Collection[str] | None = None
-    ) -> Sequence[Delivery]:
-        """Try once to deliver a message, and return what became of it at each address that was asked for.
-
-        It takes no longer than the notifier's own limit, and may be called by many threads at once. The receiver gets
-        the same key (`message.key_for(recipient)`) each time, whatever `only` names: the addresses of the recipient
-        that are still to be reached, None for all. No secret and no word of the receiver's stands in a reason.
-
-        Raises:
-            NotificationError: none of these addresses was reached; `retryable` where trying again may help.
-        """
-
-    def close(self) -> None:
-        """Let connections go; nothing is sent afterwards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
