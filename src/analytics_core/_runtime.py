@@ -29,7 +29,7 @@ from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
-from analytics_core._reporting.delivery import Deliveries, Notifier
+from analytics_core._reporting.delivery import Deliveries
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
@@ -40,6 +40,7 @@ from analytics_core.ports import (
     JobRunner,
     Lock,
     MetadataStore,
+    Notifier,
     Observer,
     RowFilterSource,
     Sleeper,

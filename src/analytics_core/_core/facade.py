@@ -62,6 +62,7 @@ from analytics_core.ports import (
     Lock,
     MetadataStore,
     NetworkPolicy,
+    Notifier,
     Observer,
     RowFilterSource,
     SecretBox,

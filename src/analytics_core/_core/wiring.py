@@ -65,11 +65,11 @@ from analytics_core._querying.template_lookups import LookupFactory
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.shared_state import JobRecord
+from analytics_core._reporting.delivery import Deliveries
 from analytics_core._resources.cache import WarmUpJobs
 from analytics_core._resources.charts.queries import ChartDataJobs, ChartQueries, JobQueries
 from analytics_core._resources.guests.namespaces import GuestQueries
 from analytics_core._runtime import Components, Runtime
-from analytics_core._reporting.delivery import Deliveries
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
 from analytics_core._security.policy import Policy
@@ -84,6 +84,7 @@ from analytics_core.ports import (
     Lock,
     MetadataStore,
     NetworkPolicy,
+    Notifier,
     Observer,
     RowFilterSource,
     SecretBox,

@@ -33,8 +33,8 @@ class ReportSchedule(StoredRecord):
     """An alert or a report on a crontab; `type` and the other choices are the contract's words.
 
     `recipients` is a JSON text, sealed: addresses of web hooks are secrets. `selected_tabs`, `extra` and
-    `validator_config_json` are JSON texts. `grace_period` and `working_timeout` are in seconds, `log_retention` in days,
-    `custom_width` in pixels.
+    `validator_config_json` are JSON texts. `grace_period` and `working_timeout` are in seconds, `log_retention` in
+    days, `custom_width` in pixels.
     """
 
     uuid: str

@@ -67,9 +67,15 @@ def _scope(policy: Policy, permission: Permission, actor: Actor) -> Scope:
     ):
         return Scope(everything=True)
     owner_id = actor.id if Relationship.OWNER in enough else None
+    if permission is Permission.MANAGE_REPORT:
+        return Scope(owner_id=owner_id)
+    return _scope_by_grants(policy, permission, actor, owner_id)
+
+
+def _scope_by_grants(policy: Policy, permission: Permission, actor: Actor, owner_id: int | None) -> Scope:
+    """Return what somebody reads by owning it, or by grants of their roles."""
+    enough = policy.enough_for(permission)
     match permission:
-        case Permission.MANAGE_REPORT:
-            return Scope(owner_id=owner_id)
         case Permission.READ_DATABASE:
             return Scope(ids=_granted_databases(enough, actor))
         case Permission.READ_DATASET:

@@ -20,8 +20,8 @@ from analytics_core._records.report import (
     ReportExecution,
     ReportProgress,
     ReportSchedule,
-    RunState,
     RunCause,
+    RunState,
 )
 from analytics_core._records.shared_state import (
     JobRecord,

@@ -1,4 +1,4 @@
-"""The recipients of a schedule: sealed in the store, checked when they are saved, without secrets when they are shown."""
+"""The recipients of a schedule: sealed in the store, checked when saved, without secrets when shown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def stored(schedule: ReportSchedule) -> Sequence[Mapping[str, Any]]:
         content = json.loads(schedule.recipients.reveal())
         return [{"type": item["type"], _CONFIG: dict(item[_CONFIG])} for item in content]
     except (ValueError, KeyError, TypeError):
-        raise StoredDataError(f"the recipients of report schedule {schedule.id} cannot be read; save them anew") from None
+        raise StoredDataError(
+            f"the recipients of report schedule {schedule.id} cannot be read; save them anew"
+        ) from None
 
 
 def given(recipients: Sequence[ReportRecipient], before: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
@@ -81,9 +83,7 @@ def _receiver(one: Mapping[str, Any]) -> Recipient:
     return Recipient(kind=one["type"], to=(config.get("target", "").strip(),))
 
 
-def problems_of(
-    recipients: Sequence[Mapping[str, Any]], takes: Callable[[Recipient], bool]
-) -> Iterator[Problem]:
+def problems_of(recipients: Sequence[Mapping[str, Any]], takes: Callable[[Recipient], bool]) -> Iterator[Problem]:
     """Yield what is wrong with recipients; `takes` tells whether a notifier of the core takes one."""
     if len(recipients) > _MOST:
         yield Problem(path="recipients", message=f"may name {_MOST} recipients at most")
@@ -113,6 +113,6 @@ def _problem(one: Mapping[str, Any], takes: Callable[[Recipient], bool]) -> str 
 
 def _nobody_takes(receiver: Recipient) -> str:
     return (
-        f"cannot be reached: this core has no notifier that takes {shown_address(receiver.to[0])!r} as {receiver.kind}; "
-        "give AnalyticsCore one (notifiers=[...])"
+        f"cannot be reached: no notifier of this core takes {shown_address(receiver.to[0])!r} as {receiver.kind}; give "
+        "AnalyticsCore one (notifiers=[...])"
     )

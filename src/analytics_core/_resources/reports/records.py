@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from analytics_core._records.message import Recipient
 from analytics_core._records.report import ReportProgress, ReportSchedule
@@ -158,7 +158,9 @@ class ScheduleRules:
             message = "asks for a picture, and this core has no renderer; choose CSV or TEXT, or XLSX by extra.format"
             yield Problem(path=path, message=message)
         if options.filters and schedule.dashboard_id is None:
-            yield Problem(path="extra.filters", message="are for dashboards; a chart has the filters that it was saved with")
+            yield Problem(
+                path="extra.filters", message="are for dashboards; a chart has the filters that it was saved with"
+            )
         if schedule.custom_width is not None and schedule.custom_width not in WIDTHS:
             message = f"must be between {WIDTHS.start} and {WIDTHS.stop - 1} pixels"
             yield Problem(path="custom_width", message=message)
@@ -199,7 +201,9 @@ def names_of_targets(reader: Reader, schedule: ReportSchedule) -> NamesOfTargets
     dashboards = reader.dashboards([schedule.dashboard_id])
     databases = reader.databases([schedule.database_id])
     return NamesOfTargets(
-        chart=next((ChartOfReport(id=c.id, slice_name=c.slice_name, viz_type=c.viz_type) for c in charts.values()), None),
+        chart=next(
+            (ChartOfReport(id=c.id, slice_name=c.slice_name, viz_type=c.viz_type) for c in charts.values()), None
+        ),
         dashboard=next(
             (DashboardReference(id=d.id, dashboard_title=d.dashboard_title) for d in dashboards.values()), None
         ),

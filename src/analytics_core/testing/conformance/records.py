@@ -17,8 +17,6 @@ from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
 from analytics_core._records.datasource import Database, Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import Grant, GrantTarget, Role, RowRule, RowRuleType, User
-from analytics_core._records.repositories import UnitOfWork
-from analytics_core._records.secret import Secret
 from analytics_core._records.report import (
     ReportDelivery,
     ReportExecution,
@@ -27,6 +25,8 @@ from analytics_core._records.report import (
     RunCause,
     RunState,
 )
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import (
     JobRecord,
     JobResultPart,
