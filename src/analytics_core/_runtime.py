@@ -19,6 +19,7 @@ from analytics_core._lookups.loading import ChartLoader, StoreReadCache
 from analytics_core._network import AddressFinder
 from analytics_core._oauth.flow import AuthorizationFlow
 from analytics_core._oauth.tokens import OAuthTokens
+from analytics_core._querying.alert_query import AlertQueries
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.chart_contexts import ChartContexts
 from analytics_core._querying.preparing import StoredFragments
@@ -105,6 +106,7 @@ class Runtime(Components):
     oauth_flow: AuthorizationFlow
     oauth_tokens: OAuthTokens
     advanced_types: Mapping[str, AdvancedDataType]
+    alert_queries: AlertQueries
     deliveries: Deliveries
 
     @property

@@ -49,6 +49,7 @@ from analytics_core._resources.checks.checking import ContentCheck
 from analytics_core._resources.checks.comparing import ContentDiff
 from analytics_core._resources.checks.difference import DiffReport
 from analytics_core._resources.checks.report import CheckReport
+from analytics_core._resources.reports.scheduler import Scheduler
 from analytics_core._runtime import Components, Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
@@ -158,7 +159,8 @@ class AnalyticsCore(Namespaces):
 
     def _begin(self, runtime: Runtime, acting_as: UserKey | None) -> None:
         self._bind(runtime, acting_as)
-        runtime.job_registry.start(job_handlers(runtime, Actors(runtime).of_job))
+        actors = Actors(runtime)
+        runtime.job_registry.start(job_handlers(runtime, actors.of_job, actors.find))
         if isinstance(acting_as, User):
             self._bind(runtime, self._actors.lasting_key(acting_as))
 
@@ -332,6 +334,18 @@ class AnalyticsCore(Namespaces):
         self._require_operator("run jobs")
         self._runtime.job_registry.run(job_id)
 
+    @property
+    def scheduler(self) -> Scheduler:
+        """Runs alerts and reports when they are due.
+
+        It needs no actor; who acts must be an administrator.
+
+        Raises:
+            AccessError: somebody else acts.
+        """
+        self._require_operator("run what is due")
+        return Scheduler(self._runtime)
+
     # ---------------------------------------------------------------------------------------------------- operating
     def health(self) -> Health:
         """Return how store, cache and jobs are; databases are not asked, and a part that is away is told, not raised.
@@ -376,6 +390,8 @@ class AnalyticsCore(Namespaces):
         runtime = self._runtime
         for work in (runtime.job_registry, runtime.batches, runtime.uploads, runtime.oauth_tokens):
             work.close()
+        for notifier in runtime.notifiers:
+            notifier.close()
         for way in (runtime.observer, runtime.connector, runtime.store):
             way.close()
 

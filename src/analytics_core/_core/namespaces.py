@@ -133,7 +133,7 @@ class Namespaces:
     @property
     def reports(self) -> Reports:
         """Alerts and reports on a schedule."""
-        return self._open(Reports)
+        return self._open(lambda runtime, actor: Reports(runtime, actor, self._actors.find))
 
     @property
     def oauth(self) -> OAuth:

@@ -52,6 +52,7 @@ from analytics_core._oauth.state import StateSigner
 from analytics_core._oauth.stored_tokens import StoredTokens
 from analytics_core._oauth.tokens import OAuthTokens
 from analytics_core._oauth.user_tokens import UserTokens
+from analytics_core._querying.alert_query import AlertQueries
 from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.chart_contexts import ChartContexts
@@ -69,6 +70,7 @@ from analytics_core._reporting.delivery import Deliveries
 from analytics_core._resources.cache import WarmUpJobs
 from analytics_core._resources.charts.queries import ChartDataJobs, ChartQueries, JobQueries
 from analytics_core._resources.guests.namespaces import GuestQueries
+from analytics_core._resources.reports.runner import ReportRuns
 from analytics_core._runtime import Components, Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
@@ -126,11 +128,19 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     operations = installed_operations(added[OPERATIONS])
     ready = ReadyQueries(gate=gate, preparer=planning, templates=templates, settings=settings, operations=operations)
     chart_contexts = ChartContexts(installed_chart_kinds(added[CHART_KINDS]))
+    databases = _databases(parts, gate, row_security, user_tokens)
+    alerts = AlertQueries(
+        gate=gate,
+        metadata=databases["metadata"],
+        row_security=row_security,
+        templates=templates,
+        settings=settings,
+    )
     queries = _queries(parts, loader=loader, gate=gate, ready=ready, chart_contexts=chart_contexts)
     return Runtime(
         **{field.name: getattr(parts, field.name) for field in fields(parts)},
         wall_clock=clock,
-        **_databases(parts, gate, row_security, user_tokens),
+        **databases,
         row_security=row_security,
         simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
         templates=templates,
@@ -147,6 +157,7 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
         oauth_flow=oauth_flow,
         oauth_tokens=oauth_tokens,
         advanced_types=advanced_types,
+        alert_queries=alerts,
         deliveries=_deliveries(parts),
     )
 
@@ -375,7 +386,9 @@ def https_endpoint(settings: Settings, addresses: AddressFinder) -> TokenEndpoin
     return HttpsTokenEndpoint(settings, resolve=resolve)
 
 
-def job_handlers(runtime: Runtime, find_actor: Callable[[JobRecord], Actor]) -> dict[JobKind, JobHandler]:
+def job_handlers(
+    runtime: Runtime, find_actor: Callable[[JobRecord], Actor], find_person: Callable[[int], Actor]
+) -> dict[JobKind, JobHandler]:
     """Return what runs each kind of job, each as its own actor, at the moment that its question was pinned to."""
 
     def runtime_of(job: JobRecord) -> Runtime:
@@ -389,4 +402,5 @@ def job_handlers(runtime: Runtime, find_actor: Callable[[JobRecord], Actor]) -> 
     return {
         JobKind.CHART_DATA: ChartDataJobs(queries_of=queries_of, find_actor=find_actor, seal=seal),
         JobKind.WARM_UP: WarmUpJobs(runtime_of=runtime_of, find_actor=find_actor),
+        JobKind.REPORT: ReportRuns(runtime_of=runtime_of, find_actor=find_person),
     }

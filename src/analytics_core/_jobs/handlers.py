@@ -24,6 +24,7 @@ class JobKind(StrEnum):
 
     CHART_DATA = "chart-data"
     WARM_UP = "warm-up"
+    REPORT = "report"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,6 +82,7 @@ class JobRegistry:
         claims: Secret | None = None,
         moment: datetime | None = None,
         queue: str = "",
+        job_id: str | None = None,
     ) -> JobRecord:
         """Store a job, hand it to the runner and return it.
 
@@ -92,12 +93,13 @@ class JobRegistry:
             claims: what a host says of this user beyond the directory, or the guest's token.
             moment: what counts as now; None: the time at which it runs.
             queue: names the database that it waits for.
+            job_id: under which it is known already; None: a new one.
 
         Raises:
             JobError: no more work can be taken.
             StoreUnavailableError: the job cannot be kept.
         """
-        job_id = secrets.token_urlsafe(24)
+        job_id = job_id or new_job_id()
         if self._runner.is_local:
             self._hold(job_id)
         try:
@@ -381,6 +383,11 @@ class JobRegistry:
             held = self._held.pop(job_id, None)
         if held is not None:
             self._heartbeat.release()
+
+
+def new_job_id() -> str:
+    """Return an id that no job has, and that nobody can guess."""
+    return secrets.token_urlsafe(24)
 
 
 def _unfinished(most: int, *of: ListFilter) -> ListQuery:

@@ -87,8 +87,10 @@ class ReportProgress(StoredRecord):
 class ReportExecution(StoredRecord):
     """One run of a schedule: the claim of a due time, which no second one can have, and the log of what came of it.
 
-    `job_id` names the job that does it (None: nobody was asked yet), `attempts` how many were asked. `manifest` is a
-    JSON text of what it was made of; None: nothing was made.
+    `job_id` names the job that does it (None: nobody was asked yet), `attempts` how many were asked. Until
+    `lease_until` whoever claimed it sees to that, and from `late_on` on it has taken too long; both are by the store's
+    own time (`UnitOfWork.now`), the other moments by the clock of the core. `manifest` is a JSON text of what it was
+    made of; None: nothing was made.
     """
 
     uuid: str
@@ -103,6 +105,8 @@ class ReportExecution(StoredRecord):
     value_row_json: str | None = None
     job_id: str | None = None
     attempts: int = 0
+    lease_until: datetime | None = None
+    late_on: datetime | None = None
     manifest: str | None = None
 
 

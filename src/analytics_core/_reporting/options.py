@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
+from analytics_core._reporting.texts import unknown_names
 from analytics_core.errors import Problem, nearest
 
 
@@ -107,4 +108,4 @@ def _problem(name: str, value: Any) -> str | None:
         return None if isinstance(value, Mapping) else "must be an object: the filters that `dashboards.data` takes"
     if not isinstance(value, str) or len(value) > _LONGEST_TEMPLATE:
         return f"must be a text of at most {_LONGEST_TEMPLATE} characters"
-    return None
+    return next(unknown_names(value), None)

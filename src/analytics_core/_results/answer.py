@@ -375,12 +375,12 @@ SHOWN_ROWS: Final = 20
 _SHOWN_CHARACTERS: Final = 200
 
 
-def results_html(results: Sequence[QueryResult]) -> str:
+def results_html(results: Sequence[QueryResult], *, most_rows: int = SHOWN_ROWS) -> str:
     """Return one table for each result: its first rows, and below how many there are, what cut them, and notes."""
-    return "".join(_result_html(result) for result in results)
+    return "".join(_result_html(result, most_rows) for result in results)
 
 
-def _result_html(result: QueryResult) -> str:
+def _result_html(result: QueryResult, most_rows: int) -> str:
     if result.error is not None:
         return f"<p><b>{escape(result.status.value)}</b>: {escape(result.error)}</p>"
     frame = result.held.frame
@@ -389,11 +389,11 @@ def _result_html(result: QueryResult) -> str:
     head = "".join(f"<th>{_cell(result.verbose_names.get(name) or name)}</th>" for name in frame.names)
     body = "".join(
         f"<tr>{''.join(f'<td>{_cell(text_value(value))}</td>' for value in row)}</tr>"
-        for row in islice(frame.rows(), SHOWN_ROWS)
+        for row in islice(frame.rows(), most_rows)
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     notes = "".join(f"<li>{_cell(note)}</li>" for note in result.notes)
-    return f"{table}<p>{escape(_below(result))}</p>{f'<ul>{notes}</ul>' if notes else ''}"
+    return f"{table}<p>{escape(ledger(result, most_rows))}</p>{f'<ul>{notes}</ul>' if notes else ''}"
 
 
 def _cell(text: str) -> str:
@@ -401,8 +401,9 @@ def _cell(text: str) -> str:
     return escape(shown)
 
 
-def _below(result: QueryResult) -> str:
+def ledger(result: QueryResult, most_rows: int) -> str:
+    """Return in one line how many rows there are, how many of them are shown, and what cut them."""
     rows = len(result.held.frame)
-    counted = f"{rows} rows" if rows <= SHOWN_ROWS else f"first {SHOWN_ROWS} of {rows} rows"
+    counted = f"{rows} rows" if rows <= most_rows else f"first {most_rows} of {rows} rows"
     cuts = [f"cut at {limit.rows} rows by {limit.limit} ({limit.set_by})" for limit in result.limits if limit.cut]
     return "; ".join([counted, *cuts])

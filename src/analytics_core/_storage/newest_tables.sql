@@ -523,6 +523,8 @@ CREATE TABLE ac_report_executions (
     value_row_json TEXT,
     job_id VARCHAR(64),
     attempts INTEGER NOT NULL,
+    lease_until DATETIME,
+    late_on DATETIME,
     manifest TEXT,
     created_on DATETIME NOT NULL,
     changed_on DATETIME NOT NULL,

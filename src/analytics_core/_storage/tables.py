@@ -500,6 +500,8 @@ REPORT_EXECUTIONS = record_table(
     Column("value_row_json", LongText),
     Column("job_id", Name(64)),
     Column("attempts", Integer, nullable=False),
+    Column("lease_until", UtcMoment),
+    Column("late_on", UtcMoment),
     Column("manifest", LongText),
     UniqueConstraint("uuid", name="uq_ac_report_executions_uuid"),
     UniqueConstraint("schedule_id", "scheduled_dttm", name="uq_ac_report_executions_scheduled_dttm"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,8 +10,11 @@ from itertools import islice
 from typing import Final
 from uuid import uuid4
 
-from analytics_core._records.report import ReportExecution, ReportProgress, ReportSchedule
+from analytics_core._execution.cancel import CancelToken
+from analytics_core._records.report import ReportExecution, ReportProgress, ReportSchedule, RunCause
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._reporting.alerts import Verdict
+from analytics_core._reporting.claims import LEASE
 from analytics_core._reporting.schedule import Crontab, due_times, next_due, parse_crontab
 from analytics_core._resources.batches import is_id
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
@@ -34,6 +38,7 @@ from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.reports import recipients
+from analytics_core._resources.reports.content import is_alert
 from analytics_core._resources.reports.records import (
     ScheduleRules,
     changed_schedule,
@@ -42,8 +47,13 @@ from analytics_core._resources.reports.records import (
     schedule_get,
     schedule_item,
 )
+from analytics_core._resources.reports.runner import FindActor, manifest, verdict_of
+from analytics_core._resources.reports.scheduler import Scheduler
+from analytics_core._resources.reports.trials import DryRun, Replay, Trial, compared
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Permission
-from analytics_core.errors import AlreadyExistsError, NotFoundError
+from analytics_core.errors import AlreadyExistsError, NotFoundError, ReportError
 from analytics_core.models.parsing import Payload, parse, payload_error
 from analytics_core.models.report import (
     RecipientType,
@@ -110,6 +120,10 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
     """
 
     _resource = LISTS
+
+    def __init__(self, runtime: Runtime, actor: Actor, find_actor: FindActor) -> None:
+        super().__init__(runtime, actor)
+        self._find_actor = find_actor
 
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, payload: ReportSchedulePost | Payload) -> ReportScheduleGet:
@@ -256,7 +270,99 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             self._reader(unit).report(schedule_id)
             return shown_as(ReportExecutionLogGet, found_execution(unit, schedule_id, execution_id))
 
+    # ---------------------------------------------------------------------------------------------- what would be
+    def run_now(self, schedule_id: int) -> ReportExecutionLogGet:
+        """Run an alert or a report at once, whether or not it is active or within its grace period.
+
+        Where jobs run in this process it returns when the run is over; else the run is on its way.
+
+        Raises:
+            NotFoundError, OwnershipError: as for `get`.
+            JobError: no more work can be taken now.
+        """
+        act = begin_act(self._runtime, self._actor, "report_schedule.run_now")
+        with self._runtime.store.unit_of_work() as unit:
+            schedule = self._reader(unit).report(schedule_id)
+            asked = ReportExecution(
+                uuid=str(uuid4()),
+                schedule_id=schedule.id,
+                scheduled_dttm=self._runtime.clock.now(),
+                cause=RunCause.MANUAL,
+                lease_until=unit.now() + LEASE,
+            )
+            run = unit.report_executions.add(asked, actor_id=None)
+            act.log(unit, chart_id=schedule.chart_id, details={"report_schedule": schedule_id})
+        scheduler = Scheduler(self._runtime)
+        job_id = scheduler.submit(run)
+        if job_id is not None and self._runtime.jobs.is_local:
+            scheduler.wait_for(job_id)
+        return self.execution(schedule_id, run.id)
+
+    def evaluate(self, schedule_id: int, *, at: datetime | None = None) -> Verdict:
+        """Ask the query of an alert and return what its validator says of the value; nothing is sent or stored.
+
+        Args:
+            schedule_id: the alert.
+            at: what counts as now for its template, a naive moment in UTC; None: now.
+
+        Raises:
+            NotFoundError, OwnershipError: as for `get`.
+            PayloadSchemaError: it is no alert, or `at` is no moment.
+            AlertError: its query gives more than one value, or one that its validator cannot judge.
+            AnalyticsError: what the query fails with.
+        """
+        trial = self._trial(schedule_id, at)
+        if not is_alert(trial.schedule):
+            raise payload_error("evaluate", "schedule_id", "must name an alert; a report has no query")
+        return verdict_of(trial.runtime, trial.executor, trial.schedule, CancelToken())
+
+    def dry_run(self, schedule_id: int, *, at: datetime | None = None) -> DryRun:
+        """Do all that a run does but send: return what would go to whom, and for an alert what its query says.
+
+        Args:
+            schedule_id: the alert or report.
+            at: its due time, a naive moment in UTC; None: now.
+
+        Raises:
+            NotFoundError, OwnershipError: as for `get`.
+            PayloadSchemaError: `at` is no moment.
+            AnalyticsError: what the run would fail with.
+        """
+        trial = self._trial(schedule_id, at)
+        verdict = None
+        if is_alert(trial.schedule):
+            verdict = verdict_of(trial.runtime, trial.executor, trial.schedule, CancelToken())
+        return DryRun(verdict=verdict, messages=tuple(trial.messages(verdict)))
+
+    def replay(self, schedule_id: int, execution_id: int) -> Replay:
+        """Make what a run sent again, as of its due time, and return whether it is the same; nothing is sent.
+
+        It is asked of the databases as they are now, with the rights that people have now.
+
+        Raises:
+            NotFoundError, OwnershipError: as for `execution`.
+            ReportError: the run made nothing to compare with.
+            AnalyticsError: what the run would fail with now.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            self._reader(unit).report(schedule_id)
+            execution = found_execution(unit, schedule_id, execution_id)
+        if execution.manifest is None:
+            raise ReportError(
+                f"run {execution_id} made no message that could be compared; its state: {execution.state}"
+            )
+        trial = self._trial(schedule_id, execution.scheduled_dttm)
+        verdict = Verdict(is_triggered=True, value=execution.value) if is_alert(trial.schedule) else None
+        contents = [content for _, content in trial.contents(verdict, key=execution.uuid)]
+        return compared(json.loads(execution.manifest), manifest(trial.schedule, contents))
+
     # ----------------------------------------------------------------------------------------------------- inside
+    def _trial(self, schedule_id: int, at: datetime | None) -> Trial:
+        """Return a run of a schedule at a moment, as whom it would run as."""
+        with self._runtime.store.unit_of_work() as unit:
+            schedule = self._reader(unit).report(schedule_id)
+        return Trial.of(self._runtime, schedule, self._find_actor, at=at)
+
     def _runs(self, schedule_id: int) -> Lists[ReportExecutionLogListItem]:
         def of_schedule(_reader: Reader, query: ListQuery) -> ListQuery:
             return replace(query, filters=(ListFilter(col="schedule_id", op="eq", val=schedule_id), *query.filters))

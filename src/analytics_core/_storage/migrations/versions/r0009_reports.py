@@ -107,6 +107,8 @@ def _create_executions(op: Operations) -> None:
         sa.Column("value_row_json", LongText()),
         sa.Column("job_id", Name(64)),
         sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("lease_until", UtcMoment()),
+        sa.Column("late_on", UtcMoment()),
         sa.Column("manifest", LongText()),
         sa.UniqueConstraint("uuid", name="uq_ac_report_executions_uuid"),
         sa.UniqueConstraint("schedule_id", "scheduled_dttm", name="uq_ac_report_executions_scheduled_dttm"),

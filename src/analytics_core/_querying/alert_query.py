@@ -1,0 +1,81 @@
+"""The one value that an alert's query gives, read as whoever the alert runs as."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from analytics_core._compile.plan import Statement
+from analytics_core._compile.render import render_source
+from analytics_core._execution.fetching import FetchLimits
+from analytics_core._gate.gate import DatabaseUse, Gate
+from analytics_core._gate.guard import check_select
+from analytics_core._gate.metadata import MetadataReader
+from analytics_core._gate.row_security import RowSecurity
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.templating import QueryTemplates
+from analytics_core._records.datasource import Database, Dataset
+from analytics_core._settings import Settings
+from analytics_core.models.query import ChartDataQueryObject
+
+_MOST_ROWS: Final = 2
+"""One is judged; a second one tells that there are more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertRows:
+    """What an alert's query gave: at most two rows; `sql` is the statement as people read it."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[Any]]
+    sql: str
+
+
+class AlertQueries:
+    """Runs the queries of alerts, which are SQL of their owners, through the gate; any thread may use it."""
+
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        metadata: MetadataReader,
+        row_security: RowSecurity,
+        templates: QueryTemplates,
+        settings: Settings,
+    ) -> None:
+        self._gate = gate
+        self._metadata = metadata
+        self._row_security = row_security
+        self._templates = templates
+        self._limits = FetchLimits(
+            max_rows=_MOST_ROWS, max_bytes=settings.max_result_bytes, timeout_s=settings.statement_timeout_s
+        )
+
+    def read(self, request: ChartRequest, database: Database, sql: str, *, name: str) -> AlertRows:
+        """Return the first rows of an alert's query as the actor of a request may see them, at its moment.
+
+        Raises:
+            DatabaseAccessError: the actor may not run SQL on this database.
+            TemplateError: the template of the query, or of a row rule, cannot be rendered.
+            StatementRefusedError, VirtualDatasetError: it is not one SELECT with distinct column names.
+            DatabaseError: the database refuses it, or cannot be reached.
+        """
+        admission = self._gate.admit(request.actor, database, on=DatabaseUse.QUERY)
+        asked = Dataset(uuid="", database_id=database.id, table_name=name, sql=sql)
+        rendered = self._templates.for_query(ChartDataQueryObject(), asked, admission.spec, request).render(sql)
+        checked = check_select(rendered, spec=admission.spec, place=f"alert {name!r}")
+        columns = self._metadata.columns_of(request.actor, asked, database, sql=rendered)
+        source = self._row_security.in_source(self._row_security.ruled(request.actor, asked, admission.spec), checked)
+        text, parameters = render_source(source, admission.spec)
+        statement = Statement(
+            sql=text,
+            parameters=parameters,
+            display_sql=source.sql,
+            labels=tuple(column.name for column in columns),
+            kinds=tuple(column.kind for column in columns),
+        )
+        fetched = self._gate.statements.run(
+            admission.to_run(statement), limits=self._limits, cancel=request.cancel, budget=request.budget
+        )
+        return AlertRows(columns=statement.labels, rows=list(fetched.frame.rows()), sql=source.sql)

@@ -1,0 +1,273 @@
+"""What is sent: the chart or dashboard of a schedule, asked as somebody and made into a message."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from itertools import islice
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, Final, cast
+
+from analytics_core._engines.types import ValueKind
+from analytics_core._execution.cancel import CancelToken
+from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._records.chart import Chart
+from analytics_core._records.message import Attachment, Message
+from analytics_core._records.report import ReportSchedule
+from analytics_core._reporting.options import FurtherFormat, options_of
+from analytics_core._reporting.texts import RunFacts, filled_in
+from analytics_core._resources.charts.queries import ChartQueries
+from analytics_core._resources.dashboards.namespace import Dashboards
+from analytics_core._resources.field_formatter import MarkdownToHtml
+from analytics_core._resources.reports.records import format_of
+from analytics_core._results.answer import ChartData, QueryResult, results_html
+from analytics_core._results.plain_table import results_text
+from analytics_core._results.spreadsheets import Sheet, csv_chunks, xlsx_bytes
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import AnalyticsError, QueryError, ReportError
+from analytics_core.models.report import ReportFormat, ReportType
+
+TEXT_ROWS: Final = 200
+"""Rows of a table in the text of a message."""
+
+_SUBJECT: Final = "[{{ type }}] {{ name }}: {{ title }}"
+_IN_MEMORY: Final = 1_000_000
+_STREAMED_FROM: Final = 50_000
+_CSV: Final = "text/csv"
+_XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_STYLE: Final = (
+    "body{font:14px/1.45 Helvetica,Arial,sans-serif;color:#1f2933;margin:16px}"
+    "table{border-collapse:collapse;margin:8px 0}th,td{padding:4px 10px;border-bottom:1px solid #d9dee3;"
+    "text-align:left;vertical-align:top;font-variant-numeric:tabular-nums}th{background:#f3f5f7}"
+    "h1{font-size:20px;margin:0 0 4px}h2{font-size:16px;margin:20px 0 4px}p.facts{color:#52606d;margin:0 0 12px}"
+    "a{color:#0b63a5}"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartContent:
+    """A chart of a message with its answer, or with its rows in a file already."""
+
+    title: str
+    results: tuple[QueryResult, ...] = ()
+    file: Attachment | None = None
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """A message that is ready to be sent, and what it was made of: SQL as people read it, and a digest of its rows."""
+
+    message: Message
+    statements: tuple[str, ...]
+    digest: str
+
+
+class ContentMaker:
+    """Makes the messages of schedules as one actor sees them, at the moment that the runtime's clock tells."""
+
+    def __init__(self, runtime: Runtime, actor: Actor, cancel: CancelToken) -> None:
+        self._runtime = runtime
+        self._actor = actor
+        self._cancel = cancel
+        self._queries = ChartQueries(runtime, actor)
+
+    def title_of(self, schedule: ReportSchedule) -> str:
+        """Return what the chart or dashboard of a schedule is called; AccessError where the actor may not read it."""
+        if schedule.chart_id is not None:
+            return self._queries.chart(schedule.chart_id).slice_name
+        with self._runtime.store.unit_of_work() as unit:
+            found = Dashboards(self._runtime, self._actor)._reader(unit).dashboard(schedule.dashboard_id or 0)
+        return found.dashboard_title or f"dashboard {found.id}"
+
+    def link_of(self, schedule: ReportSchedule) -> str | None:
+        """Return the address of the chart or dashboard at the host; None where the host has none."""
+        url_for = self._runtime.settings.url_for
+        if url_for is None:
+            return None
+        kind, key = ("chart", schedule.chart_id) if schedule.chart_id else ("dashboard", schedule.dashboard_id)
+        found = url_for(kind, {"id": key, "slug": None})
+        return found if found and re.fullmatch(r"https?://\S+", found) else None
+
+    def make(self, schedule: ReportSchedule, facts: RunFacts, *, key: str) -> Content:
+        """Return the message of a schedule.
+
+        Raises:
+            AnalyticsError: the chart, or one chart of the dashboard, cannot be answered; nothing is left out quietly.
+        """
+        charts = tuple(self._charts(schedule))
+        asked = format_of(schedule)
+        options = options_of(schedule.extra)
+        files = tuple(self._files(schedule, charts, asked, facts))
+        shown = charts if asked == ReportFormat.TEXT else ()
+        body = _Body(
+            heading=facts.name,
+            below=f"{facts.title} · {facts.scheduled}" + (f" · value {facts.value}" if facts.value else ""),
+            words=tuple(filter(None, (filled_in(options.body or "", facts), schedule.context_markdown))),
+            link=self.link_of(schedule),
+            charts=shown,
+            files=files,
+        )
+        subject = filled_in(options.subject or _SUBJECT, facts)
+        message = Message(
+            key=key,
+            subject=" ".join(subject.split()),
+            text=body.text(),
+            html=body.html(),
+            attachments=files,
+            link=body.link,
+        )
+        statements = tuple(result.query for chart in charts for result in chart.results)
+        return Content(message=message, statements=statements, digest=_digest(charts))
+
+    # ---------------------------------------------------------------------------------------------------- answers
+    def _charts(self, schedule: ReportSchedule) -> Iterator[ChartContent]:
+        if schedule.chart_id is not None:
+            yield self._chart(self._queries.chart(schedule.chart_id), streams=format_of(schedule) == ReportFormat.CSV)
+            return
+        tabs = json.loads(schedule.selected_tabs or "null")
+        data = Dashboards(self._runtime, self._actor).data(
+            schedule.dashboard_id or 0,
+            filters=options_of(schedule.extra).filters,
+            tabs=None if not tabs else [str(tab) for tab in tabs],
+        )
+        for chart in data:
+            title = chart.name or f"chart {chart.chart_id}"
+            yield _answered(title, chart.raise_for_error)
+        if not data.charts:
+            raise ReportError(f"dashboard {schedule.dashboard_id} has no charts that could be sent")
+
+    def _chart(self, chart: Chart, *, streams: bool) -> ChartContent:
+        request = replace(self._queries.request(chart.id), cancel=self._cancel)
+        limits = [query.query.row_limit for query in request.queries]
+        if streams and len(limits) == 1 and (limits[0] == 0 or (limits[0] or 0) > _STREAMED_FROM):
+            try:
+                return self._streamed(chart)
+            except QueryError:  # it needs all of its rows at once
+                pass
+        return _answered(chart.slice_name, lambda: self._queries.run(request).raise_for_error())
+
+    def _streamed(self, chart: Chart) -> ChartContent:
+        """Return a chart whose rows were written to a file as they came, however many they are."""
+        written = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - it goes with its message
+        headers, digest, has_head = self._verbose_names(chart), hashlib.sha256(), False
+        with self._queries.batches(chart.id) as stream:
+            for batch in stream:
+                columns = (
+                    FrameColumn(name=name, kind=ValueKind.UNKNOWN, values=values)
+                    for name, values in zip(batch.schema.names, batch.columns, strict=True)
+                )
+                for part in islice(csv_chunks(Frame(columns=tuple(columns)), headers=headers), int(has_head), None):
+                    written.write(part)
+                    digest.update(part)
+                has_head = True
+        file = Attachment(name=f"{_file_name(chart.slice_name)}.csv", content_type=_CSV, content=written)
+        return ChartContent(title=chart.slice_name, file=file, digest=digest.hexdigest())
+
+    def _verbose_names(self, chart: Chart) -> dict[str, str]:
+        _, dataset = self._runtime.charts.load(chart.id)
+        if dataset is None:
+            return {}
+        columns = ((column.column_name, column.verbose_name) for column in dataset.columns)
+        metrics = ((metric.metric_name, metric.verbose_name) for metric in dataset.metrics)
+        return {name: verbose for name, verbose in (*columns, *metrics) if verbose}
+
+    # ------------------------------------------------------------------------------------------------------ files
+    def _files(
+        self, schedule: ReportSchedule, charts: Sequence[ChartContent], asked: str, facts: RunFacts
+    ) -> Iterator[Attachment]:
+        if asked == FurtherFormat.XLSX:
+            content = xlsx_bytes(tuple(_sheets(charts)))
+            yield Attachment(name=f"{_file_name(facts.title)}.xlsx", content_type=_XLSX, content=content)
+        elif asked == ReportFormat.CSV:
+            for chart in charts:
+                yield from (chart.file,) if chart.file else _csv_files(chart)
+        elif asked != ReportFormat.TEXT:
+            raise ReportError(f"report schedule {schedule.id} asks for {asked}, and this core draws no pictures")
+
+
+def _answered(title: str, ask: Callable[[], ChartData]) -> ChartContent:
+    """Return a chart with its answer; an error names the chart."""
+    try:
+        return ChartContent(title=title, results=ask().results)
+    except AnalyticsError as error:
+        raise error.at(title) from None
+
+
+def _csv_files(chart: ChartContent) -> Iterator[Attachment]:
+    several = len(chart.results) > 1
+    for number, result in enumerate(chart.results, 1):
+        name = f"{_file_name(chart.title)}{f'_{number}' if several else ''}.csv"
+        content = b"".join(csv_chunks(result.frame, headers=result.verbose_names))
+        yield Attachment(name=name, content_type=_CSV, content=content)
+
+
+def _sheets(charts: Sequence[ChartContent]) -> Iterator[Sheet]:
+    taken: set[str] = set()
+    for chart in charts:
+        for result in chart.results:
+            base = re.sub(r"[\[\]:*?/\\']", " ", chart.title).strip()[:25] or "chart"
+            name = next(n for n in (base, *(f"{base} {i}" for i in range(2, 10_000))) if n.lower() not in taken)
+            taken.add(name.lower())
+            yield Sheet(name=name, frame=result.frame, headers=result.verbose_names)
+
+
+def _file_name(title: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", title).strip("._")[:100] or "report"
+
+
+def _digest(charts: Sequence[ChartContent]) -> str:
+    """Return a digest of the rows of a message: equal for equal rows, whatever the format."""
+    found = hashlib.sha256()
+    for chart in charts:
+        found.update(f"{chart.title}\0{chart.digest}\0".encode())
+        for result in chart.results:
+            for part in csv_chunks(result.frame, headers={}):
+                found.update(part)
+    return found.hexdigest()
+
+
+# ------------------------------------------------------------------------------------------------------------- body
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Body:
+    """The text of a message, which says the same as HTML and as plain text."""
+
+    heading: str
+    below: str
+    words: tuple[str, ...]
+    link: str | None
+    charts: Sequence[ChartContent]
+    files: Sequence[Attachment]
+
+    def text(self) -> str:
+        """Return it as plain text."""
+        tables = (f"{chart.title}\n\n{results_text(chart.results, most_rows=TEXT_ROWS)}" for chart in self.charts)
+        attached = ["Attached: " + ", ".join(file.name for file in self.files)] if self.files else []
+        parts = [f"{self.heading}\n{self.below}", *self.words, *tables, *attached, *filter(None, (self.link,))]
+        return "\n\n".join(parts) + "\n"
+
+    def html(self) -> str:
+        """Return it as a page on which nothing can act."""
+        markdown = MarkdownToHtml()
+        words = "".join(markdown(word) or "" for word in self.words)
+        tables = "".join(
+            f"<h2>{escape(chart.title)}</h2>{results_html(chart.results, most_rows=TEXT_ROWS)}" for chart in self.charts
+        )
+        named = ", ".join(escape(file.name) for file in self.files)
+        attached = f"<p>Attached: {named}</p>" if named else ""
+        where = "" if self.link is None else f'<p><a href="{escape(self.link)}">Open {escape(self.heading)}</a></p>'
+        return (
+            f'<!DOCTYPE html><html><head><meta charset="utf-8"><style>{_STYLE}</style></head><body>'
+            f'<h1>{escape(self.heading)}</h1><p class="facts">{escape(self.below)}</p>{words}{tables}{attached}{where}'
+            "</body></html>"
+        )
+
+
+def is_alert(schedule: ReportSchedule) -> bool:
+    """Tell whether a schedule is an alert."""
+    return schedule.type == ReportType.ALERT

@@ -1,0 +1,555 @@
+"""Does the runs of alerts and reports, as jobs: judge, make all that is sent, send, and record what came of it.
+
+A run that was taken up again, because whoever did it died, sends only what was not handed over before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+
+from analytics_core._execution.cancel import CancelToken
+from analytics_core._jobs.handlers import JobOutcome
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, shown_address
+from analytics_core._records.report import (
+    ReportDelivery,
+    ReportExecution,
+    ReportProgress,
+    ReportSchedule,
+    RunCause,
+    RunState,
+)
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._reporting.alerts import Verdict, fires_unless_empty, fires_when
+from analytics_core._reporting.options import DeliveryPromise, RunAs, options_of
+from analytics_core._reporting.states import RunEvent, is_notice_due, is_within_grace, next_state
+from analytics_core._reporting.texts import RunFacts, local_time
+from analytics_core._resources.changes import until_accepted
+from analytics_core._resources.people.directory import read_users
+from analytics_core._resources.reports.content import Content, ContentMaker, is_alert
+from analytics_core._resources.reports.recipients import receivers
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import (
+    AlertError,
+    AnalyticsError,
+    NotFoundError,
+    ReportError,
+    StoredDataError,
+    StoreUnavailableError,
+)
+from analytics_core.models.report import RecipientType, ReportValidator, ValidatorConfig
+
+ON_GRACE: Final = "the alert fired during its grace period"
+TOOK_TOO_LONG: Final = "the run took longer than its working_timeout"
+DIED_MIDWAY: Final = "the process that sent it died before it could record what became of it"
+_SENDING: Final = "sending"
+_IN_DOUBT: Final = (_SENDING, DeliveryState.UNKNOWN.value)
+_STORE_AWAY_S: Final = 120.0
+_STORE_PAUSE_S: Final = 1.0
+_OLD_ROWS: Final = 1_000
+
+Result = TypeVar("Result")
+FindActor = Callable[[int], Actor]
+"""Gives the actor of a user's id, with the rights that they have now; ActorRequiredError where nobody is active."""
+
+
+def executor_of(schedule: ReportSchedule) -> int | None:
+    """Return whose rights a schedule runs with; None where none of its owners can be told.
+
+    The sole owner; of several the one who changed it last, or else who made it, or else the first of them.
+    """
+    owners, audit = schedule.owner_ids, schedule.audit
+    if len(owners) > 1:
+        signed = [user for user in (audit.changed_by, audit.created_by) if user in owners]
+        return signed[0] if signed else owners[0]
+    return owners[0] if owners else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """A run that this process does: the schedule as it was when it began, and its row."""
+
+    schedule: ReportSchedule
+    execution: ReportExecution
+
+
+class RunEndedError(Exception):
+    """Somebody else ended the run: it took too long, or its schedule was deleted."""
+
+
+class ReportRuns:
+    """Does runs of alerts and reports (a `JobHandler` of kind `report`).
+
+    Args:
+        runtime_of: gives the runtime whose clock stands at the due time of a job.
+        find_actor: finds executors and recipients.
+    """
+
+    def __init__(self, *, runtime_of: Callable[[JobRecord], Runtime], find_actor: FindActor) -> None:
+        self._runtime_of = runtime_of
+        self._find_actor = find_actor
+
+    # ------------------------------------------------------------------------------------------------ as a handler
+    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
+        """Do a run; how it ends stands in its row, whatever happens."""
+        log = RunLog(self._runtime_of(job))
+        run = log.begin(_execution_id(job), job.job_id)
+        if run is not None:
+            with suppress(RunEndedError):
+                self._do(log, run, cancel)
+        return JobOutcome(state=JobState.SUCCESS, data=b"")
+
+    def may_read(self, job: JobRecord, actor: Actor) -> bool:
+        """Nothing is read of these jobs."""
+        return job.user_id == actor.id
+
+    def read(self, job: JobRecord, data: bytes) -> None:
+        """Nothing is read of these jobs: the log of the schedule has it."""
+
+    # ------------------------------------------------------------------------------------------------------- a run
+    def _do(self, log: RunLog, run: _Run, cancel: CancelToken) -> None:
+        schedule = run.schedule
+        try:
+            executor = self._executor(schedule)
+            verdict = self._verdict(log, run, executor, cancel)
+            if verdict is not None and not verdict.is_triggered:
+                log.end(run, RunEvent.NOT_TRIGGERED, message=verdict.reason, verdict=verdict)
+                return
+            messages = self._messages(log.runtime, run, executor, verdict, cancel)
+        except AnalyticsError as error:
+            self._fail(log, run, error.message)
+            return
+        failures = self._send(log, run, messages)
+        if failures:
+            self._fail(log, run, ";".join(failures), messages=messages, verdict=verdict)
+        else:
+            log.end(run, RunEvent.SENT, verdict=verdict, messages=messages)
+
+    def _executor(self, schedule: ReportSchedule) -> Actor:
+        user_id = executor_of(schedule)
+        if user_id is None:
+            raise ReportError(f"report schedule {schedule.id} has no owner to run as; let somebody own it")
+        return self._find_actor(user_id)
+
+    def _verdict(self, log: RunLog, run: _Run, executor: Actor, cancel: CancelToken) -> Verdict | None:
+        """Return what an alert's query says; None for a report, and for an alert that has begun to send already."""
+        if not is_alert(run.schedule) or log.has_begun_to_send(run):
+            return None
+        return verdict_of(log.runtime, executor, run.schedule, cancel)
+
+    def _messages(
+        self, runtime: Runtime, run: _Run, executor: Actor, verdict: Verdict | None, cancel: CancelToken
+    ) -> Sequence[tuple[Recipient, Content]]:
+        """Return what goes to whom, all of it made; recipients whose rows are the same share one message."""
+        return messages_of(
+            runtime,
+            run.schedule,
+            executor,
+            find_actor=self._find_actor,
+            verdict=verdict,
+            scheduled=run.execution.scheduled_dttm,
+            key=run.execution.uuid,
+            cancel=cancel,
+        )
+
+    def _send(self, log: RunLog, run: _Run, messages: Sequence[tuple[Recipient, Content]]) -> Sequence[str]:
+        """Send what was not sent before, and return what went wrong with whom."""
+        failures: list[str] = []
+        for recipient, content in messages:
+            left, told = log.open_delivery(run, recipient)
+            failures += told
+            if left:
+                found = log.runtime.deliveries.deliver(content.message, recipient, only=left)
+                log.close_delivery(run, recipient, found)
+                failures += [error.message for delivery in found if (error := delivery.error()) is not None]
+        return failures
+
+    def _fail(
+        self,
+        log: RunLog,
+        run: _Run,
+        message: str,
+        *,
+        messages: Sequence[tuple[Recipient, Content]] = (),
+        verdict: Verdict | None = None,
+    ) -> None:
+        """Record that a run failed, and tell its owners, at most once per grace period."""
+        is_told = log.end(run, RunEvent.FAILED, message=message, messages=messages, verdict=verdict)
+        if is_told:
+            tell_owners(log.runtime, run.schedule, run.execution, message)
+
+
+class RunLog:
+    """Writes what becomes of runs; each act is a transaction of its own."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+
+    def begin(self, execution_id: int, job_id: str) -> _Run | None:
+        """Record that a run begins; None where it is over, belongs to another job, or need not be done."""
+
+        def begin() -> _Run | None:
+            with self.runtime.store.unit_of_work() as unit:
+                return self._begin(unit, execution_id, job_id)
+
+        try:
+            return until_accepted(begin)
+        except NotFoundError:  # the schedule was deleted
+            return None
+
+    def _begin(self, unit: UnitOfWork, execution_id: int, job_id: str) -> _Run | None:
+        execution = unit.report_executions.get(execution_id)
+        if execution.end_dttm is not None or execution.job_id != job_id:
+            return None
+        schedule = unit.report_schedules.get(execution.schedule_id)
+        timeout = schedule.working_timeout
+        begun = replace(
+            execution,
+            start_dttm=execution.start_dttm or self._now(),
+            lease_until=None,
+            late_on=None if timeout is None else unit.now() + timedelta(seconds=timeout),
+        )
+        run = _Run(schedule=schedule, execution=unit.report_executions.update(begun, actor_id=None))
+        progress = unit.report_progress.find(schedule_id=schedule.id)
+        last = None if progress is None else progress.last_success_on
+        in_grace = is_within_grace(grace_s=schedule.grace_period, last_success=last, now=self._moment(run))
+        if is_alert(schedule) and run.execution.cause is not RunCause.MANUAL and in_grace:
+            self._end(unit, run, RunEvent.BEGUN_WITHIN_GRACE, message=ON_GRACE)
+            return None
+        self._stand(unit, run, RunState.WORKING)
+        return run
+
+    def has_begun_to_send(self, run: _Run) -> bool:
+        """Tell whether a run before this one, of the same due time, has begun to send."""
+        with self.runtime.store.unit_of_work() as unit:
+            return bool(_deliveries(unit, run.execution))
+
+    def end(
+        self,
+        run: _Run,
+        event: RunEvent,
+        *,
+        message: str | None = None,
+        verdict: Verdict | None = None,
+        messages: Sequence[tuple[Recipient, Content]] = (),
+    ) -> bool:
+        """Record how a run ended; return whether its owners are to be told.
+
+        Raises:
+            RunEndedError: somebody else ended it.
+        """
+
+        def end() -> bool:
+            with self.runtime.store.unit_of_work() as unit:
+                held = self._held(unit, run)
+                done = replace(held, execution=replace(held.execution, **_facts(verdict, messages, held)))
+                return self._end(unit, done, event, message=message)
+
+        return self._patiently(end)
+
+    def close(self, execution: ReportExecution, event: RunEvent, message: str) -> None:
+        """End a run that another process does or did, and tell its owners; nothing where it is over meanwhile."""
+
+        def end() -> tuple[ReportSchedule, bool]:
+            with self.runtime.store.unit_of_work() as unit:
+                schedule = unit.report_schedules.get(execution.schedule_id)
+                held = self._held(unit, _Run(schedule=schedule, execution=execution))
+                return schedule, self._end(unit, held, event, message=message)
+
+        try:
+            schedule, is_told = until_accepted(end)
+        except (RunEndedError, NotFoundError):
+            return
+        if is_told:
+            tell_owners(self.runtime, schedule, execution, message)
+
+    def _end(self, unit: UnitOfWork, run: _Run, event: RunEvent, *, message: str | None = None) -> bool:
+        state = next_state(run.execution.state, event)
+        over = replace(
+            run.execution, state=state, end_dttm=self._now(), error_message=message, lease_until=None, late_on=None
+        )
+        unit.report_executions.update(over, actor_id=None)
+        is_told = self._stand(unit, replace(run, execution=over), state)
+        self._forget_old(unit, run.schedule)
+        return is_told
+
+    def _stand(self, unit: UnitOfWork, run: _Run, state: RunState) -> bool:
+        """Record where the schedule stands now; return whether its owners are to be told of an error."""
+        progress = unit.report_progress.find(schedule_id=run.schedule.id) or ReportProgress(schedule_id=run.schedule.id)
+        execution, now = run.execution, self._moment(run)
+        changes: dict[str, Any] = {"last_eval_dttm": now, "last_state": state.value}
+        if state is not RunState.ON_GRACE:
+            changes |= {"last_value": execution.value, "last_value_row_json": execution.value_row_json}
+        is_told = state is RunState.ERROR and is_notice_due(
+            grace_s=run.schedule.grace_period, last_notice=progress.last_notice_on, now=now
+        )
+        if state is RunState.SUCCESS:
+            changes |= {"last_success_on": now, "last_notice_on": None}
+        elif state is RunState.NOT_TRIGGERED:
+            changes |= {"last_notice_on": None}
+        elif is_told:
+            changes |= {"last_notice_on": now}
+        stands = replace(progress, **changes)
+        if progress.id:
+            unit.report_progress.update(stands, actor_id=None)
+        else:
+            unit.report_progress.append(stands, actor_id=None)
+        return is_told
+
+    def _forget_old(self, unit: UnitOfWork, schedule: ReportSchedule) -> None:
+        """Forget runs that are older than the schedule keeps them, a thousand at a time."""
+        if not schedule.log_retention:
+            return
+        filters = (
+            ListFilter(col="schedule_id", op="eq", val=schedule.id),
+            ListFilter(col="end_dttm", op="lt", val=self._now() - timedelta(days=schedule.log_retention)),
+        )
+        _, old = unit.report_executions.distinct("id", ListQuery(filters=filters, page_size=_OLD_ROWS))
+        if old:
+            unit.report_executions.delete_matching([ListFilter(col="id", op="in", val=tuple(old))])
+
+    # ------------------------------------------------------------------------------------------------- deliveries
+    def open_delivery(self, run: _Run, recipient: Recipient) -> tuple[Sequence[str], Sequence[str]]:
+        """Record that a message is on its way, and return the addresses that it goes to, and what is wrong with others.
+
+        Left out are addresses that it went to before. Where the process that sent it died before it could record what
+        became of it, the schedule says whether it goes there again.
+
+        Raises:
+            RunEndedError: somebody else ended the run.
+        """
+
+        def opened() -> tuple[Sequence[str], Sequence[str]]:
+            with self.runtime.store.unit_of_work() as unit:
+                return self._opened(unit, self._held(unit, run), recipient)
+
+        return until_accepted(opened)
+
+    def _opened(self, unit: UnitOfWork, run: _Run, recipient: Recipient) -> tuple[Sequence[str], Sequence[str]]:
+        again = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
+        known = {delivery.recipient_key: delivery for delivery in _deliveries(unit, run.execution)}
+        left: list[str] = []
+        told: list[str] = []
+        for address in recipient.addresses:
+            before = known.get(_key(recipient, address))
+            if before is None:
+                unit.report_deliveries.append(_sending(run.execution, recipient, address), actor_id=None)
+                left.append(address)
+            elif before.state == DeliveryState.UNAVAILABLE or (again and before.state in _IN_DOUBT):
+                unit.report_deliveries.update(replace(before, state=_SENDING, reason=None), actor_id=None)
+                left.append(address)
+            else:
+                told += _settled(unit, before)
+        return left, told
+
+    def close_delivery(self, run: _Run, recipient: Recipient, found: Iterable[Delivery]) -> None:
+        """Record what became of a message at each address that it was sent to."""
+
+        def close() -> None:
+            with self.runtime.store.unit_of_work() as unit:
+                known = {delivery.recipient_key: delivery for delivery in _deliveries(unit, run.execution)}
+                for delivery in found:
+                    before = known.get(_key(recipient, delivery.address))
+                    if before is not None:
+                        done = replace(before, state=delivery.state.value, reason=delivery.reason or None)
+                        unit.report_deliveries.update(done, actor_id=None)
+
+        self._patiently(close)
+
+    # ----------------------------------------------------------------------------------------------------- inside
+    def _held(self, unit: UnitOfWork, run: _Run) -> _Run:
+        """Return a run with its row as it is now.
+
+        Raises:
+            RunEndedError: it is over, or another job does it.
+        """
+        try:
+            now = unit.report_executions.get(run.execution.id)
+        except NotFoundError:
+            raise RunEndedError from None
+        if now.end_dttm is not None or now.job_id != run.execution.job_id:
+            raise RunEndedError
+        return replace(run, execution=now)
+
+    def _patiently(self, change: Callable[[], Result]) -> Result:
+        """Return the result of a change that must not be lost: while the store is away it is tried again."""
+        begun = self.runtime.wall_clock.monotonic()
+        while True:
+            try:
+                return until_accepted(change)
+            except StoreUnavailableError:
+                if self.runtime.wall_clock.monotonic() - begun > _STORE_AWAY_S:
+                    raise
+                self.runtime.sleeper.sleep(_STORE_PAUSE_S)
+
+    def _now(self) -> datetime:
+        return self.runtime.wall_clock.now()
+
+    def _moment(self, run: _Run) -> datetime:
+        """Return when a run counts as done: now, or its due time, where somebody's clock was put back meanwhile."""
+        return max(self._now(), run.execution.scheduled_dttm)
+
+
+# ------------------------------------------------------------------------------------------------------ what is sent
+def verdict_of(runtime: Runtime, executor: Actor, schedule: ReportSchedule, cancel: CancelToken) -> Verdict:
+    """Return what an alert's query says now.
+
+    Raises:
+        AlertError: it gave more than one value, or one that its validator cannot judge.
+        AnalyticsError: what the query fails with.
+    """
+    with runtime.store.unit_of_work() as unit:
+        database = unit.databases.get(schedule.database_id or 0)
+    request = runtime.queries.begun(ChartRequest(actor=executor, now=runtime.clock.now(), cancel=cancel))
+    found = runtime.alert_queries.read(request, database, schedule.sql or "", name=schedule.name)
+    if schedule.validator_type == ReportValidator.NOT_NULL:
+        return fires_unless_empty(found.columns, found.rows)
+    try:
+        config = ValidatorConfig.model_validate_json(schedule.validator_config_json or "{}")
+    except ValueError:
+        config = ValidatorConfig()
+    if config.op is None or config.threshold is None:
+        raise AlertError("the alert's validator_config_json needs op and threshold")
+    return fires_when(found.columns, found.rows, op=config.op, threshold=config.threshold)
+
+
+def messages_of(
+    runtime: Runtime,
+    schedule: ReportSchedule,
+    executor: Actor,
+    *,
+    find_actor: FindActor,
+    verdict: Verdict | None,
+    scheduled: datetime,
+    key: str,
+    cancel: CancelToken,
+) -> Sequence[tuple[Recipient, Content]]:
+    """Return what goes to whom, all of it made before anything is sent.
+
+    Raises:
+        AnalyticsError: something of it cannot be made.
+    """
+    made: dict[int, Content] = {}
+
+    def content_for(actor: Actor) -> Content:
+        if actor.id not in made:
+            maker = ContentMaker(runtime, actor, cancel)
+            facts = _run_facts(schedule, maker.title_of(schedule), verdict, scheduled, link=maker.link_of(schedule))
+            made[actor.id] = maker.make(schedule, facts, key=f"{key}-{actor.id}" if actor is not executor else key)
+        return made[actor.id]
+
+    if options_of(schedule.extra).run_as is RunAs.EXECUTOR:
+        return [(recipient, content_for(executor)) for recipient in receivers(schedule)]
+    found = []
+    for recipient in receivers(schedule):
+        for address in recipient.addresses:
+            actor = _actor_at(runtime, address, find_actor)
+            found.append((Recipient(kind=recipient.kind, to=(address,)), content_for(actor)))
+    return found
+
+
+def _actor_at(runtime: Runtime, address: str, find_actor: FindActor) -> Actor:
+    """Return the person of the store whose e-mail address this is, with their rights."""
+    same = (ListFilter(col="email", op="eq", val=address), ListFilter(col="active", op="eq", val=True))
+    with runtime.store.unit_of_work() as unit:
+        _, people = unit.users.list(ListQuery(filters=same, page_size=2))
+    if len(people) != 1:
+        many = "several people have" if people else "nobody active has"
+        raise ReportError(f"{many} the e-mail address {address}; run_as 'recipient' sends each their own rows")
+    return find_actor(people[0].id)
+
+
+def _run_facts(
+    schedule: ReportSchedule, title: str, verdict: Verdict | None, scheduled: datetime, *, link: str | None
+) -> RunFacts:
+    value = "" if verdict is None or verdict.value is None else f"{verdict.value:g}"
+    when = local_time(scheduled, schedule.timezone)
+    return RunFacts(name=schedule.name, type=schedule.type, title=title, scheduled=when, value=value, link=link or "")
+
+
+def tell_owners(runtime: Runtime, schedule: ReportSchedule, execution: ReportExecution, problem: str) -> None:
+    """Tell the owners of a schedule by e-mail that a run failed; whom no mail reaches, the log tells."""
+    people = read_users(runtime.people, schedule.owner_ids).users.values()
+    addresses = tuple(dict.fromkeys(user.email for user in people if user.email and user.active))
+    if not addresses:
+        return
+    message = Message(
+        key=f"{execution.uuid}-error",
+        subject=f"Error occurred for {schedule.type}: {schedule.name}",
+        text=f"{schedule.type} {schedule.name!r}, due {local_time(execution.scheduled_dttm, schedule.timezone)}, "
+        f"failed:\n\n{problem}\n",
+    )
+    recipient = Recipient(kind=RecipientType.EMAIL.value, to=addresses)
+    if runtime.deliveries.takes(recipient):
+        runtime.deliveries.deliver(message, recipient)
+
+
+# ------------------------------------------------------------------------------------------------------------- rows
+def _facts(verdict: Verdict | None, messages: Sequence[tuple[Recipient, Content]], run: _Run) -> Mapping[str, Any]:
+    facts: dict[str, Any] = {}
+    if verdict is not None:
+        value = verdict.value
+        facts["value"] = value if value is not None and math.isfinite(value) else None
+        facts["value_row_json"] = None if verdict.value_row is None else json.dumps(verdict.value_row, default=str)
+    if messages:
+        facts["manifest"] = json.dumps(manifest(run.schedule, [content for _, content in messages]))
+    return facts
+
+
+def manifest(schedule: ReportSchedule, contents: Sequence[Content]) -> Mapping[str, Any]:
+    """Return what a run was made of: the schedule's revision, and digests of each message's statements and rows."""
+    once = {id(content): content for content in contents}.values()
+    return {
+        "revision": schedule.audit.version,
+        "messages": [
+            {"key": one.message.key, "statements": list(map(_sha, one.statements)), "rows": one.digest} for one in once
+        ],
+    }
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _deliveries(unit: UnitOfWork, execution: ReportExecution) -> Sequence[ReportDelivery]:
+    these = (ListFilter(col="execution_id", op="eq", val=execution.id),)
+    return unit.report_deliveries.list(ListQuery(filters=these, page_size=100_000))[1]
+
+
+def _settled(unit: UnitOfWork, delivery: ReportDelivery) -> Sequence[str]:
+    """Return what is wrong with a delivery that is not tried again; one that was cut off is in doubt for ever."""
+    if delivery.state == _SENDING:
+        delivery = replace(delivery, state=DeliveryState.UNKNOWN.value, reason=DIED_MIDWAY)
+        unit.report_deliveries.update(delivery, actor_id=None)
+    state = DeliveryState(delivery.state)
+    error = Delivery(address=delivery.address, state=state, reason=delivery.reason or "").error()
+    return [] if error is None else [error.message]
+
+
+def _key(recipient: Recipient, address: str) -> str:
+    return _sha(f"{recipient.kind}\0{address}")[:64]
+
+
+def _sending(execution: ReportExecution, recipient: Recipient, address: str) -> ReportDelivery:
+    return ReportDelivery(
+        execution_id=execution.id,
+        recipient_key=_key(recipient, address),
+        address=shown_address(address),
+        state=_SENDING,
+    )
+
+
+def _execution_id(job: JobRecord) -> int:
+    try:
+        return int(json.loads(job.payload)["execution"])
+    except (ValueError, KeyError, TypeError):
+        raise StoredDataError(f"the payload of job {job.job_id!r} is none that this version reads") from None

@@ -1,0 +1,205 @@
+"""`core.scheduler`: finds what is due, has it run, and takes up what processes that died left behind."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from analytics_core._jobs.handlers import JobKind
+from analytics_core._jobs.registry import new_job_id
+from analytics_core._records.report import ReportExecution
+from analytics_core._reporting.claims import LEASE, Claimed, DueRuns
+from analytics_core._reporting.states import RunEvent
+from analytics_core._resources.reports.runner import TOOK_TOO_LONG, RunLog, executor_of
+from analytics_core._runtime import Runtime
+from analytics_core.errors import AnalyticsError, JobError, JobNotFoundError, NotFoundError, StaleVersionError
+from analytics_core.models.parsing import payload_error
+
+_LOG = logging.getLogger(__name__)
+QUEUE: Final = "reports"
+MOST_ATTEMPTS: Final = 5
+_MOST_IN_FLIGHT: Final = 64
+_LOOK_S: Final = 0.2
+_SHORTEST_INTERVAL_S: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """What came of one look for due runs.
+
+    Attributes:
+        due: schedules that were due.
+        claimed: runs that this process claimed.
+        taken_up: runs that somebody claimed before and did not end.
+        missed: due times that were logged as missed.
+        finished: runs that were over when the call returned, well or not.
+    """
+
+    due: int
+    claimed: int
+    taken_up: int
+    missed: int
+    finished: int
+
+
+class Scheduler:
+    """Runs alerts and reports when they are due; call it from as many processes as there are."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._due = DueRuns(runtime.store, on_time_s=runtime.settings.report_on_time_s)
+        self._log = RunLog(runtime)
+
+    def tick(self, now: datetime | None = None, *, wait: bool = True) -> Tick:
+        """Claim what is due, have it run, and take up what a process that died left behind.
+
+        It may be called by anybody, anywhere, as often as they like: a due time is run once. With nothing to do it
+        costs two statements. Where jobs run in this process it returns when they are over.
+
+        Args:
+            now: what is due by then; None: by now. A naive moment is UTC.
+            wait: whether runs that this process does are waited for.
+
+        Raises:
+            PayloadSchemaError: `now` is no moment.
+            StoreUnavailableError: nothing can be claimed; call it again.
+        """
+        moment = self._moment(now)
+        found = Claimed()
+        while due := self._due.due(moment):
+            for progress in due:
+                found += self._due.claim(progress, moment)
+        taken_up = tuple(self._left_behind({run.id for run in found.runs}))
+        finished = self._run((*taken_up, *found.runs), wait=wait)
+        return Tick(
+            due=found.schedules,
+            claimed=len(found.runs),
+            taken_up=len(taken_up),
+            missed=found.missed,
+            finished=finished,
+        )
+
+    def serve(self, interval_s: float = 30.0, *, stop: threading.Event | None = None) -> None:
+        """Look for due runs every `interval_s` seconds until `stop` is set: for a thread or a process of its own.
+
+        A store that is away, or a look that fails, is logged and tried again. When it returns, what runs in this
+        process goes on; `core.close()` waits for it.
+
+        Raises:
+            PayloadSchemaError: `interval_s` is no number of at least 0.05.
+        """
+        if not interval_s >= _SHORTEST_INTERVAL_S:
+            raise payload_error("serve", "interval_s", f"must be a number of at least {_SHORTEST_INTERVAL_S} seconds")
+        ended = threading.Event() if stop is None else stop
+        while not ended.is_set():
+            try:
+                self.tick(wait=False)
+            except AnalyticsError as error:
+                _LOG.error("a look for due reports failed, and comes again: %s", error.message)
+            ended.wait(interval_s)
+
+    # ------------------------------------------------------------------------------------------- what others left
+    def _left_behind(self, own: set[int]) -> Iterator[ReportExecution]:
+        """Yield runs that nobody does any more, the first of each schedule; end those that take too long."""
+        open_runs = [run for run in self._due.open_runs() if run.id not in own]
+        if not open_runs:
+            return
+        with self._runtime.store.unit_of_work() as unit:
+            now = unit.now()
+        seen: set[int] = set()
+        for run in open_runs:
+            if run.schedule_id in seen:  # runs of one schedule go one after the other
+                continue
+            seen.add(run.schedule_id)
+            if run.lease_until is not None and run.lease_until > now:
+                continue
+            if run.late_on is not None and run.late_on <= now:
+                self._end_late(run)
+            elif run.job_id is None or not self._goes_on(run.job_id):
+                yield run
+
+    def _goes_on(self, job_id: str) -> bool:
+        try:
+            return not self._runtime.job_registry.find(job_id).state.is_over
+        except JobNotFoundError:
+            return False
+
+    def _end_late(self, run: ReportExecution) -> None:
+        if run.job_id is not None:
+            self._runtime.job_registry.cancel(run.job_id)
+        self._log.close(run, RunEvent.TIMED_OUT, TOOK_TOO_LONG)
+
+    # ----------------------------------------------------------------------------------------------------- running
+    def _run(self, runs: Iterable[ReportExecution], *, wait: bool) -> int:
+        """Have runs done, those of one schedule one after the other; return how many are over."""
+        waiting: defaultdict[int, deque[ReportExecution]] = defaultdict(deque)
+        for run in runs:
+            waiting[run.schedule_id].append(run)
+        waits = wait and self._runtime.jobs.is_local
+        ready, flying, finished = deque(waiting), deque[tuple[int, str]](), 0
+        while ready or flying:
+            if ready and len(flying) < _MOST_IN_FLIGHT:
+                schedule_id = ready.popleft()
+                job_id = self.submit(waiting[schedule_id].popleft())
+                if job_id is not None and waits:
+                    flying.append((schedule_id, job_id))
+                continue
+            if not flying:
+                break
+            schedule_id, job_id = flying.popleft()
+            self.wait_for(job_id)
+            finished += 1
+            if waiting[schedule_id]:
+                ready.append(schedule_id)
+        return finished
+
+    def submit(self, run: ReportExecution) -> str | None:
+        """Have a run done by a job, and return its id; None where somebody else has, or there is no room now."""
+        if run.attempts >= MOST_ATTEMPTS:
+            told = f"each of {run.attempts} processes that tried it ended before it was done"
+            self._log.close(run, RunEvent.FAILED, told)
+            return None
+        job_id = new_job_id()
+        try:
+            user_id = self._taken(run, job_id)
+            self._runtime.job_registry.submit(
+                JobKind.REPORT,
+                json.dumps({"execution": run.id}),
+                user_id=user_id,
+                moment=run.scheduled_dttm,
+                queue=QUEUE,
+                job_id=job_id,
+            )
+        except (StaleVersionError, NotFoundError):
+            return None
+        except JobError as error:
+            _LOG.warning("the run of report schedule %s waits for room: %s", run.schedule_id, error.message)
+            return None
+        return job_id
+
+    def _taken(self, run: ReportExecution, job_id: str) -> int:
+        """Record which job does a run, and return whose job it is; StaleVersionError where others were faster."""
+        with self._runtime.store.unit_of_work() as unit:
+            schedule = unit.report_schedules.get(run.schedule_id)
+            taken = replace(run, job_id=job_id, attempts=run.attempts + 1, lease_until=unit.now() + LEASE)
+            unit.report_executions.update(taken, actor_id=None)
+        return executor_of(schedule) or 0
+
+    def wait_for(self, job_id: str) -> None:
+        """Wait until a job of this process is over."""
+        ending = self._runtime.job_registry.ending(job_id)
+        while ending.record is None and self._goes_on(job_id):
+            ending.wait(_LOOK_S)
+
+    def _moment(self, now: datetime | None) -> datetime:
+        if now is None:
+            return self._runtime.clock.now()
+        if not isinstance(now, datetime):
+            raise payload_error("tick", "now", "must be a datetime")
+        return now.replace(tzinfo=UTC) if now.utcoffset() is None else now.astimezone(UTC)

@@ -1,0 +1,110 @@
+"""Runs that send nothing: what would go to whom at a moment, and whether it is what went before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from analytics_core._adapters.clock import PinnedClock
+from analytics_core._execution.cancel import CancelToken
+from analytics_core._records.message import Message, Recipient
+from analytics_core._records.report import ReportSchedule
+from analytics_core._reporting.alerts import Verdict
+from analytics_core._resources.reports.content import Content
+from analytics_core._resources.reports.runner import FindActor, executor_of, messages_of
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import ReportError
+from analytics_core.models.parsing import payload_error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun:
+    """What a run would do: `verdict` is what an alert's query says, None for a report.
+
+    `messages` are what would go to whom; an alert that does not fire would send none of them.
+    """
+
+    verdict: Verdict | None
+    messages: tuple[tuple[Recipient, Message], ...]
+
+    @property
+    def would_send(self) -> bool:
+        """Whether anything would be sent."""
+        return bool(self.messages) and (self.verdict is None or self.verdict.is_triggered)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """Whether a run, made again, is what it was; `differences` say what changed, in words."""
+
+    is_equal: bool
+    differences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A run that is not on record: a schedule at a moment, with the rights of whoever it runs as."""
+
+    runtime: Runtime
+    schedule: ReportSchedule
+    executor: Actor
+    find_actor: FindActor
+
+    @classmethod
+    def of(cls, runtime: Runtime, schedule: ReportSchedule, find_actor: FindActor, *, at: datetime | None) -> Trial:
+        """Return the trial of a schedule; `at` None is now.
+
+        Raises:
+            PayloadSchemaError: `at` is no moment.
+            ReportError, ActorRequiredError: there is nobody to run it as.
+        """
+        if not isinstance(at, datetime | None):
+            raise payload_error("trial run", "at", "must be a datetime")
+        if at is not None:
+            moment = at.replace(tzinfo=UTC) if at.utcoffset() is None else at.astimezone(UTC)
+            runtime = replace(runtime, clock=PinnedClock(moment))
+        user_id = executor_of(schedule)
+        if user_id is None:
+            raise ReportError(f"report schedule {schedule.id} has no owner to run as; let somebody own it")
+        return cls(runtime=runtime, schedule=schedule, executor=find_actor(user_id), find_actor=find_actor)
+
+    def contents(self, verdict: Verdict | None, *, key: str = "trial") -> Sequence[tuple[Recipient, Content]]:
+        """Return what would go to whom, with what it is made of."""
+        return messages_of(
+            self.runtime,
+            self.schedule,
+            self.executor,
+            find_actor=self.find_actor,
+            verdict=verdict,
+            scheduled=self.runtime.clock.now(),
+            key=key,
+            cancel=CancelToken(),
+        )
+
+    def messages(self, verdict: Verdict | None) -> Iterator[tuple[Recipient, Message]]:
+        """Yield what would go to whom."""
+        for recipient, content in self.contents(verdict):
+            yield recipient, content.message
+
+
+def compared(before: Mapping[str, Any], now: Mapping[str, Any]) -> Replay:
+    """Return how two manifests of one run differ."""
+    differences = []
+    if before.get("revision") != now["revision"]:
+        differences.append(f"the schedule was changed since (revision {before.get('revision')}, now {now['revision']})")
+    then = {message["key"]: message for message in before.get("messages", ())}
+    for message in now["messages"]:
+        known = then.pop(message["key"], None)
+        if known is None:
+            differences.append("a message goes to somebody who got none")
+            continue
+        if known["statements"] != message["statements"]:
+            differences.append("the statements are others: a chart, a dataset, a filter or a rule was changed")
+        if known["rows"] != message["rows"]:
+            differences.append("the rows are others")
+    differences += ["a message goes to nobody any more"] * len(then)
+    rows_differ = any("rows" in text or "message" in text for text in differences)
+    return Replay(is_equal=not rows_differ, differences=tuple(dict.fromkeys(differences)))

@@ -1,0 +1,48 @@
+"""Results as text for people whose mail program shows no HTML: aligned columns, and below what cut the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, Final
+
+from analytics_core._frames.values import text_value
+from analytics_core._results.answer import QueryResult, ledger
+
+_WIDEST: Final = 40
+_CONTROLS: Final = dict.fromkeys((*range(32), 127, *range(128, 160), 0x2028, 0x2029), " ")
+"""Line breaks and the like, which would begin a line that is none of the table's."""
+
+
+def results_text(results: Sequence[QueryResult], *, most_rows: int) -> str:
+    """Return one table for each result, with its first rows; numbers stand at the right."""
+    return "\n\n".join(_result_text(result, most_rows) for result in results)
+
+
+def _result_text(result: QueryResult, most_rows: int) -> str:
+    frame = result.frame
+    rows = [list(row) for row in islice(frame.rows(), most_rows)]
+    heads = [_cell(result.verbose_names.get(name) or name) for name in frame.names]
+    texts = [[_cell(text_value(value)) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(heads, *texts, strict=True)]
+    at_right = [_are_numbers([row[place] for row in rows]) for place in range(len(heads))]
+    lines = [_line(line, widths, at_right) for line in (heads, ["-" * width for width in widths], *texts)]
+    return "\n".join([*lines, ledger(result, most_rows), *(f"- {note}" for note in result.notes)])
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], at_right: Sequence[bool]) -> str:
+    placed = (
+        cell.rjust(width) if right else cell.ljust(width)
+        for cell, width, right in zip(cells, widths, at_right, strict=True)
+    )
+    return "  ".join(placed).rstrip()
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    known = [value for value in values if value is not None]
+    return bool(known) and not any(isinstance(value, bool | str) or not hasattr(value, "__float__") for value in known)
+
+
+def _cell(text: str) -> str:
+    plain = text.translate(_CONTROLS)
+    return plain if len(plain) <= _WIDEST else f"{plain[: _WIDEST - 1]}…"
