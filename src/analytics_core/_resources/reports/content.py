@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import islice
@@ -30,6 +30,7 @@ from analytics_core._results.spreadsheets import Sheet, csv_chunks, xlsx_bytes
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AnalyticsError, QueryError, ReportError
+from analytics_core.models.enums import ResultType
 from analytics_core.models.report import ReportFormat, ReportType
 
 TEXT_ROWS: Final = 200
@@ -94,6 +95,19 @@ class ContentMaker:
         found = url_for(kind, {"id": key, "slug": None})
         return found if found and re.fullmatch(r"https?://\S+", found) else None
 
+    def shared_with(self, schedule: ReportSchedule) -> Hashable:
+        """Return what two people have in common who get the same message: the rules, and the statements themselves.
+
+        Of dashboards nobody else has what this actor has.
+        """
+        if schedule.chart_id is None:
+            return self._actor.id
+        request = self._queries.request(schedule.chart_id)
+        bound = self._runtime.queries.bound_by(request)
+        statements = request.on(request.context.model_copy(update={"result_type": ResultType.QUERY}))
+        answer = self._queries.run(replace(statements, cancel=self._cancel))
+        return bound, tuple(result.query for result in answer.results)
+
     def make(self, schedule: ReportSchedule, facts: RunFacts, *, key: str) -> Content:
         """Return the message of a schedule.
 
@@ -135,6 +149,7 @@ class ContentMaker:
             schedule.dashboard_id or 0,
             filters=options_of(schedule.extra).filters,
             tabs=None if not tabs else [str(tab) for tab in tabs],
+            force=True,
         )
         for chart in data:
             title = chart.name or f"chart {chart.chart_id}"
@@ -143,7 +158,7 @@ class ContentMaker:
             raise ReportError(f"dashboard {schedule.dashboard_id} has no charts that could be sent")
 
     def _chart(self, chart: Chart, *, streams: bool) -> ChartContent:
-        request = replace(self._queries.request(chart.id), cancel=self._cancel)
+        request = replace(self._queries.request(chart.id), force=True, cancel=self._cancel)
         limits = [query.query.row_limit for query in request.queries]
         if streams and len(limits) == 1 and (limits[0] == 0 or (limits[0] or 0) > _STREAMED_FROM):
             try:

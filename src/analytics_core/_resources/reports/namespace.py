@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
 from uuid import uuid4
@@ -108,6 +108,7 @@ _MADE_BESIDE: Final[Mapping[str, str]] = {
     ReportCreationMethod.CHARTS.value: "chart",
     ReportCreationMethod.DASHBOARDS.value: "dashboard",
 }
+_RESOLUTION: Final = timedelta(microseconds=1)
 _MOST_RUNS: Final = 1_000
 _WHAT_MOVES_RUNS: Final = ("crontab", "timezone", "active")
 
@@ -286,7 +287,7 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             asked = ReportExecution(
                 uuid=str(uuid4()),
                 schedule_id=schedule.id,
-                scheduled_dttm=self._runtime.clock.now(),
+                scheduled_dttm=_off_the_beat(unit, schedule_id, self._runtime.clock.now()),
                 cause=RunCause.MANUAL,
                 lease_until=unit.now() + LEASE,
             )
@@ -424,6 +425,17 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             progress = unit.report_progress.find(schedule_id=schedule.id)
         people = read_users(self._runtime.people, schedule.owner_ids)
         return schedule_get(schedule, progress, named=named, people=people)
+
+
+def _off_the_beat(unit: UnitOfWork, schedule_id: int, now: datetime) -> datetime:
+    """Return a moment for a run that somebody asked for: neither a due time, which is on the second, nor taken.
+
+    Due times are left to the schedule.
+    """
+    moment = now if now.microsecond else now + _RESOLUTION
+    while unit.report_executions.find(schedule_id=schedule_id, scheduled_dttm=moment) is not None:
+        moment += _RESOLUTION
+    return moment
 
 
 def found_execution(unit: UnitOfWork, schedule_id: int, execution_id: int) -> ReportExecution:

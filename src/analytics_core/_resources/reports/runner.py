@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -438,14 +438,15 @@ def messages_of(
     Raises:
         AnalyticsError: something of it cannot be made.
     """
-    made: dict[int, Content] = {}
+    made: dict[Hashable, Content] = {}
 
     def content_for(actor: Actor) -> Content:
-        if actor.id not in made:
-            maker = ContentMaker(runtime, actor, cancel)
+        maker = ContentMaker(runtime, actor, cancel)
+        shared = actor.id if actor is executor else maker.shared_with(schedule)
+        if shared not in made:
             facts = _run_facts(schedule, maker.title_of(schedule), verdict, scheduled, link=maker.link_of(schedule))
-            made[actor.id] = maker.make(schedule, facts, key=f"{key}-{actor.id}" if actor is not executor else key)
-        return made[actor.id]
+            made[shared] = maker.make(schedule, facts, key=key if actor is executor else f"{key}-{len(made)}")
+        return made[shared]
 
     if options_of(schedule.extra).run_as is RunAs.EXECUTOR:
         return [(recipient, content_for(executor)) for recipient in receivers(schedule)]
@@ -471,7 +472,7 @@ def _actor_at(runtime: Runtime, address: str, find_actor: FindActor) -> Actor:
 def _run_facts(
     schedule: ReportSchedule, title: str, verdict: Verdict | None, scheduled: datetime, *, link: str | None
 ) -> RunFacts:
-    value = "" if verdict is None or verdict.value is None else f"{verdict.value:g}"
+    value = "" if verdict is None or verdict.value is None else f"{verdict.value:.15g}"
     when = local_time(scheduled, schedule.timezone)
     return RunFacts(name=schedule.name, type=schedule.type, title=title, scheduled=when, value=value, link=link or "")
 
