@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from analytics_core import errors, models, plugins, policy, ports, postprocessing, testing
+    from analytics_core import errors, models, notifiers, plugins, policy, ports, postprocessing, testing
     from analytics_core._compile.time_range import TimeRange, resolve_time_range
     from analytics_core._core import AnalyticsCore, GuestCore, connect
     from analytics_core._jobs.job import Job
@@ -43,6 +43,7 @@ __all__ = [
     "connect",
     "errors",
     "models",
+    "notifiers",
     "plugins",
     "policy",
     "ports",
@@ -66,7 +67,7 @@ _HOMES = {
     "TimeRange": "analytics_core._compile.time_range",
     "resolve_time_range": "analytics_core._compile.time_range",
 }
-_MODULES = ("errors", "models", "plugins", "policy", "ports", "postprocessing", "testing")
+_MODULES = ("errors", "models", "notifiers", "plugins", "policy", "ports", "postprocessing", "testing")
 
 
 if not TYPE_CHECKING:  # type checkers read the imports above
