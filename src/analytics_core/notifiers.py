@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from analytics_core._adapters.chat_notifiers import ChatBotNotifier, ChatWebhookNotifier
 from analytics_core._adapters.smtp_notifier import EmailNotifier
 from analytics_core._adapters.smtp_session import SmtpSettings
 
-__all__ = ["EmailNotifier", "SmtpSettings"]
+__all__ = ["ChatBotNotifier", "ChatWebhookNotifier", "EmailNotifier", "SmtpSettings"]
