@@ -10,7 +10,7 @@ import inspect
 import os
 import pkgutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -26,8 +26,8 @@ from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery, Scope, UnitOfWork
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import StaleVersionError, StoredDataError
-from analytics_core.ports import Destination, Lease
-from analytics_core.testing import conformance
+from analytics_core.ports import Delivery, DeliveryState, Destination, Lease, Message, Recipient
+from analytics_core.testing import Outbox, conformance
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.cache import CacheConformance
 from analytics_core.testing.conformance.clock import ClockConformance
@@ -35,6 +35,7 @@ from analytics_core.testing.conformance.every_kind import EveryKindConformance
 from analytics_core.testing.conformance.job_records import JobRecordConformance
 from analytics_core.testing.conformance.lock import LockConformance
 from analytics_core.testing.conformance.network_policy import NetworkPolicyConformance
+from analytics_core.testing.conformance.notifier import NotifierConformance, ReceivedMessage
 from analytics_core.testing.conformance.records import BARE, START, store_named
 from analytics_core.testing.conformance.scopes import ScopeConformance, store_shown
 from analytics_core.testing.conformance.secret_box import SecretBoxConformance
@@ -237,6 +238,165 @@ def test_a_policy_that_compares_texts_is_found() -> None:
     suite.test_the_metadata_services_of_clouds_are_never_reached(LooksAtTextAlone(), "169.254.169.254")
     with pytest.raises(AssertionError):
         suite.test_the_metadata_services_of_clouds_are_never_reached(LooksAtTextAlone(), "fd00:ec2::254")
+
+
+# --------------------------------------------------------------------------------------------------------- notifiers
+class WrongOutbox(Outbox):
+    """Keeps messages as `send_wrongly` says."""
+
+    def send(
+        self, message: Message, recipient: Recipient, *, only: Collection[str] | None = None
+    ) -> Sequence[Delivery]:
+        """Send it wrongly."""
+        return self.send_wrongly(message, recipient, only)
+
+    def send_wrongly(self, message: Message, recipient: Recipient, only: Any) -> Sequence[Delivery]:
+        """Break a promise."""
+        return super().send(message, recipient, only=only)
+
+    def takes(self, recipient: Recipient) -> bool:
+        """Take mail alone."""
+        return recipient.kind == "Email"
+
+
+class ToAll(WrongOutbox):
+    """Sends again to those who have it."""
+
+    def send_wrongly(self, message, recipient, only):
+        return super().send_wrongly(message, recipient, None)
+
+
+class ToTheFirst(WrongOutbox):
+    """Forgets all others."""
+
+    def send_wrongly(self, message, recipient, only):
+        return super().send_wrongly(message, recipient, only)[:1]
+
+
+class KeyOfTheRest(WrongOutbox):
+    """Makes a recipient of those who are left, and so another key."""
+
+    def send_wrongly(self, message, recipient, only):
+        left = [one for one in recipient.to if only is None or one in only]
+        return super().send_wrongly(message, replace(recipient, to=tuple(left)), None) if left else ()
+
+
+class Optimist(WrongOutbox):
+    """Takes what may have arrived for delivered."""
+
+    def send_wrongly(self, message, recipient, only):
+        return [changed(one, UNKNOWN=DeliveryState.DELIVERED) for one in super().send_wrongly(message, recipient, only)]
+
+
+class Insistent(WrongOutbox):
+    """Takes what may have arrived for what did not."""
+
+    def send_wrongly(self, message, recipient, only):
+        found = super().send_wrongly(message, recipient, only)
+        return [changed(one, UNKNOWN=DeliveryState.UNAVAILABLE) for one in found]
+
+
+class Talkative(WrongOutbox):
+    """Repeats what the receiver said."""
+
+    def send_wrongly(self, message, recipient, only):
+        return [replace(one, reason="554 hunter2") for one in super().send_wrongly(message, recipient, only)]
+
+
+class NeverEnds(WrongOutbox):
+    """Is not closed."""
+
+    def close(self) -> None:
+        """Go on."""
+
+
+class TakesEverybody(WrongOutbox):
+    """Takes what it cannot deliver."""
+
+    def takes(self, recipient: Recipient) -> bool:
+        return True
+
+
+class ReadsFilesOnce(WrongOutbox):
+    """Reads from where the last one stopped."""
+
+    def send_wrongly(self, message, recipient, only):
+        if message.attachments and not message.attachments[0].content.read():
+            self.fail_next(state=DeliveryState.REFUSED)
+        return super().send_wrongly(message, recipient, only)
+
+
+class OneAtATime(WrongOutbox):
+    """Keeps what it sends where other threads write too."""
+
+    def send_wrongly(self, message, recipient, only):
+        self.message = message
+        time.sleep(0.01)
+        return super().send_wrongly(self.message, recipient, only)
+
+
+class Hangs(WrongOutbox):
+    """Waits for whatever hangs."""
+
+    def send_wrongly(self, message, recipient, only):
+        time.sleep(2.1)
+        return super().send_wrongly(message, recipient, only)
+
+
+def changed(delivery: Delivery, **states: DeliveryState) -> Delivery:
+    return replace(delivery, state=states.get(delivery.state.name, delivery.state))
+
+
+def run_on_an_outbox(outbox: Outbox, test: str) -> None:
+    """Run a test of the suite, with what it asks for."""
+
+    def received() -> list[ReceivedMessage]:
+        return [
+            ReceivedMessage(
+                text=f"{entry.message.subject} {entry.message.text}",
+                addresses=entry.recipient.to if entry.only is None else entry.only,
+                key=entry.message.key_for(entry.recipient),
+            )
+            for entry in outbox.sent
+        ]
+
+    facts: dict[str, Any] = {
+        "notifier": outbox,
+        "started": outbox,
+        "recipient": Recipient(kind="Email", to=("a@example.com", "b@example.com")),
+        "stranger": Recipient(kind="Carrier pigeon", to=("loft 7",)),
+        "received": received,
+        "behave": lambda state: None if state is DeliveryState.DELIVERED else outbox.fail_next(state=state),
+        "state": DeliveryState.UNKNOWN,
+        "connects": True,
+        "lookups": [],
+        "hang": lambda: 0.0,
+    }
+    run = getattr(NotifierConformance(), f"test_{test}")
+    run(**{name: facts[name] for name in inspect.signature(run).parameters})
+
+
+WRONG_NOTIFIERS: list[tuple[type[Outbox], str]] = [
+    (TakesEverybody, "it_takes_its_recipients_alone"),
+    (ToTheFirst, "a_message_arrives_at_each_address"),
+    (ToAll, "only_the_addresses_that_are_asked_for_get_it"),
+    (KeyOfTheRest, "a_copy_has_the_key_of_the_first_and_another_message_another"),
+    (ReadsFilesOnce, "files_can_be_sent_again"),
+    (OneAtATime, "many_threads_send_at_once"),
+    (Optimist, "what_became_of_it_is_told_without_words_of_the_receiver"),
+    (Insistent, "what_became_of_it_is_told_without_words_of_the_receiver"),
+    (Talkative, "what_became_of_it_is_told_without_words_of_the_receiver"),
+    (WrongOutbox, "it_connects_to_allowed_addresses_alone"),
+    (WrongOutbox, "addresses_are_asked_for"),
+    (Hangs, "it_takes_no_longer_than_its_limit"),
+    (NeverEnds, "nothing_is_sent_after_close"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "test"), WRONG_NOTIFIERS)
+def test_a_wrong_notifier_is_found(wrong: type[Outbox], test: str) -> None:
+    with pytest.raises(AssertionError):
+        run_on_an_outbox(wrong(), test)
 
 
 # ------------------------------------------------------------------------------------------------------------ people

@@ -18,6 +18,7 @@ _SUITES = (
     "lock",
     "metadata_store",
     "network_policy",
+    "notifier",
     "observer",
     "scopes",
     "secret_box",
