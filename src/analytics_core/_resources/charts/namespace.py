@@ -45,6 +45,7 @@ from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.reader import DATASET_NAME
 from analytics_core._resources.related_names import RelatedNames, names_related_to_charts
+from analytics_core._resources.reports.needed import require_unscheduled
 from analytics_core._resources.tags import Favourites
 from analytics_core._results.answer import ChartData
 from analytics_core._results.batch_stream import BatchStream
@@ -308,6 +309,7 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
         act = begin_act(self._runtime, self._actor, "chart.delete")
         with self._runtime.store.unit_of_work() as unit:
             self._writable(unit, chart_id)
+            require_unscheduled(self._reader(unit), chart_id, noun="chart")
             unit.charts.delete(chart_id)
             act.log(unit, chart_id=chart_id)
 

@@ -51,6 +51,7 @@ from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.permalinks import kept_state
 from analytics_core._resources.related_names import RelatedNames, names_related_to_dashboards
+from analytics_core._resources.reports.needed import require_unscheduled
 from analytics_core._resources.stored_json import json_object
 from analytics_core._resources.tags import Favourites
 from analytics_core._results.answer import ChartData
@@ -181,6 +182,7 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
         act = begin_act(self._runtime, self._actor, "dashboard.delete")
         with self._runtime.store.unit_of_work() as unit:
             self._writable(unit, dashboard_id)
+            require_unscheduled(self._reader(unit), dashboard_id, noun="dashboard")
             unit.dashboards.delete(dashboard_id)
             act.log(unit, dashboard_id=dashboard_id)
 

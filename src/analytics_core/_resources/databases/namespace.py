@@ -39,6 +39,7 @@ from analytics_core._resources.databases.tables import database_engine, database
 from analytics_core._resources.lists import DATABASES, Listing, ResourceLists, anybody
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.related_names import related_objects
+from analytics_core._resources.reports.needed import require_unscheduled
 from analytics_core.errors import PayloadSchemaError, StoreUnavailableError
 from analytics_core.models.database import (
     DatabaseConnection,
@@ -163,6 +164,7 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         with self._runtime.store.unit_of_work() as unit:
             stored = self._reader(unit).database(database_id)
             self._runtime.policy.require_write(self._actor, stored)
+            require_unscheduled(self._reader(unit), database_id, noun="database")
             unit.databases.delete(database_id)
             act.log(unit, details={"database_id": database_id})
         self._runtime.connector.dispose(database_id)

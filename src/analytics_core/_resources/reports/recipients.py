@@ -83,13 +83,21 @@ def _receiver(one: Mapping[str, Any]) -> Recipient:
     return Recipient(kind=one["type"], to=(config.get("target", "").strip(),))
 
 
-def problems_of(recipients: Sequence[Mapping[str, Any]], takes: Callable[[Recipient], bool]) -> Iterator[Problem]:
-    """Yield what is wrong with recipients; `takes` tells whether a notifier of the core takes one."""
+def problems_of(
+    recipients: Sequence[Mapping[str, Any]], takes: Callable[[Recipient], bool], *, by_mail_alone: bool
+) -> Iterator[Problem]:
+    """Yield what is wrong with recipients.
+
+    `takes` tells whether a notifier of the core takes one. With `by_mail_alone` each gets their own rows: people are
+    known by their e-mail addresses.
+    """
     if len(recipients) > _MOST:
         yield Problem(path="recipients", message=f"may name {_MOST} recipients at most")
         return
     for position, one in enumerate(recipients):
         message = _problem(one, takes)
+        if by_mail_alone and one["type"] != RecipientType.EMAIL:
+            message = "is nobody whose rows could be told; extra.run_as 'recipient' takes e-mail addresses of people"
         if message is not None:
             yield Problem(path=f"recipients.{position}.{_CONFIG}", message=message)
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from analytics_core._records.message import Recipient
 from analytics_core._records.report import ReportProgress, ReportSchedule
-from analytics_core._reporting.options import FurtherFormat, options_in, options_of
+from analytics_core._reporting.options import FurtherFormat, RunAs, options_in, options_of
 from analytics_core._reporting.schedule import Crontab, humanized, least_interval, parse_crontab
 from analytics_core._resources.changes import changes_of
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as
@@ -110,8 +110,9 @@ class ScheduleRules:
         problems += self._target_problems(schedule, before)
         problems += _alert_problems(schedule) if schedule.type == ReportType.ALERT else _report_problems(schedule)
         problems += self._content_problems(schedule)
-        if before is None or before.recipients != schedule.recipients:
-            problems += recipients.problems_of(recipients.stored(schedule), self.takes)
+        if before is None or (before.recipients, before.extra) != (schedule.recipients, schedule.extra):
+            own_rows = options_of(schedule.extra).run_as is RunAs.RECIPIENT
+            problems += recipients.problems_of(recipients.stored(schedule), self.takes, by_mail_alone=own_rows)
         if problems:
             raise PayloadSchemaError(shape=shape, problems=problems)
         return crontab
