@@ -228,6 +228,12 @@ class AlreadyExistsError(AnalyticsError, code="ALREADY_EXISTS_ERROR", error_type
         self.field_name = field_name
 
 
+class ReportExistsError(AlreadyExistsError, code="REPORT_EXISTS_ERROR"):
+    """Whoever makes a report beside a chart or a dashboard has one there already."""
+
+    status = 409
+
+
 class InUseError(AnalyticsError, code="IN_USE_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
     """A record cannot be deleted while others need it."""
 

@@ -43,7 +43,7 @@ def whole_unicode(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class Attachment:
     """A file of a message, or a picture inside of its HTML.
 

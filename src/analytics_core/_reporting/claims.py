@@ -109,10 +109,11 @@ class DueRuns:
         chosen = frozenset(self._made_up_for(new, policy, now=now, is_all=is_all))
         why = STILL_WORKING if policy is not MissedRuns.ALL and chosen and _is_busy(unit, schedule) else MISSED
         lease = unit.now() + LEASE
-        runs = []
+        runs: list[ReportExecution] = []
         for moment in new:
             if moment in chosen and why is MISSED:
-                runs.append(unit.report_executions.add(_run(schedule, moment, lease), actor_id=None))
+                held = None if runs else lease  # the others wait for the first, and whoever ends that sees to them
+                runs.append(unit.report_executions.add(_run(schedule, moment, held), actor_id=None))
             else:
                 event = RunEvent.STILL_WORKING if moment in chosen else RunEvent.MISSED
                 row = _over(schedule, moment, event, why=why if moment in chosen else MISSED, now=now)
@@ -170,7 +171,7 @@ def _is_busy(unit: UnitOfWork, schedule: ReportSchedule) -> bool:
     return bool(unit.report_executions.list(ListQuery(filters=filters, page_size=1))[1])
 
 
-def _run(schedule: ReportSchedule, moment: datetime, lease: datetime) -> ReportExecution:
+def _run(schedule: ReportSchedule, moment: datetime, lease: datetime | None) -> ReportExecution:
     return ReportExecution(
         uuid=str(uuid4()), schedule_id=schedule.id, scheduled_dttm=moment, cause=RunCause.DUE, lease_until=lease
     )

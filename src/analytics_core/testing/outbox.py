@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from analytics_core.errors import NotificationError
 from analytics_core.ports import AddressLookup, Delivery, DeliveryState, Message, Recipient
@@ -23,7 +23,7 @@ class OutboxEntry:
 
     message: Message
     recipient: Recipient
-    only: tuple[str, ...] | None
+    only: tuple[str, ...] | None = field(repr=False)
     state: DeliveryState
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -96,19 +97,20 @@ class ContentMaker:
         return found if found and re.fullmatch(r"https?://\S+", found) else None
 
     def shared_with(self, schedule: ReportSchedule) -> Hashable:
-        """Return what two people have in common who get the same message: the rules, and the statements themselves.
+        """Return what two people have in common who get the same message: the statements, with their rules inside.
 
-        Of dashboards nobody else has what this actor has.
+        Of dashboards, and of statements that cannot be made, nobody else has what this actor has.
         """
         if schedule.chart_id is None:
             return self._actor.id
         request = self._runtime.queries.begun(self._queries.request(schedule.chart_id))
         if any(self._runtime.queries.admit(request, one).identity is not None for one in request.queries):
             return self._actor.id  # the database itself decides which rows are theirs
-        bound = self._runtime.queries.bound_by(request)
         statements = request.on(request.context.model_copy(update={"result_type": ResultType.QUERY}))
         answer = self._queries.run(replace(statements, cancel=self._cancel))
-        return bound, tuple(result.query for result in answer.results)
+        if any(result.error is not None for result in answer.results):
+            return self._actor.id
+        return tuple(result.query for result in answer.results)
 
     def make(self, schedule: ReportSchedule, facts: RunFacts, *, key: str) -> Content:
         """Return the message of a schedule.
@@ -172,6 +174,17 @@ class ContentMaker:
     def _streamed(self, chart: Chart) -> ChartContent:
         """Return a chart whose rows were written to a file as they came, however many they are."""
         written = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - it goes with its message
+        try:
+            digest = self._write(chart, written)
+        except BaseException:
+            written.close()
+            raise
+        file = Attachment(name=f"{_file_name(chart.slice_name)}.csv", content_type=_CSV, content=written)
+        weakref.finalize(file, written.close)
+        return ChartContent(title=chart.slice_name, file=file, digest=digest)
+
+    def _write(self, chart: Chart, file: BinaryIO) -> str:
+        """Write the rows of a chart to a file as CSV, and return a digest of them."""
         headers, digest, has_head = self._verbose_names(chart), hashlib.sha256(), False
         with self._queries.batches(chart.id) as stream:
             for batch in stream:
@@ -180,11 +193,10 @@ class ContentMaker:
                     for name, values in zip(batch.schema.names, batch.columns, strict=True)
                 )
                 for part in islice(csv_chunks(Frame(columns=tuple(columns)), headers=headers), int(has_head), None):
-                    written.write(part)
+                    file.write(part)
                     digest.update(part)
                 has_head = True
-        file = Attachment(name=f"{_file_name(chart.slice_name)}.csv", content_type=_CSV, content=written)
-        return ChartContent(title=chart.slice_name, file=file, digest=digest.hexdigest())
+        return digest.hexdigest()
 
     def _verbose_names(self, chart: Chart) -> dict[str, str]:
         _, dataset = self._runtime.charts.load(chart.id)

@@ -53,7 +53,7 @@ from analytics_core._resources.reports.trials import DryRun, Replay, Trial, comp
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Permission
-from analytics_core.errors import AlreadyExistsError, NotFoundError, ReportError
+from analytics_core.errors import NotFoundError, ReportError, ReportExistsError
 from analytics_core.models.parsing import Payload, parse, payload_error
 from analytics_core.models.report import (
     RecipientType,
@@ -138,8 +138,8 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             PayloadError: all that is wrong, field by field.
             AccessError: the chart, dashboard or database is not for the actor; an alert's query takes a grant on the
                 whole database.
-            AlreadyExistsError: the name is taken by one of this type, or the creator has one beside this chart or
-                dashboard already.
+            AlreadyExistsError: the name is taken by one of this type.
+            ReportExistsError: the creator has one beside this chart or dashboard already.
 
         Example:
             core.reports.create({
@@ -404,7 +404,7 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
         _, found = unit.report_schedules.list(ListQuery(filters=filters, page_size=1))
         if found:
             hint = f"you have {found[0].name!r} beside it; change that one"
-            raise AlreadyExistsError("report schedule", target, key, hint=hint)
+            raise ReportExistsError("report schedule", target, key, hint=hint)
 
     def _next_due(self, schedule: ReportSchedule, crontab: Crontab) -> datetime | None:
         if not schedule.active:

@@ -1,0 +1,594 @@
+"""Runs of alerts and reports: once per due time, for the right people, with the right rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from python_calamine import CalamineWorkbook
+from tests.support.reports import HOUR, NOON, ReportWorld, chat, form, mail, report_world
+
+from analytics_core._reporting.claims import LEASE
+from analytics_core._reporting.options import FurtherFormat, MissedRuns
+from analytics_core._resources.reports.runner import DIED_MIDWAY, TOOK_TOO_LONG
+from analytics_core._resources.reports.scheduler import MOST_ATTEMPTS
+from analytics_core.errors import AlertError, PayloadSchemaError, ReportError
+from analytics_core.ports import DeliveryState
+from analytics_core.testing import InlineJobRunner
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[ReportWorld]:
+    """Give a core whose jobs run at once."""
+    with report_world(tmp_path, jobs=InlineJobRunner()) as made:
+        yield made
+
+
+def last_message(world: ReportWorld) -> Any:
+    """Return the last message that was sent."""
+    return world.outbox.sent[-1].message
+
+
+# ------------------------------------------------------------------------------------------------------------- once
+def test_a_due_time_is_sent_once_whoever_looks_and_however_often(world: ReportWorld) -> None:
+    made = world.report()
+    assert world.host.scheduler.tick().due == 0
+    first = world.pass_time()
+    assert (first.due, first.claimed, first.missed, first.finished, first.taken_up) == (1, 1, 0, 1, 0)
+    for _ in range(3):
+        assert world.host.scheduler.tick() == replace(first, due=0, claimed=0, finished=0)
+    assert len(world.outbox.sent) == 1
+    (run,) = world.runs(made)
+    assert (run.scheduled_dttm, run.state, run.error_message) == (NOON + HOUR, "Success", None)
+    assert run.uuid
+
+
+@pytest.mark.parametrize("step", [HOUR, -HOUR])
+def test_a_clock_that_jumps_an_hour_sends_nothing_twice(world: ReportWorld, step: timedelta) -> None:
+    made = world.report()
+    world.pass_time()
+    world.clock.advance(step)
+    world.host.scheduler.tick()
+    world.clock.advance(-step)
+    for _ in range(4):
+        world.host.scheduler.tick()
+        world.clock.advance(timedelta(minutes=30))
+    world.host.scheduler.tick()
+    due = [run.scheduled_dttm for run in world.runs(made)]
+    assert len(due) == len(set(due))
+    assert [entry.message.key for entry in world.outbox.sent] == [run.uuid for run in world.runs(made)]
+
+
+def test_a_crontab_that_is_changed_back_and_forth_sends_nothing_twice(world: ReportWorld) -> None:
+    made = world.report()
+    world.pass_time()
+    world.clock.advance(-timedelta(minutes=10))
+    world.admin.reports.update(made.id, {"crontab": "*/30 * * * *"})
+    world.clock.advance(timedelta(minutes=10))
+    assert world.host.scheduler.tick().claimed == 0
+    assert len(world.runs(made)) == 1
+
+
+def test_a_look_may_be_made_for_a_moment_that_is_named(world: ReportWorld) -> None:
+    world.report()
+    assert world.host.scheduler.tick(NOON + HOUR).claimed == 1
+    assert world.host.scheduler.tick(datetime(2026, 5, 1, 13, 59)).claimed == 0
+    with pytest.raises(PayloadSchemaError, match="must be a datetime"):
+        world.host.scheduler.tick("now")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("missed", "sent", "states"),
+    [
+        (MissedRuns.LATEST, 1, ["Not triggered", "Not triggered", "Success"]),
+        (MissedRuns.ALL, 3, ["Success"] * 3),
+        (MissedRuns.SKIP, 0, ["Not triggered"] * 3),
+    ],
+)
+def test_what_was_missed_is_made_up_for_as_the_schedule_says(
+    world: ReportWorld, missed: MissedRuns, sent: int, states: list[str]
+) -> None:
+    made = world.report(extra={"missed": missed.value})
+    told = world.pass_time(3 * HOUR + timedelta(minutes=20))
+    assert (told.claimed, told.missed) == (sent, 3 - sent)
+    assert world.states(made) == states
+    assert len(world.outbox.sent) == sent
+    reasons = {run.error_message for run in world.runs(made) if run.state == "Not triggered"}
+    assert all("missed" in (reason or "") for reason in reasons)
+
+
+def test_a_run_that_is_a_little_late_is_on_time(world: ReportWorld) -> None:
+    made = world.report(extra={"missed": "skip"})
+    world.pass_time(HOUR + timedelta(minutes=4))
+    assert world.states(made) == ["Success"]
+
+
+def test_an_outage_of_weeks_leaves_no_due_time_without_a_row(world: ReportWorld) -> None:
+    made = world.report(crontab="*/15 * * * *", log_retention=100)
+    told = world.pass_time(30 * DAY)
+    assert (told.claimed, told.missed) == (1, 30 * 96 - 1)
+    with world.host._runtime.store.unit_of_work() as unit:
+        progress = unit.report_progress.find(schedule_id=made.id)
+    assert progress is not None
+    assert progress.next_due_on == NOON + 30 * DAY + timedelta(minutes=15)
+    assert world.admin.reports.executions(made.id).result[0].state == "Success"
+    assert world.admin.reports.executions(made.id).count == 30 * 96
+
+
+def test_each_run_counts_its_due_time_as_now(world: ReportWorld) -> None:
+    payload = form(1, adhoc_filters=[], time_range="Last week", granularity_sqla="day")
+    world.admin.charts.update(1, {"params": payload})
+    world.report(extra={"subject": "{{ scheduled }} of {{ name }}"}, timezone="Asia/Tokyo")
+    world.pass_time(HOUR + timedelta(minutes=3))
+    assert last_message(world).subject == "2026-05-01 22:00 JST of orders"
+
+
+# ----------------------------------------------------------------------------------------------------------- content
+def test_a_text_shows_the_rows_and_what_cut_them(world: ReportWorld) -> None:
+    world.admin.charts.update(1, {"params": form(1, row_limit=1)})
+    world.report(context_markdown="*Look* <script>alert(1)</script>", extra={"body": "Due {{ scheduled }}."})
+    world.pass_time()
+    message = last_message(world)
+    assert message.subject == "[Report] orders: By region"
+    assert "21" in message.text
+    assert "cut at 1 rows by" in message.text
+    assert "cut at 1 rows by" in message.html
+    assert "Due 2026-05-01 13:00 UTC." in message.text
+    assert "<em>Look</em>" in message.html
+    assert "<script" not in message.html
+
+
+def test_a_csv_and_a_workbook_have_the_rows_that_the_chart_has(world: ReportWorld) -> None:
+    answer = world.admin.charts.data(1)
+    world.report(name="csv", report_format="CSV")
+    world.report(name="xlsx", extra={"format": FurtherFormat.XLSX.value})
+    world.pass_time()
+    files = {file.name: b"".join(file.chunks()) for entry in world.outbox.sent for file in entry.message.attachments}
+    assert files["By_region.csv"] == answer.to_csv()
+    rows = CalamineWorkbook.from_filelike(BytesIO(files["By_region.xlsx"])).get_sheet_by_index(0).to_python()
+    assert sorted(rows, key=str) == sorted([["region", "total"], ["US", 21.0], ["EU", 10.5]], key=str)
+
+
+def test_rows_that_stream_are_those_of_the_answer(tmp_path: Path) -> None:
+    with report_world(tmp_path, jobs=InlineJobRunner(), settings={"max_row_limit": 1_000_000}) as world:
+        columns = [{"id": one.id, "column_name": one.column_name} for one in world.admin.datasets.get(1).columns]
+        columns[2]["verbose_name"] = "Where, exactly"
+        world.admin.datasets.update(1, {"columns": columns})
+        raw = form(
+            1, query_mode="raw", all_columns=["day", "region", "amount"], groupby=[], metrics=[], row_limit=200_000
+        )
+        world.admin.charts.update(1, {"params": raw})
+        world.report(report_format="CSV")
+        world.pass_time()
+        (file,) = last_message(world).attachments
+        assert b"".join(file.chunks()) == world.admin.charts.data(1).to_csv()
+        assert not isinstance(file.content, bytes)
+
+
+def test_a_dashboard_is_sent_chart_by_chart_with_the_filters_of_the_schedule(world: ReportWorld) -> None:
+    native = {
+        "id": "NATIVE_FILTER-r",
+        "name": "Region",
+        "filterType": "filter_select",
+        "targets": [{"datasetId": 1, "column": {"name": "region"}}],
+        "defaultDataMask": {"filterState": {}},
+        "scope": {"rootPath": ["ROOT_ID"], "excluded": []},
+    }
+    layout = {
+        "ROOT_ID": {"id": "ROOT_ID", "type": "ROOT", "children": ["GRID_ID"]},
+        "GRID_ID": {"id": "GRID_ID", "type": "GRID", "children": ["CHART-1"]},
+        "CHART-1": {"id": "CHART-1", "type": "CHART", "children": [], "meta": {"chartId": 1}},
+    }
+    dashboard = world.admin.dashboards.create(
+        {
+            "dashboard_title": "Shop",
+            "position_json": json.dumps(layout),
+            "json_metadata": json.dumps({"native_filter_configuration": [native]}),
+        }
+    )
+    world.report(chart=None, dashboard=dashboard.id, report_format="CSV", extra={"filters": {"Region": ["EU"]}})
+    world.pass_time()
+    (file,) = last_message(world).attachments
+    assert b"".join(file.chunks()).decode("utf-8-sig") == "region,total\nEU,10.5\n"
+    assert last_message(world).subject == "[Report] orders: Shop"
+
+
+def test_a_chart_that_fails_is_an_error_and_nothing_is_sent(world: ReportWorld) -> None:
+    made = world.report()
+    world.run_sql("DROP TABLE orders;")
+    world.pass_time()
+    (run,) = world.runs(made)
+    assert run.state == "Error"
+    assert (run.error_message or "").startswith("By region: ")
+    (notice,) = world.outbox.sent
+    assert notice.message.subject == "Error occurred for Report: orders"
+    assert notice.recipient.to == ("ada@example.com",)
+    assert run.error_message in notice.message.text
+
+
+def test_each_recipient_gets_their_own_rows_and_equal_rows_are_made_once(world: ReportWorld) -> None:
+    dataset = world.admin.datasets.get(1)
+    for name, region in (("anna", "EU"), ("bert", "US"), ("carl", "EU")):
+        core = world.person(name, dataset, email=f"{name}@example.com")
+        role = core._actor().roles[0].id
+        rule = {
+            "name": name,
+            "filter_type": "Regular",
+            "clause": f"region = '{region}'",
+            "roles": [role],
+            "tables": [1],
+        }
+        world.admin.row_level_security.create(rule)
+    world.report(
+        report_format="CSV",
+        extra={"run_as": "recipient"},
+        recipients=[mail("anna@example.com; bert@example.com"), mail("carl@example.com")],
+    )
+    world.pass_time()
+    sent = {entry.recipient.to: entry.message for entry in world.outbox.sent}
+    rows = {to: b"".join(message.attachments[0].chunks()).decode("utf-8-sig") for to, message in sent.items()}
+    assert rows == {
+        ("anna@example.com",): "region,total\nEU,10.5\n",
+        ("bert@example.com",): "region,total\nUS,21.0\n",
+        ("carl@example.com",): "region,total\nEU,10.5\n",
+    }
+    assert sent[("anna@example.com",)] is sent[("carl@example.com",)]
+
+
+def test_nobody_gets_rows_by_an_address_that_is_nobodys(world: ReportWorld) -> None:
+    made = world.report(extra={"run_as": "recipient"}, recipients=[mail("ada@example.com"), mail("x@example.com")])
+    world.pass_time()
+    assert "nobody active has the e-mail address x@example.com" in (world.runs(made)[0].error_message or "")
+    assert all("Error occurred" in entry.message.subject for entry in world.outbox.sent)
+
+
+# ------------------------------------------------------------------------------------------------------------ alerts
+@pytest.mark.parametrize(
+    ("sql", "validator", "state", "value"),
+    [
+        ("SELECT COUNT(*) FROM orders", {"op": ">", "threshold": 2}, "Success", 3.0),
+        ("SELECT COUNT(*) FROM orders", {"op": ">", "threshold": 3}, "Not triggered", 3.0),
+        ("SELECT MAX(amount) FROM orders WHERE region = 'XX'", {"op": "<", "threshold": 3}, "Not triggered", None),
+        ("SELECT amount FROM orders WHERE region = 'XX'", {"op": "<", "threshold": 3}, "Not triggered", None),
+        ("SELECT COUNT(*) FROM orders", None, "Success", 3.0),
+        ("SELECT 0", None, "Not triggered", 0.0),
+        ("SELECT amount FROM orders", None, "Error", None),
+        ("SELECT id, amount FROM orders LIMIT 1", None, "Error", None),
+        ("SELECT region FROM orders LIMIT 1", {"op": ">", "threshold": 2}, "Error", None),
+        ("SELECT COUNT(*) FROM nowhere", None, "Error", None),
+        ("DELETE FROM orders", None, "Error", None),
+    ],
+)
+def test_an_alert_fires_by_the_value_of_its_query(
+    world: ReportWorld, sql: str, validator: dict[str, Any] | None, state: str, value: float | None
+) -> None:
+    kind = {"validator_type": "Not Null"} if validator is None else {"validator_config_json": validator}
+    made = world.alert(sql=sql, **kind)
+    world.pass_time()
+    (run,) = world.runs(made)
+    assert (run.state, run.value) == (state, value)
+    got = world.admin.reports.get(made.id)
+    assert (got.last_state, got.last_value, got.last_value_row_json) == (state, value, run.value_row_json)
+    assert (run.value_row_json is None) == (state == "Error" or ("WHERE" in sql and "MAX" not in sql))
+    alerts = [entry for entry in world.outbox.sent if entry.message.subject.startswith("[Alert]")]
+    assert len(alerts) == (state == "Success")
+
+
+def test_an_alert_keeps_still_for_its_grace_period(world: ReportWorld) -> None:
+    made = world.alert(grace_period=7_200)
+    for _ in range(3):
+        world.pass_time()
+    assert world.states(made) == ["Success", "On Grace", "Success"]  # the grace ends with its last second
+    world.run_sql("DELETE FROM orders;")
+    world.pass_time(2 * HOUR)
+    assert world.states(made)[-1] == "Not triggered"
+
+
+def test_an_alert_asks_as_its_owner_under_their_rules(world: ReportWorld) -> None:
+    anna = world.person("anna", world.admin.databases.get(1))
+    role = anna._actor().roles[0].id
+    rule = {"name": "r", "filter_type": "Regular", "clause": "region = 'EU'", "roles": [role], "tables": [1]}
+    world.admin.row_level_security.create(rule)
+    made = world.alert(anna, sql="SELECT COUNT(*) AS n FROM orders WHERE day <= '{{ '2026-01-03' }}'")
+    world.pass_time()
+    (run,) = world.runs(made)
+    assert (run.state, run.value) == ("Not triggered", 1.0)
+
+
+def test_a_query_may_name_its_moment(world: ReportWorld) -> None:
+    made = world.alert(sql="SELECT COUNT(*) FROM orders WHERE day < '{{ current_username() }}'")
+    verdict = world.admin.reports.evaluate(made.id)
+    assert verdict.value == 3
+
+
+# ------------------------------------------------------------------------------------------------ errors and notices
+def test_owners_are_told_once_per_grace_and_anew_after_a_success(world: ReportWorld) -> None:
+    made = world.report(grace_period=2 * 3_600)
+    world.run_sql("ALTER TABLE orders RENAME TO away;")
+    for _ in range(4):
+        world.pass_time()
+    assert world.states(made) == ["Error"] * 4
+    assert len(world.outbox.sent) == 2
+    world.run_sql("ALTER TABLE away RENAME TO orders;")
+    world.pass_time()
+    world.run_sql("ALTER TABLE orders RENAME TO away;")
+    world.pass_time()
+    assert world.states(made)[-2:] == ["Success", "Error"]
+    assert [entry.message.subject[:5] for entry in world.outbox.sent] == ["Error", "Error", "[Repo", "Error"]
+
+
+def test_a_deactivated_executor_ends_runs_in_error_with_one_notice(world: ReportWorld) -> None:
+    anna = world.person("anna", world.admin.databases.get(1), email="anna@example.com")
+    made = world.report(anna)
+    user_id = made.owners[0].id
+    world.admin.users.update(user_id, {"active": False})
+    world.pass_time()
+    assert world.states(made) == ["Error"]
+    assert "nobody active" in (world.runs(made)[0].error_message or "")
+    assert not world.outbox.sent  # whoever owns it alone is not active, and gets no mail
+
+
+def test_all_recipients_are_tried_and_who_was_not_reached_is_told(world: ReportWorld) -> None:
+    made = world.report(recipients=[mail("a@example.com"), chat("#ops"), mail("c@example.com")])
+    world.outbox.fail_next(state=DeliveryState.REFUSED)
+    world.outbox.fail_next(state=DeliveryState.UNKNOWN)
+    world.pass_time()
+    (run,) = world.runs(made)
+    assert run.state == "Error"
+    assert run.error_message == (
+        "a@example.com was not reached: the outbox was told to fail;"
+        "#ops may or may not have been reached: the outbox was told to fail"
+    )
+    assert world.deliveries(made) == [
+        ("a@example.com", "refused"),
+        ("#ops", "unknown"),
+        ("c@example.com", "delivered"),
+    ]
+
+
+def test_what_may_help_is_tried_again(world: ReportWorld) -> None:
+    made = world.report()
+    world.outbox.fail_next(2)
+    world.pass_time()
+    assert world.states(made) == ["Success"]
+    assert len({entry.message.key for entry in world.outbox.attempts}) == 1
+
+
+# ---------------------------------------------------------------------------------------------- what others leave
+class ForgetfulRunner:
+    """Takes jobs and does not run them until it is told to: a worker that is far away."""
+
+    is_local = False
+
+    def __init__(self) -> None:
+        self.taken: list[str] = []
+        self.run: Callable[[str], None] = lambda _: None
+
+    def start(self, run_job: Callable[[str], None]) -> None:
+        """Take what runs a job."""
+        self.run = run_job
+
+    def submit(self, job_id: str, *, queue: str = "") -> None:
+        """Keep the job."""
+        self.taken.append(job_id)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+@pytest.fixture
+def far(tmp_path: Path) -> Iterator[tuple[ReportWorld, ForgetfulRunner]]:
+    """Give a core whose jobs run elsewhere."""
+    runner = ForgetfulRunner()
+    with report_world(tmp_path, jobs=runner) as made:
+        yield made, runner
+
+
+def set_run(world: ReportWorld, schedule: Any, **changes: Any) -> None:
+    """Change the row of the last run, as time or another process would."""
+    with world.host._runtime.store.unit_of_work() as unit:
+        row = unit.report_executions.get(world.runs(schedule)[-1].id)
+        unit.report_executions.update(replace(row, **changes), actor_id=None)
+
+
+def lose_job(world: ReportWorld, runner: ForgetfulRunner) -> None:
+    """Let the job of the last submission end with its process."""
+    with world.host._runtime.store.unit_of_work() as unit:
+        job = unit.jobs.find(job_id=runner.taken[-1])
+        assert job is not None
+        unit.jobs.delete(job.id)
+
+
+def test_another_process_takes_up_what_nobody_began(far: tuple[ReportWorld, ForgetfulRunner]) -> None:
+    world, runner = far
+    made = world.report()
+    assert world.pass_time().claimed == 1
+    assert world.host.scheduler.tick().taken_up == 0  # its lease holds
+    lose_job(world, runner)
+    set_run(world, made, lease_until=NOON - LEASE)
+    assert world.host.scheduler.tick().taken_up == 1
+    runner.run(runner.taken[0])  # the first worker comes back: the run is not its any more
+    assert world.states(made) == ["Working"]
+    runner.run(runner.taken[1])
+    assert world.states(made) == ["Success"]
+    assert len(world.outbox.sent) == 1
+
+
+def test_a_run_that_nobody_finishes_ends_in_error(far: tuple[ReportWorld, ForgetfulRunner]) -> None:
+    world, runner = far
+    made = world.report()
+    world.pass_time()
+    for _ in range(MOST_ATTEMPTS):
+        lose_job(world, runner)
+        set_run(world, made, lease_until=NOON - LEASE)
+        world.host.scheduler.tick()
+    (run,) = world.runs(made)
+    assert (run.state, run.error_message) == ("Error", "each of 5 processes that tried it ended before it was done")
+    assert world.outbox.sent[-1].message.subject.startswith("Error occurred")
+
+
+def test_a_run_that_takes_too_long_ends_in_error_and_sends_nothing_more(
+    far: tuple[ReportWorld, ForgetfulRunner],
+) -> None:
+    world, runner = far
+    made = world.report()
+    world.pass_time()
+    set_run(world, made, lease_until=None, start_dttm=NOON, late_on=NOON)
+    world.host.scheduler.tick()
+    runner.run(runner.taken[0])
+    (run,) = world.runs(made)
+    assert (run.state, run.error_message) == ("Error", TOOK_TOO_LONG)
+    assert [entry.message.subject[:5] for entry in world.outbox.sent] == ["Error"]
+
+
+def test_a_due_time_while_the_run_before_works_is_refused_and_logged(far: tuple[ReportWorld, ForgetfulRunner]) -> None:
+    world, runner = far
+    made = world.report()
+    world.pass_time()
+    assert world.pass_time().claimed == 0
+    assert world.states(made) == ["Working", "Error"]
+    assert "still works" in (world.runs(made)[-1].error_message or "")
+    runner.run(runner.taken[0])
+    assert world.pass_time().claimed == 1
+
+
+def test_runs_that_are_all_made_up_for_go_one_after_the_other(far: tuple[ReportWorld, ForgetfulRunner]) -> None:
+    world, runner = far
+    made = world.report(extra={"missed": "all"})
+    world.pass_time(2 * HOUR)
+    assert len(runner.taken) == 1
+    for _ in range(4):
+        runner.run(runner.taken[-1])
+        world.host.scheduler.tick()
+    assert world.states(made) == ["Success", "Success"]
+    assert len(runner.taken) == 2
+
+
+@pytest.mark.parametrize(("promise", "again"), [("at_most_once", []), ("at_least_once", ["a@example.com"])])
+def test_the_one_moment_that_nobody_knows_about(
+    far: tuple[ReportWorld, ForgetfulRunner], promise: str, again: list[str]
+) -> None:
+    world, runner = far
+    recipients = [mail("a@example.com"), mail("b@example.com"), mail("c@example.com")]
+    made = world.report(recipients=recipients, extra={"delivery": promise})
+    world.pass_time()
+
+    _send_until_killed(world, runner, at=2)
+    assert [state for _, state in world.deliveries(made)] == ["delivered", "sending"]
+    before = [entry.recipient.to[0] for entry in world.outbox.sent]
+    set_run(world, made, lease_until=NOON - LEASE)
+    lose_job(world, runner)
+    world.host.scheduler.tick()
+    runner.run(runner.taken[-1])
+    (run,) = world.runs(made)
+    sent = [entry.recipient.to[0] for entry in world.outbox.sent if entry.message.subject.startswith("[")]
+    assert sent[len(before) :] == [*(["b@example.com"] if again else []), "c@example.com"]
+    assert (DIED_MIDWAY in (run.error_message or "")) == (promise == "at_most_once")
+    assert run.state == ("Error" if promise == "at_most_once" else "Success")
+
+
+class KilledError(BaseException):
+    """What stands for the end of a process."""
+
+
+def _send_until_killed(world: ReportWorld, runner: ForgetfulRunner, *, at: int) -> None:
+    """Run the last job, and let its process end when it has handed over so many messages."""
+    deliveries = world.host._runtime.deliveries
+    (outbox,) = deliveries._notifiers
+
+    class Dying:
+        """The outbox, until the process ends."""
+
+        takes, close, start = outbox.takes, outbox.close, outbox.start
+
+        def send(self, *args: Any, **named: Any) -> Any:
+            """Hand over a message, and perhaps end."""
+            done = outbox.send(*args, **named)
+            if len(world.outbox.attempts) == at:
+                raise KilledError
+            return done
+
+    deliveries._notifiers = (Dying(),)
+    with pytest.raises(KilledError):
+        runner.run(runner.taken[-1])
+    deliveries._notifiers = (outbox,)
+
+
+# ------------------------------------------------------------------------------------------ by hand, logs, replays
+def test_a_run_by_hand_leaves_the_schedule_alone(world: ReportWorld) -> None:
+    made = world.alert(active=False)
+    for _ in range(2):
+        assert world.admin.reports.run_now(made.id).state == "Success"  # no grace by hand
+    assert len(world.outbox.sent) == 2
+    assert world.host.scheduler.tick().due == 0
+
+
+def test_a_dry_run_sends_nothing_and_tells_what_would_go_to_whom(world: ReportWorld) -> None:
+    made = world.alert(recipients=[mail("a@example.com"), chat("#ops")])
+    dry = world.admin.reports.dry_run(made.id, at=datetime(2026, 1, 2, tzinfo=UTC))
+    assert dry.would_send
+    assert dry.verdict is not None
+    assert dry.verdict.value == 3
+    assert [recipient.to for recipient, _ in dry.messages] == [("a@example.com",), ("#ops",)]
+    assert "2026-01-02 00:00 UTC" in dry.messages[0][1].text
+    assert not world.outbox.attempts
+    assert world.runs(made) == []
+    world.run_sql("DELETE FROM orders;")
+    assert not world.admin.reports.dry_run(made.id).would_send
+    with pytest.raises(PayloadSchemaError, match="must name an alert"):
+        world.admin.reports.evaluate(world.report().id)
+    world.admin.reports.update(made.id, {"sql": "SELECT 1 UNION SELECT 2"})
+    with pytest.raises(AlertError, match="more than one row"):
+        world.admin.reports.evaluate(made.id)
+
+
+def test_a_replay_says_whether_a_run_is_what_it_was(world: ReportWorld) -> None:
+    made = world.report(report_format="CSV")
+    world.pass_time()
+    (run,) = world.runs(made)
+    assert world.admin.reports.replay(made.id, run.id).is_equal
+    world.admin.reports.update(made.id, {"description": "another"})
+    again = world.admin.reports.replay(made.id, run.id)
+    assert again.is_equal
+    assert "revision" in again.differences[0]
+    world.run_sql("UPDATE orders SET amount = 5;")
+    changed = world.admin.reports.replay(made.id, run.id)
+    assert (changed.is_equal, changed.differences[1:]) == (False, ("the rows are others",))
+    world.admin.charts.update(1, {"params": form(1, row_limit=1)})
+    assert "the statements are others" in "".join(world.admin.reports.replay(made.id, run.id).differences)
+    assert len(world.outbox.sent) == 1
+
+
+def test_a_run_that_sent_nothing_cannot_be_replayed(world: ReportWorld) -> None:
+    made = world.alert(sql="SELECT 0", validator_type="Not Null")
+    world.pass_time()
+    with pytest.raises(ReportError, match="made no message"):
+        world.admin.reports.replay(made.id, world.runs(made)[0].id)
+
+
+def test_old_runs_are_forgotten(world: ReportWorld) -> None:
+    made = world.report(log_retention=1)
+    for _ in range(30):
+        world.pass_time()
+    due = [run.scheduled_dttm for run in world.runs(made)]
+    assert due[0] >= world.clock.now() - DAY
+    assert len(due) == 25
+
+
+def test_a_tick_with_nothing_due_costs_two_statements(world: ReportWorld) -> None:
+    for number in range(5):
+        world.report(name=f"r{number}")
+    statements: list[str] = []
+    engine = world.host._runtime.store._engine  # type: ignore[attr-defined]
+    sa.event.listen(engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+    world.host.scheduler.tick()
+    assert len([one for one in statements if one.startswith("SELECT")]) == 2

@@ -1,0 +1,130 @@
+"""A core with one chart to be sent, an outbox, and a clock that tests move."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from analytics_core import AnalyticsCore, Settings
+from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core.models.report import ReportExecutionLogListItem
+from analytics_core.ports import JobRunner
+from analytics_core.testing import Outbox
+from analytics_core.testing.clock import FixedClock
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+KEY = "a-test-key-that-is-long-enough-9f3a"
+HOUR = timedelta(hours=1)
+ROWS = [(1, "2026-01-01", "EU", 10.5), (2, "2026-01-02", "US", 20.0), (3, "2026-01-03", "US", 1.0)]
+
+
+class NoPause:
+    """A sleeper that does not sleep."""
+
+    def sleep(self, seconds: float) -> None:
+        """Return at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportWorld:
+    """The core that nobody acts on, its administrator's, and what they send."""
+
+    host: AnalyticsCore
+    admin: AnalyticsCore
+    outbox: Outbox
+    clock: FixedClock
+    file: Path
+
+    def report(self, core: AnalyticsCore | None = None, **changes: Any) -> Any:
+        """Create a report on the chart that is due at each full hour."""
+        payload = {"name": "orders", "type": "Report", "crontab": "0 * * * *", "report_format": "TEXT", "chart": 1}
+        return (core or self.admin).reports.create({**payload, "recipients": [mail("bob@example.com")], **changes})
+
+    def alert(self, core: AnalyticsCore | None = None, **changes: Any) -> Any:
+        """Create an alert on the number of orders that is due at each full hour; it fires."""
+        asked = {
+            "type": "Alert",
+            "name": "many orders",
+            "database": 1,
+            "sql": "SELECT COUNT(*) AS n FROM orders",
+            "validator_type": "Operator",
+            "validator_config_json": {"op": ">", "threshold": 2},
+        }
+        return self.report(core, **{**asked, **changes})
+
+    def person(self, name: str, *grants: Any, **facts: Any) -> AnalyticsCore:
+        """Return the core as somebody new sees it."""
+        role = self.admin.roles.create({"name": f"role of {name}"})
+        for grant in grants:
+            self.admin.roles.grant(role, on=grant)
+        user = self.admin.users.create({"username": name, "first_name": name, "roles": [role.id], **facts})
+        return self.host.as_user(user.id)
+
+    def pass_time(self, step: timedelta = HOUR) -> Any:
+        """Let time pass, and look for what is due."""
+        self.clock.advance(step)
+        return self.host.scheduler.tick()
+
+    def runs(self, schedule: Any) -> list[ReportExecutionLogListItem]:
+        """Return the runs of a schedule, the earliest first."""
+        return list(self.admin.reports.executions(schedule.id, order_by="scheduled_dttm", page_size=1_000))
+
+    def states(self, schedule: Any) -> list[str]:
+        """Return how the runs of a schedule ended, the earliest first."""
+        return [run.state for run in self.runs(schedule)]
+
+    def deliveries(self, schedule: Any) -> list[tuple[str, str]]:
+        """Return addresses and states of the last run's deliveries."""
+        last = self.runs(schedule)[-1].id
+        with self.host._runtime.store.unit_of_work() as unit:
+            of_run = ListQuery(filters=(ListFilter(col="execution_id", op="eq", val=last),))
+            return [(one.address, one.state) for one in unit.report_deliveries.list(of_run)[1]]
+
+    def run_sql(self, script: str) -> None:
+        """Change the data as their owner would."""
+        with closing(sqlite3.connect(self.file)) as connection:
+            connection.executescript(script)
+
+
+def mail(target: str, **more: str) -> dict[str, Any]:
+    """Return a recipient by e-mail."""
+    return {"type": "Email", "recipient_config_json": {"target": target, **more}}
+
+
+def chat(target: str) -> dict[str, Any]:
+    """Return a recipient in a chat."""
+    return {"type": "Chat", "recipient_config_json": {"target": target}}
+
+
+def form(dataset_id: int, **more: Any) -> str:
+    """Return the form of a table of sums by region."""
+    total = {"expressionType": "SIMPLE", "column": {"column_name": "amount"}, "aggregate": "SUM", "label": "total"}
+    asked = {"viz_type": "table", "datasource": f"{dataset_id}__table", "query_mode": "aggregate"}
+    return json.dumps({**asked, "groupby": ["region"], "metrics": [total], "order_by_cols": [], **more})
+
+
+@contextmanager
+def report_world(
+    folder: Path, *, jobs: JobRunner | None = None, settings: Mapping[str, Any] | None = None, url: str = "sqlite://"
+) -> Iterator[ReportWorld]:
+    """Give a world whose clock stands at noon of the first of May."""
+    file, clock, outbox = folder / "shop.db", FixedClock(NOON), Outbox()
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER, day DATE, region VARCHAR(10), amount REAL)")
+        connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?)", ROWS)
+        connection.commit()
+    chosen = Settings(secret_key=KEY, data_roots=(folder,), metadata_freshness_s=0, **(settings or {}))
+    with AnalyticsCore(chosen, metadata_url=url, clock=clock, notifiers=[outbox], jobs=jobs, sleeper=NoPause()) as host:
+        first = host.create_first_administrator("ada", email="ada@example.com")
+        admin = host.as_user(first.id)
+        admin.databases.create({"database_name": "shop", "sqlalchemy_uri": f"sqlite:///{file}"})
+        dataset = admin.datasets.create({"database": 1, "table_name": "orders"})
+        asked = {"datasource_id": dataset.id, "datasource_type": "table", "params": form(dataset.id)}
+        admin.charts.create({"slice_name": "By region", "viz_type": "table", **asked})
+        yield ReportWorld(host=host, admin=admin, outbox=outbox, clock=clock, file=file)
