@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.mail_server import PASSWORD, USER, MailServer, mail_server, scripted_server
 
+from analytics_core._adapters.smtp_notifier import _MailAttempt
 from analytics_core.errors import DatabaseError, NotificationError, SettingsError
 from analytics_core.notifiers import EmailNotifier, SmtpSettings
 from analytics_core.ports import (
@@ -411,6 +412,15 @@ def test_a_connection_that_waited_too_long_is_not_used_again(server: MailServer)
             notifier.send(message(), ADA)
             clock.advance(timedelta(seconds=20))
     assert len({mail.port_of_client for mail in server.mails}) == 2
+
+
+def test_what_ends_an_attempt_does_not_end_the_mail_of_another_on_its_connection(server: MailServer) -> None:
+    with notifier_for(server) as notifier:
+        attempt = _MailAttempt(ADA.addresses)
+        notifier._deliver(attempt, message(), ADA, lookup)
+        attempt.abort()  # the caller was late to see that it was done
+        assert states(notifier.send(message(), ADA)) == [DELIVERED]
+    assert len({mail.port_of_client for mail in server.mails}) == 1
 
 
 def test_many_threads_send_at_once(server: MailServer) -> None:

@@ -78,7 +78,7 @@ class EmailNotifier:
         if lookup is None:
             raise NotificationError("the notifier of e-mail is not started, or closed")
         if not self.takes(recipient):
-            raise NotificationError(f"e-mail goes to no recipients of the kind {recipient.kind[:40]!r}")
+            raise NotificationError("e-mail goes to recipients of the kind 'Email', and to e-mail addresses alone")
         attempt = _MailAttempt(address for address in recipient.addresses if only is None or address in only)
         if not attempt.open:
             return ()
@@ -112,7 +112,10 @@ class EmailNotifier:
             except BaseException:  # whatever it is goes on upwards; nobody knows what the server thinks of it
                 session.close(politely=False)
                 raise
-            self._pool.put(session)
+            if attempt.release():
+                self._pool.put(session)
+            else:
+                session.close(politely=False)
         except AnalyticsError as error:
             attempt.end(error.message, is_lasting=not error.retryable)
         except (OSError, ValueError) as error:
@@ -194,6 +197,12 @@ class _MailAttempt:
         """Use a connection from now on; False: the attempt was aborted."""
         with self._guard:
             self._session = session
+            return not self._is_aborted
+
+    def release(self) -> bool:
+        """Use the connection no more, which nobody ends from now on; False: the attempt was aborted before."""
+        with self._guard:
+            self._session = None
             return not self._is_aborted
 
     def abort(self) -> None:
