@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from analytics_core._compile.columns import (
     axis_column,
@@ -43,7 +44,7 @@ from analytics_core._compile.plan import (
     SeriesLimit,
     Within,
 )
-from analytics_core._compile.planning_context import PlanLimits, PlanningContext, check_count
+from analytics_core._compile.planning_context import DatasetView, PlanLimits, PlanningContext, check_count
 from analytics_core._compile.row_filters import plan_row_filters
 from analytics_core._compile.series_limit import plan_series_limit, unused_series_limit, with_others
 from analytics_core._compile.time_bounds import (
@@ -57,8 +58,10 @@ from analytics_core._compile.time_bounds import (
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._records.people import RowFilter
 from analytics_core.errors import DuplicateLabelError, EmptyQueryError, QueryError
-from analytics_core.models.query import AdhocColumn, ChartDataQueryObject
+from analytics_core.models.query import AdhocColumn, ChartDataQueryObject, PostProcessingOperation
 
+_AXIS_OPTIONS: Final = frozenset({"index", "by", "groupby", "group_by"})
+"""The options of post-processing that name the x-axis."""
 _LONGEST_LABEL = 1_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
@@ -215,26 +218,59 @@ def _unused_grain(query: ChartDataQueryObject, outputs: Sequence[Output]) -> tup
 
 
 def with_granularity_axis(query: ChartDataQueryObject, scope: PlanningContext) -> ChartDataQueryObject:
-    """Return the query with its temporal x-axis column replaced by its granularity, where both are given and differ.
+    """Return the query with its temporal x-axis replaced by its granularity, where both are given and differ.
 
     Raises:
         QueryError: the granularity is a column of something else than moments.
     """
-    axis, times = axis_name(query.columns), scope.view.times
-    if not query.granularity or axis in (None, query.granularity) or axis not in times:
+    axis, name = _replaced_axis(query, scope.view), query.granularity
+    if axis is None or name is None:
         return query
-    column_by_name(scope, query.granularity)
-    if scope.view.find_column(query.granularity) not in times:
+    column_by_name(scope, name)
+    if scope.view.find_column(name) not in scope.view.times:
         raise QueryError(
-            f"granularity: column {query.granularity!r} is not temporal and cannot take the place of x-axis {axis!r}"
+            f"granularity: column {name!r} is not temporal and cannot take the place of x-axis {axis.sql_expression!r}"
         )
-    columns = tuple(
-        c.model_copy(update={"sql_expression": query.granularity, "label": query.granularity})
-        if isinstance(c, AdhocColumn) and is_axis(c)
-        else c
-        for c in query.columns
+    names = (axis.sql_expression, axis.label)
+
+    def moved(item: Any) -> Any:
+        if is_axis(item):
+            return item.model_copy(update={"sql_expression": name, "label": name})
+        return name if isinstance(item, str) and item in names else item
+
+    changes = {
+        "columns": tuple(moved(item) if is_axis(item) else item for item in query.columns),
+        "orderby": tuple((moved(key), ascending) for key, ascending in query.orderby),
+    }
+    return query.model_copy(update=changes)
+
+
+def steps_on_granularity(query: ChartDataQueryObject, view: DatasetView) -> tuple[PostProcessingOperation, ...]:
+    """Return the post-processing of a query; it names the granularity where that takes the place of the x-axis."""
+    axis = _replaced_axis(query, view)
+    if axis is None:
+        return tuple(query.post_processing)
+    before = axis.label or axis.sql_expression
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [moved(item) for item in value]
+        return query.granularity if value == before else value
+
+    return tuple(
+        step.model_copy(
+            update={"options": {key: moved(v) if key in _AXIS_OPTIONS else v for key, v in step.options.items()}}
+        )
+        for step in query.post_processing
     )
-    return query.model_copy(update={"columns": columns})
+
+
+def _replaced_axis(query: ChartDataQueryObject, view: DatasetView) -> AdhocColumn | None:
+    """Return the temporal x-axis that the granularity of a query takes the place of; None where it replaces none."""
+    axis = axis_column(query.columns)
+    if not query.granularity or axis is None or axis.sql_expression == query.granularity:
+        return None
+    return axis if axis.sql_expression in view.times else None
 
 
 def _notes_of_axis(requested: ChartDataQueryObject, query: ChartDataQueryObject) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from functools import cache, partial
 
 from analytics_core._compile.columns import axis_column
 from analytics_core._compile.plan import SqlSource, TableSource
-from analytics_core._compile.planner import PlanRequest
+from analytics_core._compile.planner import PlanRequest, steps_on_granularity
 from analytics_core._compile.planning_context import DatasetView, make_view
 from analytics_core._frames.pipeline import Step, read_steps
 from analytics_core._frames.registry import Operation
@@ -118,9 +118,9 @@ class ReadyQueries:
         context, loaded = request.context, admission.loaded
         _reject_hidden_detail(requested, loaded.database)
         query = effective_query(requested, loaded.dataset)
-        steps = read_steps(query.post_processing, self._operations)
         plan_request = _plan_request(requested, admission, streams=streams)
         view, main = self._main(query, request, admission, plan_request)
+        steps = read_steps(steps_on_granularity(query, view), self._operations)
         shifted = tuple(
             (item, self._shifted(query, item, request, admission)) for item in self._comparisons(main, plan_request)
         )

@@ -189,13 +189,36 @@ def _query(query: Mapping[str, Any], extra: ExtraFilters) -> dict[str, Any]:
     if extra.time_range and (query.get("time_range") or _needs_range(filters, extra.time_range)):
         changed["time_range"] = extra.time_range
     if extra.granularity:
-        changed = {name: value for name, value in changed.items() if name not in _OLD_GRANULARITIES}
-        changed |= {"granularity": extra.granularity}
+        changed = _with_time_column(changed, extra.granularity)
     if extra.url_params:
         own = changed.get("url_params")
         changed["url_params"] = {**(own if isinstance(own, dict) else {}), **extra.url_params}
     changed = _with_extras(changed, extra)
     return _with_grain(changed, extra.time_grain) if extra.time_grain else changed
+
+
+def _with_time_column(query: Mapping[str, Any], column: str) -> dict[str, Any]:
+    """Return a query with another time column, which takes over the range of the column that it takes the place of.
+
+    That column is the x-axis where a TEMPORAL_RANGE filter is on it, which the planner sees to; else that of the first
+    of these filters.
+    """
+    changed = {name: value for name, value in query.items() if name not in _OLD_GRANULARITIES}
+    changed["granularity"] = column
+    ranges = [one for one in query.get("filters") or () if _is_range(one)]
+    named = [one.get("col") for one in ranges]
+    if not ranges or column in named or any(axis in named for axis in _axes(query)):
+        return changed
+    changed["filters"] = [one for one in query["filters"] if not (_is_range(one) and one.get("col") == named[0])]
+    text = query.get("time_range") or ranges[0].get("val")
+    return {**changed, "time_range": text} if text else changed
+
+
+def _axes(query: Mapping[str, Any]) -> list[Any]:
+    """Return the names of the x-axes of a query; what is malformed stays so."""
+    columns = query.get("columns")
+    listed = columns if isinstance(columns, list) else []
+    return [one.get("sqlExpression") for one in listed if isinstance(one, dict) and one.get("columnType") == BASE_AXIS]
 
 
 def _with_extras(query: dict[str, Any], extra: ExtraFilters) -> dict[str, Any]:
