@@ -174,6 +174,22 @@ def test_a_column_that_is_missing_is_told_with_the_field_that_names_it(
     assert shop.core.charts.explain(chart).queries[0].failure is not None
 
 
+def test_a_time_that_cannot_be_read_is_told_with_the_field_that_holds_it(shop: SmallCore) -> None:
+    line = {"viz_type": "echarts_timeseries_line", "x_axis": "day", "metrics": ["count"]}
+    ranged = {"expressionType": "SIMPLE", "clause": "WHERE", "subject": "day", "operator": "TEMPORAL_RANGE"}
+    for changes, field in (
+        ({"adhoc_filters": [{**ranged, "comparator": "Lst year"}]}, r"adhoc_filters\.0"),
+        ({"time_range": "Lst year"}, "time_range"),
+        ({"time_compare": ["1 yaer ago"]}, "time_compare, .*"),
+        (
+            {"adhoc_filters": [{"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "country = 'x"}]},
+            r"adhoc_filters\.0",
+        ),
+    ):
+        with pytest.raises(QueryError, match=rf"^form_data: {field}: "):
+            shop.core.charts.data(chart_of(shop, {**line, **changes})).raise_for_error()
+
+
 def test_a_step_that_cannot_run_names_its_fields(shop: SmallCore) -> None:
     form = {"viz_type": "echarts_timeseries_line", "x_axis": "day", "metrics": ["count"], "rolling_type": "mean"}
     chart = chart_of(shop, {**form, "rolling_periods": -3})

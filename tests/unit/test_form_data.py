@@ -206,6 +206,43 @@ def test_what_is_not_understood_is_told_and_what_only_draws_is_not() -> None:
     assert "public documentation" in built("radar").notes[0]
 
 
+def test_an_unknown_field_or_kind_is_told_with_the_nearest_one() -> None:
+    (note,) = build_payload({"viz_type": "table", "datasource": "7__table", "group_by": ["day"]}, KINDS).notes
+    assert note == "not understood, and not asked: group_by (did you mean groupby?)"
+    (note, *_) = built("echarts_timeserie_line").notes
+    assert "(did you mean 'echarts_timeseries_line'?)" in note
+    many = {f"group_by{number}": 1 for number in range(1_000)}
+    assert built("pivot_table_v2", **many, **{"g" * 100_000: 1}).notes[0].count("did you mean") <= 10
+
+
+def test_the_second_half_of_a_mixed_chart_is_understood() -> None:
+    assert not [note for note in built("mixed_timeseries").notes if "not understood" in note]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "known"),
+    [
+        ("echarts_timeseries_line", {"rolling_type": "avg"}, "cumsum, mean, std, sum"),
+        ("big_number", {"rolling_type": 7}, "cumsum, mean, std, sum"),
+        ("echarts_timeseries_line", {"comparison_type": "diff"}, "difference, percentage, ratio, values"),
+        ("mixed_timeseries", {"rolling_type_b": "avg"}, "cumsum, mean, std, sum"),
+        ("table", {"query_mode": "agg"}, "aggregate, raw"),
+    ],
+)
+def test_a_word_that_nothing_answers_to_is_told_and_not_applied(kind: str, fields: dict[str, Any], known: str) -> None:
+    ((name, value),) = fields.items()
+    form = built(kind, **fields)
+    assert f"{name}: {value!r} is none of {known}, and is not applied" in form.notes
+    assert form.fidelity is Fidelity.APPROXIMATED
+
+
+def test_a_word_that_is_not_set_is_not_told() -> None:
+    for unset in (None, "", "None"):
+        assert built("echarts_timeseries_line", rolling_type=unset).notes == ()
+    assert built("echarts_timeseries_line", comparison_type="absolute").notes == ()
+    assert built("echarts_timeseries_line", comparison_type="diff", time_compare=[]).notes == ()
+
+
 def test_old_names_of_kinds_are_known() -> None:
     form = {"datasource": "7__table", "x_axis": "day", "metrics": ["count"]}
     old, new = (build_payload({**form, "viz_type": name}, KINDS) for name in ("line", "echarts_timeseries_line"))

@@ -11,10 +11,17 @@ from typing import Any, Final
 from analytics_core._error_types import short_repr
 from analytics_core._formdata.form import SHAPE
 from analytics_core._formdata.payload import BuiltPayload
-from analytics_core.errors import AnalyticsError, ErrorType, PayloadSchemaError, UnknownNameError
+from analytics_core.errors import (
+    AnalyticsError,
+    ErrorType,
+    PayloadSchemaError,
+    TimeOffsetError,
+    TimeRangeError,
+    UnknownNameError,
+)
 from analytics_core.models.parsing import check_text, parse_query_context
 
-_PLACE: Final = re.compile(r"\b(post_processing|metrics|columns|filters)\[(\d+)\]")
+_PLACE: Final = re.compile(r"\b(post_processing|metrics|columns|filters)\[(\d+)\]|\b(extras)\.(where|having)\b")
 _CONDITIONS: Final = (".extras.where", ".extras.having")
 
 
@@ -46,8 +53,25 @@ def naming_fields(error: AnalyticsError, built: BuiltPayload, position: int) -> 
     if name:
         fields = _fields_that_mention(name, query, built)
     if not fields and (place := _PLACE.search(error.message)):
-        fields = built.origins.get(f"{query}{place[1]}.{place[2]}", ())
+        fields = built.origins.get(query + ".".join(part for part in place.groups() if part), ())
+    if not fields:
+        fields = _fields_of_times(error, query, built)
     return copy(error).at(f"{SHAPE}: {_listed(fields)}") if fields else error
+
+
+def _fields_of_times(error: AnalyticsError, query: str, built: BuiltPayload) -> tuple[str, ...]:
+    """Return the fields behind an error of a compared period, or those that hold the range that an error quotes."""
+    if isinstance(error, TimeOffsetError):
+        return built.origins.get(f"{query}time_offsets.0", ())
+    if not isinstance(error, TimeRangeError):
+        return ()
+    paths = [path for path in built.origins if path == f"{query}time_range" or path.startswith(f"{query}filters.")]
+    return tuple(field for path in paths if _quotes(error, _at(path, built)) for field in built.origins[path])
+
+
+def _quotes(error: AnalyticsError, value: Any) -> bool:
+    text = value.get("val") if isinstance(value, Mapping) else value
+    return isinstance(text, str) and repr(text) in error.message
 
 
 def _missing_name(error: AnalyticsError) -> str | None:
@@ -80,10 +104,15 @@ def _fields_that_mention(name: str, query: str, built: BuiltPayload) -> tuple[st
 
 
 def _mentions(path: str, name: str, built: BuiltPayload) -> bool:
+    value = _at(path, built)
+    return name in value if path.endswith(_CONDITIONS) else _holds(value, name)
+
+
+def _at(path: str, built: BuiltPayload) -> Any:
     value: Any = built.payload
     for part in path.split("."):
         value = value[int(part)] if isinstance(value, list) else value[part]
-    return name in value if path.endswith(_CONDITIONS) else _holds(value, name)
+    return value
 
 
 def _holds(value: Any, name: str) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from analytics_core._error_types import short_repr
 from analytics_core.errors import PayloadSchemaError, Problem
 
 SHAPE: Final = "form_data"
@@ -160,6 +161,17 @@ class Form:
         told = [self.name(name) for name in names if self.get(name) not in _UNSET]
         if told:
             self._told.append(f"{', '.join(told)}: {why}")
+
+    def one_of(self, name: str, known: Iterable[str]) -> str | None:
+        """Return a text that is among the known ones; None for another, which is told, and where it is not set."""
+        value = self.get(name)
+        words = sorted(known)
+        if isinstance(value, str) and value in words:
+            return value
+        if value not in _UNSET:
+            told = f"{self.name(name)}: {short_repr(value)} is none of {', '.join(words)}, and is not applied"
+            self._told.append(told)
+        return None
 
     def second(self, suffix: str) -> Form:
         """Return a view in which the fields with a suffix stand for those without it, where they are there."""

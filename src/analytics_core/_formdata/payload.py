@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -14,6 +15,7 @@ from analytics_core._formdata.draft import QueryDraft
 from analytics_core._formdata.field_names import ASKED, DRAWN
 from analytics_core._formdata.form import Form
 from analytics_core._formdata.registry import ChartKinds
+from analytics_core.errors import nearest
 from analytics_core.models.parsing import payload_error
 
 _GRIDS: Final = "matrixify_"
@@ -24,6 +26,8 @@ _GRID_SWITCHES: Final = (
     *("matrixify_enable_horizontal_layout", "matrixify_enable_vertical_layout"),
 )
 _KNOWN: Final = DRAWN | ASKED
+_MOST_HINTS: Final = 10
+_LONGEST_HINTED: Final = 100
 _SOURCE: Final = re.compile(r"(\d{1,18})__(table|dataset|query|saved_query|view)")
 
 
@@ -146,4 +150,14 @@ def _unread(form_data: Mapping[str, Any], kind: ChartKind) -> tuple[str, ...]:
         return ()
     left = sorted(form_data.keys() - _KNOWN - kind.fields)
     unknown = [name for name in left if not name.startswith(_GRIDS)]
-    return (f"not understood, and not asked: {', '.join(unknown)}",) if unknown else ()
+    if not unknown:
+        return ()
+    free = (ASKED | kind.fields) - form_data.keys()
+    told = [_suggesting(name, free) if place < _MOST_HINTS else name for place, name in enumerate(unknown)]
+    return (f"not understood, and not asked: {', '.join(told)}",)
+
+
+def _suggesting(name: str, free: AbstractSet[str]) -> str:
+    """Return the name of an unknown field, with the nearest one that the form leaves free."""
+    close = nearest(name, sorted(free)) if len(name) <= _LONGEST_HINTED else ()
+    return f"{name} (did you mean {close[0]}?)" if close else name

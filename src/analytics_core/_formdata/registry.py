@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from pkgutil import iter_modules
@@ -14,7 +15,7 @@ from analytics_core._formdata.base_query import axis_columns, base_query, has_ax
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
 from analytics_core._formdata.form import Form, column_label, distinct
-from analytics_core.errors import SettingsError
+from analytics_core.errors import SettingsError, nearest
 
 ENTRY_POINTS: Final = "analytics_core.chart_kinds"
 """The group of entry points by which a package adds chart kinds: each names one `ChartKind`."""
@@ -35,6 +36,8 @@ _OLD_NAMES: Final = MappingProxyType(
     }
 )
 """Names of charts that were stored before their kind got another one."""
+
+_LONGEST_NAME: Final = 100
 
 
 class ChartKinds(Mapping[str, ChartKind]):
@@ -64,7 +67,10 @@ class ChartKinds(Mapping[str, ChartKind]):
 
     def kind_of(self, form_name: str | None) -> ChartKind:
         """Return the kind of a name, or the one that asks for what every form says."""
-        return self[form_name] if form_name is not None and form_name in self else _ANY
+        if form_name is not None and form_name in self:
+            return self[form_name]
+        close = nearest(form_name, self) if form_name is not None and len(form_name) <= _LONGEST_NAME else ()
+        return replace(_ANY, note=_UNKNOWN.format(hint=f" (did you mean {close[0]!r}?)" if close else ""))
 
 
 def installed_chart_kinds(entries: Iterable[EntryPoint]) -> ChartKinds:
@@ -102,6 +108,5 @@ def _any(form: Form) -> list[QueryDraft]:
     return [query]
 
 
-_ANY: Final = ChartKind(
-    name="", build=_any, note="its kind is not known here; it asks for the columns and metrics that its form names"
-)
+_UNKNOWN: Final = "its kind is not known here{hint}; it asks for the columns and metrics that its form names"
+_ANY: Final = ChartKind(name="", build=_any)

@@ -13,6 +13,7 @@ _AS_IT_IS: Final = "values"
 _DERIVED: Final = _COMPARISONS - {_AS_IT_IS}
 _OLD_COMPARISONS: Final = {"absolute": "difference"}
 _WINDOWS: Final = frozenset({"sum", "mean", "std"})
+_SUMMED: Final = "cumsum"
 _SEASON: Final = "forecastSeasonality"
 _SEASONS: Final = ("Yearly", "Weekly", "Daily")
 _SEPARATOR: Final = "__"
@@ -59,14 +60,12 @@ class Series:
 
     def window(self) -> FormValue | None:
         """Return the step that sums or averages over a moving window, or adds up."""
-        kind = self._form.get("rolling_type")
-        if not kind:
+        kind = self._form.one_of("rolling_type", (_SUMMED, *_WINDOWS))
+        if kind is None:
             return None
         columns = {label: label for label in (*self._metrics, *(label for *_, label in self._compared))}
-        if kind == "cumsum":
+        if kind == _SUMMED:
             return self._step("cum", {"operator": "sum", "columns": columns}, "rolling_type", "metrics")
-        if not isinstance(kind, str) or kind not in _WINDOWS:
-            return None
         options = {
             "rolling_type": kind,
             "window": _whole(self._form, "rolling_periods", 1),
@@ -153,7 +152,10 @@ class Series:
 
     def _compared_periods(self) -> tuple[FormValue, ...]:
         """Return the periods: first those that name their distance, then the one that starts at a date of its own."""
-        listed = self._form.listed("time_compare") if self._kind in _COMPARISONS and self._metrics else ()
+        listed = self._form.listed("time_compare") if self._metrics else ()
+        if listed and self._kind not in _COMPARISONS:
+            self._form.one_of("comparison_type", _COMPARISONS)
+            return ()
         if not listed:
             return ()
         origin = self._origin("time_compare", "comparison_type", "metrics")

@@ -8,6 +8,7 @@ from typing import Final
 from analytics_core._formdata.base_query import axis_columns, base_query, has_axis, mark_axis, sorted_by_default
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
+from analytics_core._formdata.field_names import ASKED
 from analytics_core._formdata.form import Form, FormValue, distinct, metric_label
 from analytics_core._formdata.series_steps import FLATTEN, Series
 
@@ -53,7 +54,7 @@ def _first_steps(steps: Series) -> Iterable[FormValue | None]:
 
 
 def _mixed(form: Form) -> list[QueryDraft]:
-    return [_half(form), _half(form.second("_b"))]
+    return [_half(form), _half(form.second(_SECOND))]
 
 
 def _half(form: Form) -> QueryDraft:
@@ -144,10 +145,14 @@ _LINES: Final = (
 )
 _COMPARED: Final = ("echarts_timeseries_line", "echarts_timeseries_bar", "echarts_area")
 
+_SECOND: Final = "_b"
+_OF_SECOND: Final = frozenset(f"{name}{_SECOND}" for name in ASKED)
+"""The fields of the second half of a mixed chart."""
+
 KINDS: Final = (
     *(ChartKind(name=name, build=_series, defaults=_DEFAULTS, is_checked=True) for name in _LINES),
     *(ChartKind(name=name, build=_series, defaults=_DEFAULTS, is_compared=True) for name in _COMPARED),
-    ChartKind(name="mixed_timeseries", build=_mixed, defaults=_DEFAULTS, is_checked=True),
+    ChartKind(name="mixed_timeseries", build=_mixed, defaults=_DEFAULTS, is_checked=True, fields=_OF_SECOND),
     ChartKind(name="big_number", build=_big_number, is_compared=True),
     ChartKind(name="big_number_total", build=_big_number_total, is_compared=True),
     ChartKind(name="pop_kpi", build=_period_over_period, is_checked=True),

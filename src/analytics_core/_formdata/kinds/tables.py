@@ -29,9 +29,9 @@ def _table(form: Form) -> list[QueryDraft]:
 
 
 def _mode(form: Form) -> str:
-    mode = form.get("query_mode")
-    if mode in (_ROWS, "aggregate"):
-        return str(mode)
+    mode = form.one_of("query_mode", (_ROWS, "aggregate"))
+    if mode is not None:
+        return mode
     return _ROWS if form.items("all_columns") else "aggregate"
 
 
