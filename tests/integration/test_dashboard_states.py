@@ -315,6 +315,25 @@ def test_a_customisation_groups_and_steps_the_charts_of_its_dataset(
         shown.world.guest("acme").dashboards.data(1, filters={"by": "tenant"})
 
 
+def test_options_are_asked_by_the_id_or_the_name_of_a_filter(shown: FilteredDashboard, core: AnalyticsCore) -> None:
+    shown.store(
+        REGION, {**native("a", "filter_select", column="city"), "name": "Twice"}, native("Twice", "filter_time")
+    )
+    for actor in (core, shown.world.guest("acme")):
+        by_id, by_name = (actor.dashboards.filter_options(1, name).results[0].rows() for name in ("region", "Region"))
+        assert by_id == by_name
+    with pytest.raises(errors.NotFoundError, match="did you mean 'Region'"):
+        core.dashboards.filter_options(1, "Regoin")
+    with pytest.raises(errors.NotFoundError) as told:
+        shown.world.guest("acme").dashboards.filter_options(1, "Regoin")
+    assert "mean" not in str(told.value)
+    with pytest.raises(errors.QueryError, match="a time range"):  # an id goes before a name
+        core.dashboards.filter_options(1, "Twice")
+    shown.store(*({**native(key, "filter_select", column="city"), "name": "Twice"} for key in "ab"))
+    with pytest.raises(errors.PayloadSchemaError, match="several filters have this name"):
+        core.dashboards.filter_options(1, "Twice")
+
+
 # ------------------------------------------------------------------------------------------------- what goes wrong
 WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"filters": {"Regoin": ["x"]}}, errors.UnknownNameError, "did you mean 'Region'"),
@@ -328,6 +347,8 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"filters": {"amount": [True, 2]}}, errors.PayloadSchemaError, "a pair of numbers"),
     ({"filters": {"time": ["a", "b"]}}, errors.PayloadSchemaError, "a time range"),
     ({"filters": {"grain": 7}}, errors.PayloadSchemaError, "a time grain"),
+    ({"filters": {"grain": "month"}}, errors.PayloadSchemaError, "filters.Grain: 'month' is no time grain; .* P1M"),
+    ({"filters": {"amount": [2, 1]}}, errors.PayloadSchemaError, "the smaller one first"),
     ({"filters": {"time column": 7}}, errors.PayloadSchemaError, "a time column"),
     ({"cross_filters": {99: {"city": ["x"]}}}, errors.PayloadSchemaError, "no chart of the dashboard"),
     ({"cross_filters": {5: ["x"]}}, errors.PayloadSchemaError, "columns and values"),
@@ -350,9 +371,9 @@ def test_what_is_wrong_is_told_before_anything_runs(
 
 
 def test_values_that_one_chart_cannot_take_fail_there(core: AnalyticsCore) -> None:
-    data = core.dashboards.data(1, filters={"grain": "P9Y"})
+    data = core.dashboards.data(1, filters={"time": "Lst week"})
     assert {chart.name for chart in data if chart.error} >= {"months"}
-    with pytest.raises(errors.AnalyticsError, match="P9Y"):
+    with pytest.raises(errors.AnalyticsError, match="Lst week"):
         data.chart("months")
 
 

@@ -10,12 +10,12 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.batches import id_in
 from analytics_core._resources.charts.extra_filters import ExtraFilters
-from analytics_core._resources.dashboards.content import filter_key
 from analytics_core._resources.dashboards.filters import (
     DeclaredFilter,
     FilterKind,
     all_filters,
     charts_of_cross_filter,
+    named_filters,
 )
 from analytics_core._resources.dashboards.options import options_question
 from analytics_core._resources.dashboards.values import (
@@ -28,7 +28,7 @@ from analytics_core._resources.dashboards.values import (
 from analytics_core._resources.stored_json import json_object
 from analytics_core._results.answer import ChartData
 from analytics_core._results.dashboard_answer import FilterState
-from analytics_core.errors import AnalyticsError, NotFoundError, QueryError, UnknownNameError
+from analytics_core.errors import AnalyticsError, NotFoundError, QueryError, UnknownNameError, nearest
 from analytics_core.models.parsing import payload_error
 
 Ask = Callable[[dict[str, Any]], ChartData]
@@ -39,6 +39,7 @@ Masks = Mapping[str, Mapping[str, Any]]
 
 _NOTHING: Final = ExtraFilters()
 _LONGEST_CASCADE: Final = 20
+_MOST_TOLD: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,17 +224,19 @@ class _Setting:
         values = [rows[0][0]] if rows else []
         return values, "first item", asked_by(declared, values)
 
+    def named(self, named: object) -> DeclaredFilter | None:
+        """Return the filter that has this id, or else this name; None where there is none."""
+        found = named_filters(self.declared.values(), named)
+        if len(found) > 1:
+            message = f"several filters have this name: name one by its id, {[item.key for item in found]}"
+            raise payload_error(SHAPE, f"filters.{named}", message)
+        return found[0] if found else None
+
     def _key(self, named: Any) -> str:
         """Return the id of a filter that is named by its id or its name."""
-        key = filter_key(named)
-        if key in self.declared:
-            return str(key)
-        called = [item.key for item in self.declared.values() if item.name == named]
-        if len(called) == 1:
-            return called[0]
-        if called:
-            message = f"several filters have this name: name one by its id, {called}"
-            raise payload_error(SHAPE, f"filters.{named}", message)
+        found = self.named(named)
+        if found is not None:
+            return found.key
         known = (item.name for item in self.declared.values())
         raise UnknownNameError(str(named), place=f"filters: dashboard {self._dashboard.id}", known=known)
 
@@ -247,9 +250,11 @@ def options_of(
         NotFoundError: the dashboard declares no such filter.
     """
     setting = _Setting(dashboard, given, ask)
-    declared = setting.declared.get(filter_key(filter_id) or "")
+    declared = setting.named(filter_id)
     if declared is None or (declared.kind in (FilterKind.VALUES, FilterKind.RANGE) and not declared.targets):
-        raise NotFoundError("filter", filter_id, place=f"of dashboard {dashboard.id}")
+        close = nearest(filter_id, (item.name for item in setting.declared.values()))
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise NotFoundError("filter", filter_id, place=f"of dashboard {dashboard.id}{hint}")
     within = setting.within(declared, frozenset({declared.key}))
     return ask(options_question(declared, within=within, search=search, row_limit=row_limit))
 
@@ -290,7 +295,8 @@ def _picked(dashboard: Dashboard, given: GivenState) -> dict[int, ExtraFilters]:
     for key, value in given.cross_filters.items():
         place = f"cross_filters.{key}"
         if key not in dashboard.chart_ids:
-            raise payload_error(SHAPE, place, "is the id of no chart of the dashboard")
+            known = ", ".join(map(str, sorted(dashboard.chart_ids)[:_MOST_TOLD]))
+            raise payload_error(SHAPE, place, f"is the id of no chart of the dashboard; those are {known}")
         if not isinstance(value, Mapping):
             raise payload_error(SHAPE, place, 'must be an object of columns and values, such as {"country": ["FR"]}')
         is_mask = isinstance(value.get("extraFormData"), Mapping)

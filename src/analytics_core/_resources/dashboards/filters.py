@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -119,6 +119,12 @@ def declared_filters(dashboard: Dashboard) -> tuple[DeclaredFilter, ...]:
     """Return the filters of a dashboard that name what they act on; what is malformed declares nothing."""
     known = (item for item in all_filters(dashboard) if not item.is_customization and item.kind is not FilterKind.OTHER)
     return tuple(item for item in known if item.targets or item.kind not in _ON_COLUMNS)
+
+
+def named_filters(filters: Iterable[DeclaredFilter], named: object) -> list[DeclaredFilter]:
+    """Return the filter whose id this is, or else those whose name it is."""
+    filters, key = tuple(filters), filter_key(named)
+    return [item for item in filters if item.key == key] or [item for item in filters if item.name == named]
 
 
 def all_filters(dashboard: Dashboard) -> tuple[DeclaredFilter, ...]:

@@ -334,7 +334,7 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
 
         Args:
             dashboard_id: the dashboard.
-            filter_id: the filter.
+            filter_id: the id or the name of the filter.
             search: narrows values to those that hold it.
             row_limit: how many values at most, from 1 to 10,000.
             filters: what other filters are set to, as in `data`; those that this one depends on count.

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
+from analytics_core._error_types import short_repr
 from analytics_core._resources.charts.extra_filters import ExtraFilters, masked_filters
 from analytics_core._resources.dashboards.filters import DeclaredFilter, FilterKind
+from analytics_core.models.enums import TimeGrain
 from analytics_core.models.parsing import check_text, payload_error
 
 SHAPE: Final = "dashboards.data"
@@ -64,6 +66,8 @@ def _between(declared: DeclaredFilter, value: Any) -> ExtraFilters:
     if not is_range or any(isinstance(end, bool) for end in ends):
         raise _misfit(declared, "must be a pair of numbers, such as [10, None]")
     column, (low, high) = declared.targets[0][1], ends
+    if low is not None and high is not None and low > high:
+        raise _misfit(declared, "must be a pair of numbers, the smaller one first")
     if low is not None and low == high:
         return ExtraFilters(filters=({"col": column, "op": "==", "val": low},))
     bounds = ((">=", low), ("<=", high))
@@ -79,7 +83,10 @@ def _time_column(declared: DeclaredFilter, value: Any) -> ExtraFilters:
 
 
 def _time_grain(declared: DeclaredFilter, value: Any) -> ExtraFilters:
-    return ExtraFilters(time_grain=_text(declared, value, "a time grain, such as P1M"))
+    text = _text(declared, value, "a time grain, such as P1M")
+    if text not in set(TimeGrain):
+        raise _misfit(declared, f"{short_repr(text)} is no time grain; those are {', '.join(TimeGrain)}")
+    return ExtraFilters(time_grain=text)
 
 
 def _group_by(declared: DeclaredFilter, value: Any) -> ExtraFilters:
