@@ -186,8 +186,7 @@ def _parser() -> argparse.ArgumentParser:
         f"variables such as {PREFIX}SECRET_KEY.",
         epilog="Exit codes: 0 all is well, 1 something broke or differs, 2 the call or the store is wrong.",
     )
-    parser.add_argument("--store", metavar="URL", help=f"the metadata store, such as sqlite:///meta.db (or {STORE})")
-    parser.add_argument("--as", dest="acting_as", metavar="USER", help=f"who acts, by name or id (or {ACTING_AS})")
+    _take_store_and_actor(parser, default=None)
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
 
     loading = _verb(verbs, "load", load)
@@ -216,7 +215,17 @@ def _verb(verbs: Any, name: str, function: Callable[..., int]) -> argparse.Argum
     told = (function.__doc__ or "").strip()
     parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told)
     parser.set_defaults(verb=function)
+    _take_store_and_actor(parser, default=argparse.SUPPRESS)  # what stands before the verb counts unless repeated
     return parser
+
+
+def _take_store_and_actor(parser: argparse.ArgumentParser, *, default: str | None) -> None:
+    store, actor = (
+        f"the metadata store, such as sqlite:///meta.db (or {STORE})",
+        f"who acts, by name or id (or {ACTING_AS})",
+    )
+    parser.add_argument("--store", metavar="URL", default=default, help=store)
+    parser.add_argument("--as", dest="acting_as", metavar="USER", default=default, help=actor)
 
 
 if __name__ == "__main__":

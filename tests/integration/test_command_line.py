@@ -108,7 +108,12 @@ def test_what_broke_and_what_differs_end_with_one_and_are_written_as_asked(call:
         (("check",), {"ANALYTICS_CORE_ACTING_AS": None}, "--as USER"),
         (("check",), {"ANALYTICS_CORE_SECRET_KEY": None}, "secret_key is required"),
         (("--as", "nobody", "check"), {}, "nobody"),
-        (("load", "no.zip"), {}, "no file"),
+        (("load", "no.zip"), {}, "the path 'no.zip' leads to no file"),
+        (("diff", "stored", "no.zip"), {}, "'no.zip'"),
+        (("check", "--as", "nobody"), {}, "nobody"),
+        (("--as", "admin", "check", "--as", "nobody"), {}, "nobody"),
+        (("check", "--store", "sqlite:///no.db"), {}, "'no.db'"),
+        (("load", "bundle.zip", "--database", "shp=1"), {}, "databases={'shop': 1}; 'shp' is given"),
         (("load", "bundle.zip"), {}, "has no id for the database 'shop'"),
         (("load", "bundle.zip", "--database", "shop"), {}, "examples=1"),
         (("export", "nowhere/out.zip"), {}, "names nothing"),
@@ -128,6 +133,15 @@ def test_what_is_wrong_is_told_without_a_traceback(
     assert told in done.stderr
     assert "Traceback" not in done.stderr
     assert KEY not in done.stderr
+
+
+def test_the_store_and_the_actor_may_be_said_before_and_after_the_verb(call: Call, folder: Path) -> None:
+    said = ("--store", f"sqlite:///{folder}/meta.db", "--as", "admin")
+    unset = {"ANALYTICS_CORE_STORE": None, "ANALYTICS_CORE_ACTING_AS": None}
+    assert (
+        call(*said, "check", **unset) == call("check", *said, **unset) == call(*said[:2], "check", *said[2:], **unset)
+    )
+    assert call("check", *said, **unset).returncode == 0
 
 
 @pytest.mark.parametrize("text", ["1_0", "١", "+1", " 1", "9" * 5_000])

@@ -331,6 +331,8 @@ def test_sources_that_are_no_bundles_are_refused(tmp_path: Path) -> None:
         for source, message in sources:
             with pytest.raises(errors.PayloadSchemaError, match=message):
                 shop.core.load_bundle(source, databases=HERE)
+        with pytest.raises(errors.PayloadSchemaError, match=r"databases: must be one of .*databases=\{"):
+            shop.core.load_bundle(packed(bundle()), databases={"shop": "main"})
         wrong: list[Any] = [{"shop": "1"}, ["shop"], 5, {}, None]
         for databases in wrong:
             with pytest.raises(errors.PayloadSchemaError, match="databases"):

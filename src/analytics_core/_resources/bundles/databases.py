@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypedDict
 
+from analytics_core._error_types import short_repr
 from analytics_core._execution.connection_uri import parse_uri
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import UnitOfWork
@@ -27,6 +28,7 @@ from analytics_core.models.database import DatabasePost
 from analytics_core.models.parsing import parse, payload_error
 
 _TRIALS: Final = 2**30
+_MOST_TOLD: Final = 5
 
 
 class StandIns(TypedDict, total=False):
@@ -55,7 +57,7 @@ def checked_stand_ins(given: StandIns) -> Replacements:
 
 
 def _is_id_or_url(value: object) -> bool:
-    return is_id(value) or isinstance(value, str)
+    return is_id(value) or (isinstance(value, str) and "://" in value)
 
 
 def _is_text(value: object) -> bool:
@@ -157,6 +159,8 @@ class _Finder:
         if document is None or (choice is None and self.given.password(document) is None):
             name = _name(uuid, document)
             told = f"has no id for the database {name!r} of the bundle; name the id of one here, or its URL"
+            given = ", ".join(short_repr(key) for key in list(self.given.databases)[:_MOST_TOLD])
+            told = f"{told}, as databases={{{name!r}: 1}}" + (f"; {given} is given" if given else "")
             self.problems.append(Problem(path="databases", message=told))
             return None
         self.runtime.policy.require_manage_databases(self.actor)

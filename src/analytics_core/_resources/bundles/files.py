@@ -93,7 +93,7 @@ def _opened(source: Any) -> BinaryIO:
     if isinstance(source, str | os.PathLike):
         try:
             if not Path(source).is_file():
-                raise _broken("", "the path leads to no file and no folder")
+                raise _broken("", f"the path {short_repr(str(source))} leads to no file and no folder")
             return Path(source).open("rb")
         except (OSError, ValueError):
             raise _broken("", "the path leads to no file that can be read") from None
