@@ -36,6 +36,8 @@ def _is_plain(path: str | os.PathLike[str]) -> bool:
     try:
         kind = os.stat(path).st_mode
     except FileNotFoundError:
+        if not os.path.basename(path):  # it ends with a separator, which the path of no file does
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)) from None
         return True
     if stat.S_ISDIR(kind):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))

@@ -180,6 +180,7 @@ def test_a_time_that_cannot_be_read_is_told_with_the_field_that_holds_it(shop: S
     for changes, field in (
         ({"adhoc_filters": [{**ranged, "comparator": "Lst year"}]}, r"adhoc_filters\.0"),
         ({"time_range": "Lst year"}, "time_range"),
+        ({"x_axis": None}, "x_axis"),
         ({"time_compare": ["1 yaer ago"]}, "time_compare, .*"),
         (
             {"adhoc_filters": [{"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "country = 'x"}]},
@@ -195,6 +196,13 @@ def test_a_step_that_cannot_run_names_its_fields(shop: SmallCore) -> None:
     chart = chart_of(shop, {**form, "rolling_periods": -3})
     with pytest.raises(QueryError, match=r"^form_data: rolling_type, rolling_periods, .*rolling\): window"):
         shop.core.charts.data(chart).raise_for_error()
+
+
+def test_a_form_in_place_of_a_query_context_is_told_where_to_go(shop: SmallCore) -> None:
+    form = {**FORM, "datasource": "1__table"}
+    with pytest.raises(PayloadSchemaError, match=r"charts\.payload_of\(form\)\.payload"):
+        shop.core.charts.data(form)
+    assert shop.core.charts.data(shop.core.charts.payload_of(form).payload).results[0].rows()
 
 
 def test_a_value_of_a_wrong_type_names_its_field(shop: SmallCore) -> None:

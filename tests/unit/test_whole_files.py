@@ -62,6 +62,12 @@ def test_a_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
     assert (link.is_symlink(), target.read_bytes()) == (True, b"after")
 
 
+def test_a_path_that_ends_like_a_folder_makes_no_file(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        write_whole(f"{tmp_path}/bundle/", b"x")
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize("name", ["", "folder"])
 def test_a_folder_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder").mkdir()

@@ -224,7 +224,7 @@ def timestamp_output(scope: PlanningContext, granularity: str | None, grain: Tim
     """Return the `__timestamp` output of a time series."""
     if not granularity:
         raise QueryError(
-            "a time series needs a temporal column: give granularity, or an x-axis of a temporal column "
+            "is_timeseries: a time series needs a temporal column: give granularity, or an x-axis of a temporal column "
             '{"columnType": "BASE_AXIS", "sqlExpression": <column>, "timeGrain": <grain>}'
         )
     expr = column_by_name(scope, granularity)

@@ -21,7 +21,9 @@ from analytics_core.errors import (
 )
 from analytics_core.models.parsing import check_text, parse_query_context
 
-_PLACE: Final = re.compile(r"\b(post_processing|metrics|columns|filters)\[(\d+)\]|\b(extras)\.(where|having)\b")
+_PLACE: Final = re.compile(
+    r"\b(post_processing|metrics|columns|filters)\[(\d+)\]|\b(extras)\.(where|having)\b|^(is_timeseries):"
+)
 _CONDITIONS: Final = (".extras.where", ".extras.having")
 
 

@@ -76,6 +76,8 @@ def parse_query_context(
         PayloadSchemaError: fields that break the contract; `.problems` names each.
     """
     shape = "ChartDataQueryContextSchema"
+    if isinstance(payload, Mapping) and "viz_type" in payload and "queries" not in payload:
+        raise payload_error(shape, "viz_type", "this is the form data of a chart; ask charts.payload_of(form).payload")
     context = parse(ChartDataQueryContext, payload, shape=shape, text_is_checked=text_is_checked)
     if isinstance(payload, ChartDataQueryContext) and written(context) == written(payload):
         context = payload  # it knows by which of their names its fields were given
