@@ -212,12 +212,15 @@ def same_error(kind: type[AnalyticsError], args: tuple[Any, ...], state: dict[st
     return error
 
 
-def nearest(name: object, known: Iterable[str], *, most: int = 1) -> tuple[str, ...]:
-    """Return the names of `known` most like `name`, best first; empty when nothing comes near."""
+def nearest(name: object, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> tuple[str, ...]:
+    """Return the names of `known` most like `name`, best first; empty when nothing comes near.
+
+    `cutoff` is the least likeness, from 0 to 1.
+    """
     if not isinstance(name, str):  # callers pass on what they were given
         return ()
     by_folded = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=0.6)
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=cutoff)
     return tuple(by_folded[folded] for folded in close)
 
 

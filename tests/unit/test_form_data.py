@@ -209,6 +209,8 @@ def test_what_is_not_understood_is_told_and_what_only_draws_is_not() -> None:
 def test_an_unknown_field_or_kind_is_told_with_the_nearest_one() -> None:
     (note,) = build_payload({"viz_type": "table", "datasource": "7__table", "group_by": ["day"]}, KINDS).notes
     assert note == "not understood, and not asked: group_by (did you mean groupby?)"
+    (note,) = built("table", since="2020-01-01").notes
+    assert note == "not understood, and not asked: since"
     (note, *_) = built("echarts_timeserie_line").notes
     assert "(did you mean 'echarts_timeseries_line'?)" in note
     many = {f"group_by{number}": 1 for number in range(1_000)}

@@ -28,6 +28,8 @@ _GRID_SWITCHES: Final = (
 _KNOWN: Final = DRAWN | ASKED
 _MOST_HINTS: Final = 10
 _LONGEST_HINTED: Final = 100
+_LEAST_LIKENESS: Final = 0.8
+"""Old forms have fields that mean something else: `since` is no misspelled `size`."""
 _SOURCE: Final = re.compile(r"(\d{1,18})__(table|dataset|query|saved_query|view)")
 
 
@@ -159,5 +161,5 @@ def _unread(form_data: Mapping[str, Any], kind: ChartKind) -> tuple[str, ...]:
 
 def _suggesting(name: str, free: AbstractSet[str]) -> str:
     """Return the name of an unknown field, with the nearest one that the form leaves free."""
-    close = nearest(name, sorted(free)) if len(name) <= _LONGEST_HINTED else ()
+    close = nearest(name, sorted(free), cutoff=_LEAST_LIKENESS) if len(name) <= _LONGEST_HINTED else ()
     return f"{name} (did you mean {close[0]}?)" if close else name
