@@ -25,6 +25,8 @@ _PLACE: Final = re.compile(
     r"\b(post_processing|metrics|columns|filters)\[(\d+)\]|\b(extras)\.(where|having)\b|^(is_timeseries):"
 )
 _CONDITIONS: Final = (".extras.where", ".extras.having")
+_MOST_LISTED: Final = 100
+"""At most so many fields are named for one problem: a form may hold thousands, all of them wrong."""
 
 
 def check_form(form_data: Mapping[str, Any]) -> None:
@@ -39,10 +41,11 @@ def check_built(built: BuiltPayload) -> None:
     try:
         parse_query_context(built.payload)
     except PayloadSchemaError as error:
+        known = _fields_by_place(built)
         problems = [
             replace(problem, path=_listed(fields), message=f"{problem.message} ({problem.path})") if fields else problem
             for problem in error.problems
-            for fields in (_fields_at(problem.path, built),)
+            for fields in (_fields_at(problem.path, known),)
         ]
         raise PayloadSchemaError(shape=SHAPE, problems=problems) from None
 
@@ -90,12 +93,24 @@ def _listed(fields: tuple[str, ...]) -> str:
     return ", ".join(dict.fromkeys(fields))
 
 
-def _fields_at(path: str, built: BuiltPayload) -> tuple[str, ...]:
+def _fields_by_place(built: BuiltPayload) -> dict[str, tuple[str, ...]]:
+    """Return the fields behind each value and behind what is inside it; of places where very many are, the first."""
+    found: dict[str, dict[str, None]] = {}
+    for place, fields in built.origins.items():
+        path = place
+        while path.count(".") > 1:
+            inside = found.setdefault(path, {})
+            if len(inside) < _MOST_LISTED:
+                inside.update(dict.fromkeys(fields))
+            path = path.rpartition(".")[0]
+    return {path: tuple(inside) for path, inside in found.items()}
+
+
+def _fields_at(path: str, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """Return the fields behind a value: its own, those of what is inside it, or those of the nearest one around it."""
     while path.count(".") > 1:
-        found = [fields for place, fields in built.origins.items() if f"{place}.".startswith(f"{path}.")]
-        if found:
-            return tuple(field for fields in found for field in fields)
+        if path in known:
+            return known[path]
         path = path.rpartition(".")[0]
     return ()
 

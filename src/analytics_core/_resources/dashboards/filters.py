@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final, TypeGuard
 
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._resources.dashboards.content import FILTERS_KEY, charts_in, filter_key, filter_problems
+from analytics_core._resources.dashboards.content import FILTERS_KEY, chart_of, filter_key, filter_problems
 from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import PayloadSchemaError, Problem, nearest
 from analytics_core.models.dashboard import DashboardNativeFiltersUpdate
@@ -20,8 +20,8 @@ CUSTOMIZATIONS_KEY: Final = "chart_customization_config"
 _DIVIDER: Final = "DIVIDER"
 _ROOT: Final = "ROOT_ID"
 
-Layout = Callable[[], Mapping[str, Any]]
-"""Gives the layout of a dashboard."""
+NamesAbove = Callable[[], Mapping[int, frozenset[str]]]
+"""Gives the names of all nodes around each chart that a layout places, its own among them, by the ids of the charts."""
 
 
 class FilterKind(StrEnum):
@@ -132,7 +132,7 @@ def all_filters(dashboard: Dashboard) -> tuple[DeclaredFilter, ...]:
 
     What has no id, or that of another one, is known by its place.
     """
-    metadata, layout = json_object(dashboard.json_metadata), layout_of(dashboard)
+    metadata, above = json_object(dashboard.json_metadata), names_above(dashboard)
     found: dict[str, DeclaredFilter] = {}
     for place in (FILTERS_KEY, CUSTOMIZATIONS_KEY):
         for item in stored_filters(metadata, place):
@@ -144,7 +144,7 @@ def all_filters(dashboard: Dashboard) -> tuple[DeclaredFilter, ...]:
                 key=key,
                 kind=kind,
                 targets=() if kind in _WITHOUT_COLUMN else tuple(dict.fromkeys(_targets(item.get("targets")))),
-                chart_ids=charts_in_scope(item, dashboard, layout),
+                chart_ids=charts_in_scope(item, dashboard, above),
                 item=item,
                 is_customization=place == CUSTOMIZATIONS_KEY,
             )
@@ -159,12 +159,37 @@ def _targets(stored: Any) -> Iterator[tuple[int, str]]:
             yield target["datasetId"], name
 
 
-def layout_of(dashboard: Dashboard) -> Layout:
+def names_above(dashboard: Dashboard) -> NamesAbove:
     """Return what reads the layout of a dashboard when it is needed, and once for all its filters."""
-    return cache(lambda: json_object(dashboard.position_json))
+    return cache(lambda: _read_names_above(json_object(dashboard.position_json)))
 
 
-def charts_in_scope(item: Mapping[str, Any], dashboard: Dashboard, layout: Layout) -> frozenset[int]:
+def _read_names_above(layout: Mapping[str, Any]) -> dict[int, frozenset[str]]:
+    nodes = {name: node for name, node in layout.items() if isinstance(node, dict)}
+    named_by: dict[str, list[str]] = {}
+    places: dict[int, list[str]] = {}
+    for name, node in nodes.items():
+        for child in _texts(node.get("children")):
+            named_by.setdefault(child, []).append(name)
+        if (chart_id := chart_of(node)) is not None:
+            places.setdefault(chart_id, []).append(name)
+    return {
+        chart_id: _above(names, named_by).union(*(_texts(nodes[name].get("parents")) for name in names))
+        for chart_id, names in places.items()
+    }
+
+
+def _above(names: Sequence[str], named_by: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    """Return nodes with all that name them as their children, those that name these, and so on."""
+    seen, waiting = set(names), list(names)
+    while waiting:
+        added = [name for name in named_by.get(waiting.pop(), ()) if name not in seen]
+        seen.update(added)
+        waiting += added
+    return frozenset(seen)
+
+
+def charts_in_scope(item: Mapping[str, Any], dashboard: Dashboard, above: NamesAbove) -> frozenset[int]:
     """Return the charts that a filter acts on: those listed, else those under the roots of its scope; else all."""
     every = frozenset(dashboard.chart_ids)
     listed = item.get("chartsInScope")
@@ -176,8 +201,7 @@ def charts_in_scope(item: Mapping[str, Any], dashboard: Dashboard, layout: Layou
     roots, excluded = scope.get("rootPath"), scope.get("excluded")
     left_out = {key for key in excluded if type(key) is int} if isinstance(excluded, list) else set()
     names = _texts(roots)  # a scope without roots is malformed and reaches nothing
-    reached = every if _ROOT in names else every & _under(names, layout())
-    return reached - left_out
+    return (every if _ROOT in names else every & _under(names, above())) - left_out
 
 
 def charts_of_cross_filter(chart_id: int, dashboard: Dashboard) -> frozenset[int]:
@@ -189,21 +213,12 @@ def charts_of_cross_filter(chart_id: int, dashboard: Dashboard) -> frozenset[int
     if not isinstance(scoped, dict) or (scoped.get("scope") == "global" and "chartsInScope" not in scoped):
         scoped = metadata.get("global_chart_configuration")
     item = scoped if isinstance(scoped, dict) else {}
-    return charts_in_scope(item, dashboard, layout_of(dashboard)) - {chart_id}
+    return charts_in_scope(item, dashboard, names_above(dashboard)) - {chart_id}
 
 
-def _under(roots: set[str], layout: Mapping[str, Any]) -> frozenset[int]:
+def _under(roots: set[str], above: Mapping[int, frozenset[str]]) -> frozenset[int]:
     """Return the charts that the layout places under these nodes: by their children, or by the parents they name."""
-    nodes = {name: node for name, node in layout.items() if isinstance(node, dict)}
-    reached = {name: node for name, node in nodes.items() if roots & _texts(node.get("parents"))}
-    seen: set[str] = set()
-    waiting = list(roots)
-    while waiting:
-        name = waiting.pop()
-        if name in nodes and name not in seen:
-            seen.add(name)
-            waiting += _texts(nodes[name].get("children"))
-    return frozenset(charts_in({**reached, **{name: nodes[name] for name in seen}}))
+    return frozenset(chart_id for chart_id, names in above.items() if not names.isdisjoint(roots))
 
 
 def _texts(value: Any) -> set[str]:

@@ -11,6 +11,8 @@ from analytics_core.errors import UnknownNameError
 from analytics_core.models.parsing import payload_error
 
 _ROOT: Final = "ROOT_ID"
+_DEEPEST: Final = 64
+"""At most so many tabs around a chart are told, the outermost ones: a layout may nest thousands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,8 @@ def read_layout(layout: Mapping[str, Any]) -> Layout:
         if chart_id is not None and name not in seen:
             parents = node.get("parents")
             above = [tab for tab in parents if isinstance(tab, str)] if isinstance(parents, list) else []
-            places.append(ChartPlace(chart_id=chart_id, tabs=tuple(tab for tab in above if tab in titles)))
+            tabs = tuple(tab for tab in above if tab in titles)[:_DEEPEST]
+            places.append(ChartPlace(chart_id=chart_id, tabs=tabs))
     return Layout(places=tuple(places), titles=titles)
 
 
@@ -93,7 +96,7 @@ def _walked(
         chart_id = chart_of(node)
         if chart_id is not None:
             yield ChartPlace(chart_id=chart_id, tabs=around)
-        inside = (*around, name) if node.get("type") == "TAB" else around
+        inside = (*around, name) if node.get("type") == "TAB" and len(around) < _DEEPEST else around
         children = node.get("children")
         if isinstance(children, list):
             waiting += [(child, inside) for child in reversed(children) if isinstance(child, str)]
