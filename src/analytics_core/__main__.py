@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._environment import PREFIX
 from analytics_core._resources.batches import id_in
+from analytics_core._resources.checks.report import one_line
 from analytics_core._whole_files import write_whole
 from analytics_core.errors import AnalyticsError, PayloadSchemaError, SettingsError
 
@@ -67,7 +68,7 @@ def _ended(*told: str, code: int = WRONG) -> int:
     """Say why a call ended, to whoever still reads it, and return its exit code."""
     with suppress(OSError):
         for line in told:
-            print(f"analytics_core: {line}", file=sys.stderr, flush=True)
+            print(f"analytics_core: {one_line(line)}", file=sys.stderr, flush=True)
     return code
 
 
@@ -110,7 +111,8 @@ def load(core: AnalyticsCore, call: argparse.Namespace) -> int:
     report = core.load_bundle(call.bundle, databases=_databases(call.database), dry_run=call.dry_run)
     print(report)
     for record in report.records:
-        print(f"{record.kind} {record.name!r}: {'new' if record.is_new else 'changed'}", *record.notes, sep="\n    ")
+        told = f"{record.kind} {record.name!r}: {'new' if record.is_new else 'changed'}"
+        print(told, *map(one_line, record.notes), sep="\n    ")
     return SOUND
 
 

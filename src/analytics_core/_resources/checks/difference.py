@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from analytics_core._resources.checks.report import NOT_SHOWN, counted, junit_text, plain
+from analytics_core._resources.checks.report import NOT_SHOWN, counted, junit_text, one_line, plain
 
 _SHOWN_ROWS: Final = 3
 _LONGEST_ROW: Final = 200
@@ -68,7 +68,10 @@ class DiffReport:
     def __str__(self) -> str:
         lines = [self._headline()]
         for chart in self.changed:
-            lines += [f"{chart.change}: {chart.name!r} ({chart.uuid})", *(f"    {line}" for line in chart.lines())]
+            lines += [
+                f"{chart.change}: {chart.name!r} ({chart.uuid})",
+                *(f"    {one_line(line)}" for line in chart.lines()),
+            ]
         return "\n".join(lines)
 
     def _headline(self) -> str:

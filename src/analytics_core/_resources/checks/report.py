@@ -11,6 +11,7 @@ _SHOWN: Final = r"\t\n\r\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\uf
 NOT_SHOWN: Final = re.compile(f"[^{_SHOWN}]")
 """What XML cannot hold, what terminals obey, and what turns the direction of the text around it."""
 
+_NOT_IN_A_LINE: Final = re.compile(f"{NOT_SHOWN.pattern}|[\r\n]")
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>|#!&~])")
 
 
@@ -55,8 +56,8 @@ class CheckReport:
     def _lines(self) -> Iterator[str]:
         yield f"{len(self.broken)} of {counted(len(self.records), 'record')} broken"
         for record in self.records:
-            yield from (f"{record.kind} {record.id} {record.name!r}: {problem}" for problem in record.problems)
-            yield from (f"{record.kind} {record.id} {record.name!r}: note: {note}" for note in record.notes)
+            told = (*record.problems, *(f"note: {note}" for note in record.notes))
+            yield from (one_line(f"{record.kind} {record.id} {record.name!r}: {text}") for text in told)
 
     def markdown(self) -> str:
         """Return the broken records as a table in Markdown, for a comment on a change."""
@@ -77,6 +78,11 @@ class CheckReport:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def one_line(text: str) -> str:
+    """Return a text in one line of which terminals obey nothing: what ends a line or is not shown is escaped."""
+    return _NOT_IN_A_LINE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def plain(text: str) -> str:
