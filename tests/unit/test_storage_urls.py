@@ -42,6 +42,10 @@ def test_the_supported_driver_is_chosen(url, driver):
         "postgresql+pg8000://u:hunter2@h/d",
         "oracle://u:hunter2@h",
         "sqlite+aiosqlite:///x",
+        "sqlite://u:hunter2@h/x",
+        "sqlite:///x?timeout=hunter2",
+        "sqlite:///hunter2\0.db",
+        "mysql://u@h/d?read_timeout=hunter2",
     ],
 )
 def test_other_urls_are_refused_and_not_repeated(url):

@@ -53,6 +53,9 @@ def make_store_engine(url: str | Secret, *, timeout_s: float = STORE_TIMEOUT_S) 
     except (ModuleNotFoundError, NoSuchModuleError):
         name = parsed.get_backend_name()
         raise MissingExtraError(needed_for=f"a metadata store on {name}", extra_name=_EXTRAS[name]) from None
+    except (ArgumentError, ValueError, TypeError):  # their texts quote values of the URL
+        told = "holds an option, or a part, that its driver does not take; for example sqlite:///meta.db"
+        raise SettingsError(f"metadata_url {told}") from None
 
 
 def is_memory(engine: Engine) -> bool:
@@ -73,7 +76,7 @@ def _parsed(url: str) -> URL:
 
 def _read(url: str) -> URL | None:
     try:
-        return make_url(url)
+        return None if "\0" in url else make_url(url)
     except (ArgumentError, ValueError):
         return None
 
