@@ -9,8 +9,9 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -298,6 +299,39 @@ def test_no_attempt_takes_longer_than_its_time(word: str, what: str) -> None:
         assert time.monotonic() - began < 2.5
 
 
+def test_a_server_that_reads_no_more_is_given_up() -> None:
+    sent = message(attachments=(csv_file(8_000_000),))
+    script = {"EHLO": b"250 hello\r\n", "DATA": "deaf"}
+    with scripted_server(script) as server, notifier_for(server, timeout_s=1.0) as notifier:
+        began = time.monotonic()
+        assert states(notifier.send(sent, ADA)) == [UNAVAILABLE]
+        assert time.monotonic() - began < 3
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted otherwise here")
+@pytest.mark.parametrize("word", ["greeting", "EHLO", ".", "QUIT"])
+def test_no_connection_stays_open_after_the_end(word: str) -> None:
+    with scripted_server({word: "hang"}) as server:
+        with notifier_for(server, timeout_s=0.3) as notifier, ThreadPoolExecutor(4) as threads:
+            list(threads.map(lambda _: notifier.send(message(), ADA), range(8)))
+            assert connections_to(server.port) or word != "QUIT"
+        deadline = time.monotonic() + 5
+        while connections_to(server.port):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+
+def connections_to(port: int) -> list[str]:
+    """Return the connections of this process to a port, from its own end."""
+    lines = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
+    own = {line[9] for line in lines if line[2].endswith(f":{port:04X}")}
+    links = []
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            links.append(os.readlink(link))
+    return [link for link in links if link.removeprefix("socket:[").rstrip("]") in own]
+
+
 @pytest.mark.parametrize(
     ("script", "state"),
     [
@@ -464,12 +498,17 @@ def test_a_file_that_cannot_be_read_any_more_refuses_the_mail(server: MailServer
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 def test_a_forked_child_has_a_connection_of_its_own(server: MailServer) -> None:
     with notifier_for(server) as notifier:
         notifier.send(message(), ADA)
         child = os.fork()
         if child == 0:
-            os._exit(0 if states(notifier.send(message(), ADA)) == [DELIVERED] else 1)
+            is_sent = False
+            try:
+                is_sent = states(notifier.send(message(), ADA)) == [DELIVERED]
+            finally:
+                os._exit(0 if is_sent else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         notifier.send(message(), ADA)
     ports = [mail.port_of_client for mail in server.mails]

@@ -141,7 +141,7 @@ SCRIPT = {
 
 @dataclass
 class ScriptedServer:
-    """Says what its script has for the first word of each line; `drip`, `hang` and `close` are done."""
+    """Says what its script has for the first word of a line; `drip`, `hang`, `deaf`, `flood`, `close` are done."""
 
     port: int = 0
     script: dict[str, Any] = field(default_factory=dict)
@@ -170,6 +170,9 @@ class ScriptedServer:
     def _say(self, connection: socket.socket, word: str) -> bool:
         what = self._of(word)
         if what == "hang":
+            self.stop.wait(20)
+        elif what == "deaf":
+            connection.sendall(SCRIPT[word])
             self.stop.wait(20)
         elif what == "drip":
             while not self.stop.wait(0.05):

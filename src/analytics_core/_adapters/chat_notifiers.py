@@ -121,7 +121,7 @@ class ChatWebhookNotifier:
         """Send nothing afterwards."""
         self._server.close()
 
-    def _discreet(self, found: _Outcome | _Unreached, address: str) -> Delivery:
+    def _discreet(self, found: _Outcome | _NoConnection, address: str) -> Delivery:
         """Return what became of it; what was not reached looks the same whatever the reason."""
         if isinstance(found, _Outcome):
             return found.for_address(address)
@@ -284,7 +284,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 # --------------------------------------------------------------------------------------------------------- the server
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Unreached:
+class _NoConnection:
     """Why nothing was sent, or not all of it."""
 
     what: str
@@ -315,7 +315,7 @@ class _ChatServer:
 
     def post(
         self, place: SplitResult, body: bytes | Iterable[bytes], *, headers: Mapping[str, str], deadline: float
-    ) -> HttpAnswer | _Outcome | _Unreached:
+    ) -> HttpAnswer | _Outcome | _NoConnection:
         """Return the answer to one POST where it says that all is well.
 
         Raises:
@@ -326,7 +326,7 @@ class _ChatServer:
             raise NotificationError("the notifier of chats is not started, or closed")
         left_s = deadline - self._clock.monotonic()
         if left_s <= 0:
-            return _Unreached(what=f"is not done within {self._timeout_s:g} seconds")
+            return _NoConnection(what=f"is not done within {self._timeout_s:g} seconds")
         try:
             found = self._client.post(
                 place,
@@ -338,7 +338,7 @@ class _ChatServer:
         except NotificationError:
             raise
         except AnalyticsError as error:
-            return _Unreached(what=f"cannot be reached ({error.message})", is_lasting=not error.retryable)
+            return _NoConnection(what=f"cannot be reached ({error.message})", is_lasting=not error.retryable)
         if isinstance(found, HttpAnswer):
             return self._checked(found)
         return self._of_problem(found)
@@ -359,11 +359,11 @@ class _ChatServer:
         self.lookup = None
         self._client.close()
 
-    def _of_problem(self, problem: HttpProblem) -> _Outcome | _Unreached:
+    def _of_problem(self, problem: HttpProblem) -> _Outcome | _NoConnection:
         if problem.may_have_arrived:
             reason = f"all of it was sent, and {self._name} {problem.what}"
             return _Outcome(state=DeliveryState.UNKNOWN, reason=reason)
-        return _Unreached(what=problem.what, is_lasting=problem.is_lasting)
+        return _NoConnection(what=problem.what, is_lasting=problem.is_lasting)
 
     def _checked(self, answer: HttpAnswer) -> HttpAnswer | _Outcome:
         """Return the answer where it says that all is well; a gateway that waited in vain does not know."""
@@ -380,7 +380,7 @@ class _ChatServer:
         return _Outcome(state=state, reason=f"{self._name} answered with status {status}{told}", retry_after_s=rest_s)
 
 
-def _openly(found: _Outcome | _Unreached, who: str) -> _Outcome:
+def _openly(found: _Outcome | _NoConnection, who: str) -> _Outcome:
     """Return why a server that the host chose was not reached."""
     if isinstance(found, _Outcome):
         return found
