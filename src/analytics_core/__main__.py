@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +22,7 @@ from analytics_core._resources.batches import id_in
 from analytics_core._resources.checks.report import one_line
 from analytics_core._whole_files import write_whole
 from analytics_core.errors import AnalyticsError, PayloadSchemaError, SettingsError
+from analytics_core.notifiers import notifiers_from_env
 
 SOUND, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
 STORE: Final = f"{PREFIX}STORE"
@@ -50,7 +53,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     try:
         with _opened(call, environ) as host:
             verb: Callable[[AnalyticsCore, argparse.Namespace], int] = call.verb
-            code = verb(host.as_user(_actor(call, environ)), call)
+            code = verb(host if call.is_operator else host.as_user(_actor(call, environ)), call)
             sys.stdout.flush()
             return code
     except AnalyticsError as error:
@@ -94,7 +97,8 @@ def _opened(call: argparse.Namespace, environ: Mapping[str, str]) -> AnalyticsCo
     file = url.removeprefix("sqlite:///").partition("?")[0]
     if url.startswith("sqlite:///") and not file.startswith("file:") and not Path(file).is_file():
         raise SettingsError(f"there is no metadata store {file!r}; one is made by AnalyticsCore, with its first people")
-    return AnalyticsCore(Settings.from_env(environ), metadata_url=url)
+    notifiers = notifiers_from_env(environ) if call.is_operator else ()
+    return AnalyticsCore(Settings.from_env(environ), metadata_url=url, notifiers=notifiers)
 
 
 def _actor(call: argparse.Namespace, environ: Mapping[str, str]) -> int | str:
@@ -134,6 +138,23 @@ def diff(core: AnalyticsCore, call: argparse.Namespace) -> int:
     """Tell which charts differ between two states of content."""
     a, b = (None if source == STORED else source for source in (call.a, call.b))
     return _told(core.diff(a, b, databases=_databases(call.database), answers=not call.no_answers), call)
+
+
+def tick(core: AnalyticsCore, call: argparse.Namespace) -> int:
+    """Run the alerts and reports that are due, once; for cron."""
+    done = core.scheduler.tick()
+    if call.verbose:
+        print(f"{done.due} due, {done.claimed} claimed, {done.taken_up} taken up, {done.missed} missed")
+    return SOUND
+
+
+def serve(core: AnalyticsCore, call: argparse.Namespace) -> int:
+    """Run alerts and reports when they are due, until it is stopped (SIGTERM, Ctrl-C); for a container."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    core.scheduler.serve(call.interval, stop=stop)
+    return SOUND
 
 
 def _told(report: _Report, call: argparse.Namespace) -> int:
@@ -180,6 +201,10 @@ def _write(path: str, content: bytes) -> None:
     write_whole(path, content, mode=0o644)
 
 
+_OF_OPERATORS: Final = (tick, serve)
+"""Verbs that need nobody to act."""
+
+
 # ---------------------------------------------------------------------------------------------------------- arguments
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -203,6 +228,10 @@ def _parser() -> argparse.ArgumentParser:
     comparing = _verb(verbs, "diff", diff)
     comparing.add_argument("a", help=f"a bundle, or the word {STORED!r} for what the store holds")
     comparing.add_argument("b", nargs="?", default=STORED, help=f"likewise; the default is {STORED!r}")
+    ticking = _verb(verbs, "tick", tick)
+    ticking.add_argument("--verbose", action="store_true", help="say what came of it")
+    serving = _verb(verbs, "serve", serve)
+    serving.add_argument("--interval", type=float, default=30.0, metavar="SECONDS", help="between two looks")
     comparing.add_argument("--no-answers", action="store_true", help="compare statements, and ask no database")
     for reporting in (checking, comparing):
         reporting.add_argument("--format", choices=_FORMATS, default="text")
@@ -216,7 +245,7 @@ def _parser() -> argparse.ArgumentParser:
 def _verb(verbs: Any, name: str, function: Callable[..., int]) -> argparse.ArgumentParser:
     told = (function.__doc__ or "").strip()
     parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told)
-    parser.set_defaults(verb=function)
+    parser.set_defaults(verb=function, is_operator=function in _OF_OPERATORS)
     _take_store_and_actor(parser, default=argparse.SUPPRESS)  # what stands before the verb counts unless repeated
     return parser
 

@@ -59,6 +59,8 @@ _READERS: Final[Mapping[str, tuple[Callable[[str], Any], str]]] = {
     "float": (float, "a number"),
     "bool": (_flag, "true or false"),
     "str": (str, "a text"),
+    "Path | str | None": (Path, "the path of a file"),
+    "Literal['starttls', 'tls', 'none']": (str, "starttls, tls or none"),
     "Secret | str | None": (str, "a text"),
     "RelativeTime": (RelativeTime, f"one of {', '.join(RelativeTime)}"),
     "tuple[Secret | str, ...]": (_listed, "texts with commas between"),
@@ -72,21 +74,21 @@ _READERS: Final[Mapping[str, tuple[Callable[[str], Any], str]]] = {
 """By the type of a field as it is written: what reads it, and how its values are called."""
 
 
-def values_of(environ: Mapping[str, str], types: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields that variables name, by their types.
+def values_of(environ: Mapping[str, str], types: Mapping[str, str], *, prefix: str = PREFIX) -> dict[str, Any]:
+    """Return the fields that variables with this prefix name, by their types.
 
     Raises:
         SettingsError: a value that is none, a field that no variable can give, or a name that comes near a field's.
     """
     found = {}
     for variable, text in sorted(environ.items()):
-        name = variable.removeprefix(PREFIX).lower()
-        if not variable.startswith(PREFIX) or not text or name in OF_THE_COMMAND_LINE:
+        name = variable.removeprefix(prefix).lower()
+        if not variable.startswith(prefix) or not text or name in OF_THE_COMMAND_LINE:
             continue
         if name not in types:
             close = nearest(name, types)
             if close:
-                raise SettingsError(f"{variable} is no setting; did you mean {PREFIX}{close[0].upper()}?")
+                raise SettingsError(f"{variable} is no setting; did you mean {prefix}{close[0].upper()}?")
             continue
         if types[name] not in _READERS:
             raise SettingsError(f"{variable} is a function, which no variable can give: hand it to Settings in code")

@@ -1,8 +1,8 @@
 """What a package imports to add to the library, and the groups of entry points that it names its additions in.
 
 An entry point of `OPERATIONS` names one `Operation`, one of `ADVANCED_DATA_TYPES` one `AdvancedDataType`, one of
-`CHART_KINDS` one `ChartKind`, one of `ENGINES` one `EngineSpec`. What specs of engines are built of stands in modules,
-from `bounds` to `tokens`.
+`CHART_KINDS` one `ChartKind`, one of `ENGINES` one `EngineSpec`, one of `NOTIFIERS` a maker of a `ports.Notifier`,
+without arguments. What specs of engines are built of stands in modules, from `bounds` to `tokens`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,13 @@ from analytics_core._formdata.form import Form, FormValue
 from analytics_core._formdata.registry import ENTRY_POINTS as CHART_KINDS
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
 from analytics_core._frames.registry import Operation
+from analytics_core._reporting.delivery import ENTRY_POINTS as NOTIFIERS
 
 __all__ = [
     "ADVANCED_DATA_TYPES",
     "CHART_KINDS",
     "ENGINES",
+    "NOTIFIERS",
     "OPERATIONS",
     "STANDARD_TABLE_NAMES",
     "AdvancedDataType",

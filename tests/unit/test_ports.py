@@ -31,9 +31,6 @@ from analytics_core.errors import DatabaseError, SettingsError
 ELSEWHERE = {"UrlFor": "Settings.url_for"}
 """Ports that are no argument of the facade, and where they are given."""
 
-TO_COME = {"Notifier"}
-"""Ports that the facade does not take yet."""
-
 COUNT = {"datasource": {"id": 1, "type": "table"}, "queries": [{"metrics": ["count"]}], "force": False}
 
 
@@ -56,7 +53,7 @@ def test_the_facade_takes_every_port(name: str) -> None:
         assert callable(Settings(secret_key=KEY, url_for=lambda _kind, _values: None).url_for)
         return
     is_taken = any(inspect.isclass(one) and one in port.__mro__ for one in taken() - {object})
-    assert is_taken is (name not in TO_COME)
+    assert is_taken
 
 
 def test_the_facade_takes_no_protocol_that_is_no_port() -> None:

@@ -40,6 +40,8 @@ from analytics_core._core.wiring import (
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._records.people import GuestVisit, User
+from analytics_core._reporting.delivery import ENTRY_POINTS as NOTIFIERS
+from analytics_core._reporting.delivery import installed_notifiers
 from analytics_core._resources.bundles.databases import StandIns, checked_stand_ins
 from analytics_core._resources.bundles.loading import BundleLoader
 from analytics_core._resources.bundles.report import BundleReport
@@ -49,6 +51,7 @@ from analytics_core._resources.checks.checking import ContentCheck
 from analytics_core._resources.checks.comparing import ContentDiff
 from analytics_core._resources.checks.difference import DiffReport
 from analytics_core._resources.checks.report import CheckReport
+from analytics_core._resources.namespace import live
 from analytics_core._resources.reports.scheduler import Scheduler
 from analytics_core._runtime import Components, Runtime
 from analytics_core._security.actor import Actor
@@ -96,7 +99,8 @@ class AnalyticsCore(Namespaces):
         sleeper: lets time pass while another process renews a token.
         network: says where connections may lead that people configure; the default allows public addresses and
             `Settings.allowed_networks`. A connector of the host's own is not asked.
-        notifiers: hand alerts and reports to people; the first one that takes a recipient gets them.
+        notifiers: hand alerts and reports to people; the first one that takes a recipient gets them. Those of installed
+            packages come after them.
         engines: the engines that databases may have; the default are those of the library and of installed packages.
         allowed_files: database files that may be opened although no data root holds them.
 
@@ -153,7 +157,7 @@ class AnalyticsCore(Namespaces):
                 token_endpoint=https_endpoint(settings, addresses) if token_endpoint is None else token_endpoint,
                 allowed_files=tuple(Path(file).resolve() for file in allowed_files),
                 addresses=addresses,
-                notifiers=tuple(notifiers),
+                notifiers=(*notifiers, *installed_notifiers(added[NOTIFIERS])),
             )
             self._begin(build_runtime(components, added), acting_as)
 
@@ -343,8 +347,12 @@ class AnalyticsCore(Namespaces):
         Raises:
             AccessError: somebody else acts.
         """
-        self._require_operator("run what is due")
-        return Scheduler(self._runtime)
+
+        def scheduler() -> Scheduler:
+            self._require_operator("run what is due")
+            return Scheduler(self._runtime)
+
+        return live(scheduler)
 
     # ---------------------------------------------------------------------------------------------------- operating
     def health(self) -> Health:

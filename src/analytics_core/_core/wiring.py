@@ -66,6 +66,7 @@ from analytics_core._querying.template_lookups import LookupFactory
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.shared_state import JobRecord
+from analytics_core._reporting.delivery import ENTRY_POINTS as NOTIFIERS
 from analytics_core._reporting.delivery import Deliveries
 from analytics_core._resources.cache import WarmUpJobs
 from analytics_core._resources.charts.queries import ChartDataJobs, ChartQueries, JobQueries
@@ -95,11 +96,13 @@ from analytics_core.ports import (
     UserDirectory,
 )
 
+GROUPS = (ADVANCED_DATA_TYPES, CHART_KINDS, ENGINES, NOTIFIERS, OPERATIONS)
+
 
 def added_by_packages() -> Mapping[str, Iterable[EntryPoint]]:
     """Return the entry points of our groups; they are looked for once a core, which takes long."""
     found = entry_points()
-    return {group: found.select(group=group) for group in (ADVANCED_DATA_TYPES, CHART_KINDS, ENGINES, OPERATIONS)}
+    return {group: found.select(group=group) for group in GROUPS}
 
 
 def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) -> Runtime:

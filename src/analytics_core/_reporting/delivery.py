@@ -5,12 +5,39 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint
+from typing import Final
 
 from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, shown_address
-from analytics_core.errors import AnalyticsError, NotificationError
+from analytics_core.errors import AnalyticsError, NotificationError, SettingsError
 from analytics_core.ports import Clock, Notifier, Sleeper
 
+ENTRY_POINTS: Final = "analytics_core.notifiers"
+"""The group of entry points by which packages add notifiers: each names what makes one, without arguments."""
+
 _LOG = logging.getLogger(__name__)
+
+
+def installed_notifiers(entries: Iterable[EntryPoint]) -> tuple[Notifier, ...]:
+    """Return the notifiers that installed packages add, in the order of their names.
+
+    Args:
+        entries: the entry points of the group.
+
+    Raises:
+        SettingsError: an entry point cannot be loaded, or makes no `Notifier`.
+    """
+    return tuple(map(_made, sorted(entries, key=lambda entry: entry.name)))
+
+
+def _made(entry: EntryPoint) -> Notifier:
+    try:
+        made = entry.load()()
+    except (ImportError, AttributeError, TypeError) as error:
+        raise SettingsError(f"the entry point {entry.name!r} of {ENTRY_POINTS} cannot be loaded") from error
+    if not isinstance(made, Notifier):
+        raise SettingsError(f"the entry point {entry.name!r} of {ENTRY_POINTS} must make a Notifier")
+    return made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,7 @@ from analytics_core._resources.reports.records import (
     schedule_item,
 )
 from analytics_core._resources.reports.runner import FindActor, manifest, verdict_of
-from analytics_core._resources.reports.scheduler import Scheduler
+from analytics_core._resources.reports.scheduler import RunDispatcher
 from analytics_core._resources.reports.trials import DryRun, Replay, Trial, compared
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -293,10 +293,10 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             )
             run = unit.report_executions.add(asked, actor_id=None)
             act.log(unit, chart_id=schedule.chart_id, details={"report_schedule": schedule_id})
-        scheduler = Scheduler(self._runtime)
-        job_id = scheduler.submit(run)
+        dispatcher = RunDispatcher(self._runtime)
+        job_id = dispatcher.submit(run)
         if job_id is not None and self._runtime.jobs.is_local:
-            scheduler.wait_for(job_id)
+            dispatcher.wait_for(job_id)
         return self.execution(schedule_id, run.id)
 
     def evaluate(self, schedule_id: int, *, at: datetime | None = None) -> Verdict:

@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -16,9 +16,18 @@ from analytics_core._jobs.registry import new_job_id
 from analytics_core._records.report import ReportExecution
 from analytics_core._reporting.claims import LEASE, Claimed, DueRuns
 from analytics_core._reporting.states import RunEvent
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.reports.runner import TOOK_TOO_LONG, RunLog, executor_of
 from analytics_core._runtime import Runtime
-from analytics_core.errors import AnalyticsError, JobError, JobNotFoundError, NotFoundError, StaleVersionError
+from analytics_core.errors import (
+    AccessError,
+    ActorRequiredError,
+    AnalyticsError,
+    JobError,
+    JobNotFoundError,
+    NotFoundError,
+    StaleVersionError,
+)
 from analytics_core.models.parsing import payload_error
 
 _LOG = logging.getLogger(__name__)
@@ -48,66 +57,16 @@ class Tick:
     finished: int
 
 
-class Scheduler:
-    """Runs alerts and reports when they are due; call it from as many processes as there are."""
+class RunDispatcher:
+    """Has claimed runs done by jobs, those of one schedule one after the other, and finds those that nobody does."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._due = DueRuns(runtime.store, on_time_s=runtime.settings.report_on_time_s)
         self._log = RunLog(runtime)
 
-    def tick(self, now: datetime | None = None, *, wait: bool = True) -> Tick:
-        """Claim what is due, have it run, and take up what a process that died left behind.
-
-        It may be called by anybody, anywhere, as often as they like: a due time is run once. With nothing to do it
-        costs two statements. Where jobs run in this process it returns when they are over.
-
-        Args:
-            now: what is due by then; None: by now. A naive moment is UTC.
-            wait: whether runs that this process does are waited for.
-
-        Raises:
-            PayloadSchemaError: `now` is no moment.
-            StoreUnavailableError: nothing can be claimed; call it again.
-        """
-        moment = self._moment(now)
-        found = Claimed()
-        while due := self._due.due(moment):
-            for progress in due:
-                found += self._due.claim(progress, moment)
-        taken_up = tuple(self._left_behind({run.id for run in found.runs}))
-        finished = self._run((*taken_up, *found.runs), wait=wait)
-        return Tick(
-            due=found.schedules,
-            claimed=len(found.runs),
-            taken_up=len(taken_up),
-            missed=found.missed,
-            finished=finished,
-        )
-
-    def serve(self, interval_s: float = 30.0, *, stop: threading.Event | None = None) -> None:
-        """Look for due runs every `interval_s` seconds until `stop` is set: for a thread or a process of its own.
-
-        A store that is away, or a look that fails, is logged and tried again. When it returns, what runs in this
-        process goes on; `core.close()` waits for it.
-
-        Raises:
-            PayloadSchemaError: `interval_s` is no number of at least 0.05.
-        """
-        if not interval_s >= _SHORTEST_INTERVAL_S:
-            raise payload_error("serve", "interval_s", f"must be a number of at least {_SHORTEST_INTERVAL_S} seconds")
-        ended = threading.Event() if stop is None else stop
-        while not ended.is_set():
-            try:
-                self.tick(wait=False)
-            except AnalyticsError as error:
-                _LOG.error("a look for due reports failed, and comes again: %s", error.message)
-            ended.wait(interval_s)
-
     # ------------------------------------------------------------------------------------------- what others left
-    def _left_behind(self, own: set[int]) -> Iterator[ReportExecution]:
+    def left_behind(self, open_runs: Sequence[ReportExecution]) -> Iterator[ReportExecution]:
         """Yield runs that nobody does any more, the first of each schedule; end those that take too long."""
-        open_runs = [run for run in self._due.open_runs() if run.id not in own]
         if not open_runs:
             return
         with self._runtime.store.unit_of_work() as unit:
@@ -136,7 +95,7 @@ class Scheduler:
         self._log.close(run, RunEvent.TIMED_OUT, TOOK_TOO_LONG)
 
     # ----------------------------------------------------------------------------------------------------- running
-    def _run(self, runs: Iterable[ReportExecution], *, wait: bool) -> int:
+    def run(self, runs: Iterable[ReportExecution], *, wait: bool) -> int:
         """Have runs done, those of one schedule one after the other; return how many are over."""
         waiting: defaultdict[int, deque[ReportExecution]] = defaultdict(deque)
         for run in runs:
@@ -196,6 +155,68 @@ class Scheduler:
         ending = self._runtime.job_registry.ending(job_id)
         while ending.record is None and self._goes_on(job_id):
             ending.wait(_LOOK_S)
+
+
+class Scheduler(Namespace):
+    """Runs alerts and reports when they are due; call it from as many processes as there are."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._due = DueRuns(runtime.store, on_time_s=runtime.settings.report_on_time_s)
+        self._dispatcher = RunDispatcher(runtime)
+
+    def tick(self, now: datetime | None = None, *, wait: bool = True) -> Tick:
+        """Claim what is due, have it run, and take up what a process that died left behind.
+
+        It may be called by anybody, anywhere, as often as they like: a due time is run once. With nothing to do it
+        costs two statements. Where jobs run in this process it returns when they are over.
+
+        Args:
+            now: what is due by then; None: by now. A naive moment is UTC.
+            wait: whether runs that this process does are waited for.
+
+        Raises:
+            PayloadSchemaError: `now` is no moment.
+            StoreUnavailableError: nothing can be claimed; call it again.
+        """
+        moment = self._moment(now)
+        found = Claimed()
+        while due := self._due.due(moment):
+            for progress in due:
+                found += self._due.claim(progress, moment)
+        own = {run.id for run in found.runs}
+        left = [run for run in self._due.open_runs() if run.id not in own]
+        taken_up = tuple(self._dispatcher.left_behind(left))
+        finished = self._dispatcher.run((*taken_up, *found.runs), wait=wait)
+        return Tick(
+            due=found.schedules,
+            claimed=len(found.runs),
+            taken_up=len(taken_up),
+            missed=found.missed,
+            finished=finished,
+        )
+
+    def serve(self, interval_s: float = 30.0, *, stop: threading.Event | None = None) -> None:
+        """Look for due runs every `interval_s` seconds until `stop` is set: for a thread or a process of its own.
+
+        A store that is away, or a look that fails, is logged and tried again. When it returns, what runs in this
+        process goes on; `core.close()` waits for it.
+
+        Raises:
+            AccessError, ActorRequiredError: whoever acts is no administrator any more.
+            PayloadSchemaError: `interval_s` is no number of at least 0.05.
+        """
+        if not interval_s >= _SHORTEST_INTERVAL_S:
+            raise payload_error("serve", "interval_s", f"must be a number of at least {_SHORTEST_INTERVAL_S} seconds")
+        ended = threading.Event() if stop is None else stop
+        while not ended.is_set():
+            try:
+                self._anew().tick(wait=False)
+            except (AccessError, ActorRequiredError):
+                raise
+            except AnalyticsError as error:
+                _LOG.error("a look for due reports failed, and comes again: %s", error.message)
+            ended.wait(interval_s)
 
     def _moment(self, now: datetime | None) -> datetime:
         if now is None:
