@@ -17,6 +17,7 @@
     │   └── DatabaseNotFoundError
     ├── StaleVersionError                       an update of a version that has changed since (422)
     ├── AlreadyExistsError                      a unique name is taken (422)
+    │   └── ReportExistsError                   there is a report of theirs beside it (409)
     ├── InUseError                              other records still need this one (422)
     ├── QueryError                              a value of a query that cannot be honoured (400)
     │   ├── UnknownNameError                    nearest valid names are in the message

@@ -7,6 +7,7 @@ Example:
 from __future__ import annotations
 
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import RULES, HasRole, Permission, Policy, Relationship
+from analytics_core._security.policy import RULES, Permission, Policy
+from analytics_core._security.relationships import HasRole, Relationship
 
 __all__ = ["RULES", "Actor", "HasRole", "Permission", "Policy", "Relationship"]

@@ -10,7 +10,8 @@ import pytest
 from tests.support.guests import QUERY, RULE, GuestWorld, chart, context, dashboard, forged, guest_world
 
 from analytics_core import errors
-from analytics_core._security.policy import RULES, Permission, Policy, Relationship
+from analytics_core._security.policy import RULES, Permission, Policy
+from analytics_core._security.relationships import Relationship
 
 NATIVE = {
     "name": "Events",

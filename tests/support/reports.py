@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ from typing import Any
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core.models.report import ReportExecutionLogListItem
-from analytics_core.ports import JobRunner
+from analytics_core.ports import JobRunner, Notifier
 from analytics_core.testing import Outbox
 from analytics_core.testing.clock import FixedClock
 
@@ -111,16 +111,23 @@ def form(dataset_id: int, **more: Any) -> str:
 
 @contextmanager
 def report_world(
-    folder: Path, *, jobs: JobRunner | None = None, settings: Mapping[str, Any] | None = None, url: str = "sqlite://"
+    folder: Path,
+    *,
+    jobs: JobRunner | None = None,
+    settings: Mapping[str, Any] | None = None,
+    url: str = "sqlite://",
+    notifiers: Sequence[Notifier] = (),
 ) -> Iterator[ReportWorld]:
-    """Give a world whose clock stands at noon of the first of May."""
+    """Give a world whose clock stands at noon of the first of May; the outbox takes what no other notifier takes."""
     file, clock, outbox = folder / "shop.db", FixedClock(NOON), Outbox()
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("CREATE TABLE orders (id INTEGER, day DATE, region VARCHAR(10), amount REAL)")
         connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?)", ROWS)
         connection.commit()
     chosen = Settings(secret_key=KEY, data_roots=(folder,), metadata_freshness_s=0, **(settings or {}))
-    with AnalyticsCore(chosen, metadata_url=url, clock=clock, notifiers=[outbox], jobs=jobs, sleeper=NoPause()) as host:
+    with AnalyticsCore(
+        chosen, metadata_url=url, clock=clock, notifiers=[*notifiers, outbox], jobs=jobs, sleeper=NoPause()
+    ) as host:
         first = host.create_first_administrator("ada", email="ada@example.com")
         admin = host.as_user(first.id)
         admin.databases.create({"database_name": "shop", "sqlalchemy_uri": f"sqlite:///{file}"})

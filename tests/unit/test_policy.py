@@ -14,7 +14,8 @@ from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import Grant, GrantTarget, GuestPass, Role, User
 from analytics_core._records.secret import Secret
 from analytics_core._security.actor import EXTERNAL_MANAGER, Actor
-from analytics_core._security.policy import RULES, Permission, Policy, Relationship
+from analytics_core._security.policy import RULES, Permission, Policy
+from analytics_core._security.relationships import Relationship
 from analytics_core.errors import (
     AccessError,
     ChartAccessError,

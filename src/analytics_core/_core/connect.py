@@ -85,6 +85,9 @@ class SettingsFields(TypedDict, total=False):
     oauth2_redirect_origins: tuple[str, ...]
     oauth2_http_hosts: tuple[str, ...]
     oauth2_ca_file: Path | None
+    alert_min_interval_s: float
+    report_min_interval_s: float
+    report_on_time_s: float
 
 
 def connect(url: str, *, lazy: bool = False, **settings: Unpack[SettingsFields]) -> AnalyticsCore:

@@ -131,19 +131,11 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     operations = installed_operations(added[OPERATIONS])
     ready = ReadyQueries(gate=gate, preparer=planning, templates=templates, settings=settings, operations=operations)
     chart_contexts = ChartContexts(installed_chart_kinds(added[CHART_KINDS]))
-    databases = _databases(parts, gate, row_security, user_tokens)
-    alerts = AlertQueries(
-        gate=gate,
-        metadata=databases["metadata"],
-        row_security=row_security,
-        templates=templates,
-        settings=settings,
-    )
     queries = _queries(parts, loader=loader, gate=gate, ready=ready, chart_contexts=chart_contexts)
     return Runtime(
         **{field.name: getattr(parts, field.name) for field in fields(parts)},
         wall_clock=clock,
-        **databases,
+        **_databases(parts, gate, row_security, user_tokens, templates),
         row_security=row_security,
         simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
         templates=templates,
@@ -160,7 +152,6 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
         oauth_flow=oauth_flow,
         oauth_tokens=oauth_tokens,
         advanced_types=advanced_types,
-        alert_queries=alerts,
         deliveries=_deliveries(parts),
     )
 
@@ -223,8 +214,10 @@ def _contexts(settings: Settings) -> ContextReader:
     )
 
 
-def _databases(parts: Components, gate: Gate, row_security: RowSecurity, tokens: UserTokens) -> dict[str, Any]:
-    """Return what reads databases' own facts and what uploads into them, which share the names that are kept."""
+def _databases(
+    parts: Components, gate: Gate, row_security: RowSecurity, tokens: UserTokens, templates: QueryTemplates
+) -> dict[str, Any]:
+    """Return what reads databases' own facts, what uploads into them and what asks them by SQL of owners."""
     limit_s = parts.settings.statement_timeout_s
     reflector = Reflector(
         parts.connector,
@@ -244,7 +237,10 @@ def _databases(parts: Components, gate: Gate, row_security: RowSecurity, tokens:
     tables = TableReader(gate=gate, reflector=reflector, row_security=row_security, settings=parts.settings)
     loader = TableLoader(parts.connector, tokens)
     uploads = FileUploads(gate=gate, reflector=reflector, names=names, loader=loader, settings=parts.settings)
-    return {"metadata": metadata, "tables": tables, "uploads": uploads}
+    alerts = AlertQueries(
+        gate=gate, metadata=metadata, row_security=row_security, templates=templates, settings=parts.settings
+    )
+    return {"metadata": metadata, "tables": tables, "uploads": uploads, "alert_queries": alerts}
 
 
 def _annotator(parts: Components, chart_contexts: ChartContexts) -> Annotator:

@@ -7,10 +7,24 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from enum import StrEnum
 from typing import Any, Final
 
 from analytics_core.errors import AlertError
 from analytics_core.models.report import ComparisonOperator
+
+
+class AlertValidator(StrEnum):
+    """What an alert's value is judged by; the contract's words, in any case (`validator_type`)."""
+
+    NOT_NULL = "not null"
+    OPERATOR = "operator"
+
+    @classmethod
+    def _missing_(cls, value: object) -> AlertValidator | None:
+        lowered = value.strip().lower() if isinstance(value, str) else None
+        return next((one for one in cls if one.value == lowered), None)
+
 
 NO_ROWS: Final = "Query returned no rows (empty result set)"
 NULL_VALUE: Final = "Query returned NULL value"

@@ -36,15 +36,15 @@ _RESOLUTION: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
+class Claims:
     """What came of one look for due schedules: the runs that are claimed, and how many due times were missed."""
 
     runs: tuple[ReportExecution, ...] = ()
     missed: int = 0
     schedules: int = 0
 
-    def __add__(self, other: Claimed) -> Claimed:
-        return Claimed(
+    def __add__(self, other: Claims) -> Claims:
+        return Claims(
             runs=(*self.runs, *other.runs),
             missed=self.missed + other.missed,
             schedules=self.schedules + other.schedules,
@@ -79,20 +79,20 @@ class DueRuns:
                 1
             ]
 
-    def claim(self, due: ReportProgress, now: datetime) -> Claimed:
+    def claim(self, due: ReportProgress, now: datetime) -> Claims:
         """Claim the due times of one schedule up to now; nothing where others were faster, or it is gone."""
         try:
             with self._store.unit_of_work() as unit:
                 return self._claim(unit, due, now)
         except (StaleVersionError, AlreadyExistsError, NotFoundError):
-            return Claimed()
+            return Claims()
 
-    def _claim(self, unit: UnitOfWork, due: ReportProgress, now: datetime) -> Claimed:
+    def _claim(self, unit: UnitOfWork, due: ReportProgress, now: datetime) -> Claims:
         schedule = unit.report_schedules.get(due.schedule_id)
         crontab = _crontab_of(schedule)
         if crontab is None or due.next_due_on is None:
             unit.report_progress.update(replace(due, next_due_on=None), actor_id=None)
-            return Claimed()
+            return Claims()
         times = tuple(islice(_times(schedule, crontab, due.next_due_on, now), MOST_AT_A_TIME))
         is_all = len(times) < MOST_AT_A_TIME
         following = next_due(crontab, schedule.timezone, after=now if is_all else times[-1])
@@ -101,7 +101,7 @@ class DueRuns:
 
     def _written(
         self, unit: UnitOfWork, schedule: ReportSchedule, times: Sequence[datetime], *, now: datetime, is_all: bool
-    ) -> Claimed:
+    ) -> Claims:
         """Write a row for each due time that has none: those to run as claimed, the others as over."""
         known = _rows_at(unit, schedule, times)
         new = [moment for moment in times if moment not in known]
@@ -118,7 +118,7 @@ class DueRuns:
                 event = RunEvent.STILL_WORKING if moment in chosen else RunEvent.MISSED
                 row = _over(schedule, moment, event, why=why if moment in chosen else MISSED, now=now)
                 unit.report_executions.append(row, actor_id=None)
-        return Claimed(runs=tuple(runs), missed=len(new) - len(chosen), schedules=1)
+        return Claims(runs=tuple(runs), missed=len(new) - len(chosen), schedules=1)
 
     def _made_up_for(
         self, times: Sequence[datetime], policy: MissedRuns, *, now: datetime, is_all: bool

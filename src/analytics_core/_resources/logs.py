@@ -29,7 +29,8 @@ from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import without_passwords, without_secrets
-from analytics_core._security.policy import Permission, Relationship
+from analytics_core._security.policy import Permission
+from analytics_core._security.relationships import Relationship
 from analytics_core.errors import ChartAccessError, DashboardAccessError
 from analytics_core.models.log import LogGet, LogListItem, LogPost, RecentActivity, RecentActivityList, UserOfLog
 from analytics_core.models.parsing import Payload, parse, payload_error

@@ -375,21 +375,27 @@ SHOWN_ROWS: Final = 20
 _SHOWN_CHARACTERS: Final = 200
 
 
-def results_html(results: Sequence[QueryResult], *, most_rows: int = SHOWN_ROWS) -> str:
-    """Return one table for each result: its first rows, and below how many there are, what cut them, and notes."""
-    return "".join(_result_html(result, most_rows) for result in results)
+def results_html(results: Sequence[QueryResult], *, most_rows: int = SHOWN_ROWS, numbers: str = "") -> str:
+    """Return one table for each result: its first rows, and below how many there are, what cut them, and notes.
+
+    `numbers` is the class that cells of columns of numbers have; none: no class.
+    """
+    return "".join(_result_html(result, most_rows, numbers) for result in results)
 
 
-def _result_html(result: QueryResult, most_rows: int) -> str:
+def _result_html(result: QueryResult, most_rows: int, numbers: str) -> str:
     if result.error is not None:
         return f"<p><b>{escape(result.status.value)}</b>: {escape(result.error)}</p>"
     frame = result.held.frame
     if not frame.columns:
         return f"<pre>{escape(result.query)}</pre>"
-    head = "".join(f"<th>{_cell(result.verbose_names.get(name) or name)}</th>" for name in frame.names)
+    of_numbers = f' class="{numbers}"'
+    marks = [of_numbers if numbers and column.kind.is_numeric else "" for column in frame.columns]
+    names = zip(marks, frame.names, strict=True)
+    head = "".join(f"<th{mark}>{_cell(result.verbose_names.get(name) or name)}</th>" for mark, name in names)
+    rows = (zip(marks, row, strict=True) for row in islice(frame.rows(), most_rows))
     body = "".join(
-        f"<tr>{''.join(f'<td>{_cell(text_value(value))}</td>' for value in row)}</tr>"
-        for row in islice(frame.rows(), most_rows)
+        f"<tr>{''.join(f'<td{mark}>{_cell(text_value(value))}</td>' for mark, value in row)}</tr>" for row in rows
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     notes = "".join(f"<li>{_cell(note)}</li>" for note in result.notes)

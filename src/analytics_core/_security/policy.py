@@ -10,17 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, Tag
 from analytics_core._records.datasource import Database, Dataset
-from analytics_core._records.people import Grant, GrantTarget
 from analytics_core._records.report import ReportSchedule
 from analytics_core._security.actor import Actor
+from analytics_core._security.relationships import (
+    AnyRelationship,
+    Relationship,
+    creator_relationships,
+    general_relationships,
+    guest_relationships,
+    owner_relationships,
+    relationships_on_database,
+    relationships_on_dataset,
+    relationships_on_schema,
+    signed_in_relationships,
+)
 from analytics_core.errors import (
     AccessError,
     ChartAccessError,
@@ -32,33 +42,6 @@ from analytics_core.errors import (
     UserActivityAccessError,
 )
 
-
-class Relationship(Enum):
-    """How an actor stands to a record."""
-
-    ADMINISTRATOR = auto()
-    OWNER = auto()
-    DATABASE_GRANT = auto()
-    SCHEMA_GRANT = auto()
-    DATASET_GRANT = auto()
-    READER_OF_ITS_DATASET = auto()
-    THEMSELVES = auto()
-    SIGNED_IN = auto()
-    CREATOR = auto()
-    AUDIENCE = auto()
-    """Somebody for whom a dashboard was published: by its roles, and by the datasets of its charts."""
-    GUEST_OF_ITS_DASHBOARD = auto()
-    """A guest whose token names the dashboard, or one with this chart, or one with a chart of this dataset."""
-
-
-@dataclass(frozen=True, slots=True)
-class HasRole:
-    """How whoever has the role of this name stands to every record; for the tables of hosts."""
-
-    name: str
-
-
-AnyRelationship = Relationship | HasRole
 Rules = Mapping["Permission", AbstractSet[AnyRelationship]]
 
 
@@ -159,7 +142,7 @@ class Policy:
 
     def sees_all(self, permission: Permission, actor: Actor) -> bool:
         """Tell whether the actor has the permission on every record, whatever the record is."""
-        return self.allows(permission, _general_relationships(actor))
+        return self.allows(permission, general_relationships(actor))
 
     # ------------------------------------------------------------------------------------------------- databases
     def can_read_database(self, actor: Actor, database: Database) -> bool:
@@ -184,7 +167,7 @@ class Policy:
 
     def require_manage_databases(self, actor: Actor) -> None:
         """Raise DatabaseAccessError unless the actor may create databases."""
-        if not self.allows(Permission.WRITE_DATABASE, _general_relationships(actor)):
+        if not self.allows(Permission.WRITE_DATABASE, general_relationships(actor)):
             raise DatabaseAccessError("you may not create, change or delete databases; ask an administrator")
 
     def can_upload(self, actor: Actor, database: Database, *, schema: str | None) -> bool:
@@ -230,8 +213,8 @@ class Policy:
     def can_read_chart(self, actor: Actor, chart: Chart, dataset: Dataset | None) -> bool:
         """Tell whether the actor may read the chart, which is drawn from `dataset` (None: it has none)."""
         if actor.guest is not None:
-            return self.allows(Permission.READ_CHART, _guest_relationships(chart.id in actor.guest.chart_ids))
-        relationships = _owner_relationships(actor, chart.owner_ids)
+            return self.allows(Permission.READ_CHART, guest_relationships(chart.id in actor.guest.chart_ids))
+        relationships = owner_relationships(actor, chart.owner_ids)
         if dataset is not None and self.can_read_dataset(actor, dataset):
             relationships |= {Relationship.READER_OF_ITS_DATASET}
         return self.allows(Permission.READ_CHART, relationships)
@@ -250,9 +233,9 @@ class Policy:
         """
         if actor.guest is not None:
             return self.allows(
-                Permission.READ_DASHBOARD, _guest_relationships(dashboard.id in actor.guest.dashboard_ids)
+                Permission.READ_DASHBOARD, guest_relationships(dashboard.id in actor.guest.dashboard_ids)
             )
-        relationships = _owner_relationships(actor, dashboard.owner_ids)
+        relationships = owner_relationships(actor, dashboard.owner_ids)
         if self._is_audience(actor, dashboard, datasets):
             relationships |= {Relationship.AUDIENCE}
         return self.allows(Permission.READ_DASHBOARD, relationships)
@@ -275,18 +258,18 @@ class Policy:
     # -------------------------------------------------------------------------------------------------- embedding
     def require_embed(self, actor: Actor, dashboard: Dashboard) -> None:
         """Raise OwnershipError unless the actor may say whether and where the dashboard is embedded."""
-        if not self.allows(Permission.EMBED_DASHBOARD, _owner_relationships(actor, dashboard.owner_ids)):
+        if not self.allows(Permission.EMBED_DASHBOARD, owner_relationships(actor, dashboard.owner_ids)):
             raise OwnershipError(f"only an owner or an administrator may embed dashboard {dashboard.id}")
 
     def require_mint_guest_tokens(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may mint guest tokens, or revoke those of a person."""
-        if not self.allows(Permission.MINT_GUEST_TOKENS, _general_relationships(actor)):
+        if not self.allows(Permission.MINT_GUEST_TOKENS, general_relationships(actor)):
             raise AccessError("only an administrator may mint guest tokens: whoever holds one reads what it names")
 
     # ------------------------------------------------------------------------------------------------------- tags
     def require_write_tag(self, actor: Actor, tag: Tag) -> None:
         """Raise OwnershipError unless the actor may rename or delete the tag."""
-        if not self.allows(Permission.WRITE_TAG, _creator_relationships(actor, tag.audit.created_by)):
+        if not self.allows(Permission.WRITE_TAG, creator_relationships(actor, tag.audit.created_by)):
             raise OwnershipError(f"only its creator or an administrator may change tag {tag.id}")
 
     # ---------------------------------------------------------------------------------------------------- changes
@@ -298,8 +281,8 @@ class Policy:
             case Dataset():
                 return self.allows(Permission.WRITE_DATASET, relationships_on_dataset(actor, record))
             case Dashboard():
-                return self.allows(Permission.WRITE_DASHBOARD, _owner_relationships(actor, record.owner_ids))
-        return self.allows(Permission.WRITE_CHART, _owner_relationships(actor, record.owner_ids))
+                return self.allows(Permission.WRITE_DASHBOARD, owner_relationships(actor, record.owner_ids))
+        return self.allows(Permission.WRITE_CHART, owner_relationships(actor, record.owner_ids))
 
     def require_write(self, actor: Actor, record: Database | Dataset | Chart | Dashboard) -> None:
         """Raise OwnershipError unless the actor may change or delete the record.
@@ -316,7 +299,7 @@ class Policy:
     # ------------------------------------------------------------------------------------------- shared content
     def require(self, permission: Permission, actor: Actor) -> None:
         """Raise AccessError unless the actor has a permission that no record is needed to decide about."""
-        if not self.allows(permission, _signed_in_relationships(actor)):
+        if not self.allows(permission, signed_in_relationships(actor)):
             raise AccessError(f"you may not {permission.value}; ask an administrator")
 
     def require_show_annotations(self, actor: Actor) -> None:
@@ -324,13 +307,13 @@ class Policy:
 
         Guests ask the charts of their dashboards as they are stored, so they see the layers that its owners put there.
         """
-        relationships = _signed_in_relationships(actor) if actor.guest is None else _guest_relationships(is_named=True)
+        relationships = signed_in_relationships(actor) if actor.guest is None else guest_relationships(is_named=True)
         if not self.allows(Permission.READ_ANNOTATIONS, relationships):
             raise AccessError(f"you may not {Permission.READ_ANNOTATIONS.value}; ask an administrator")
 
     def can_write_annotation_layer(self, actor: Actor, layer: AnnotationLayer) -> bool:
         """Tell whether the actor may change or delete the layer, or add annotations to it."""
-        return self.allows(Permission.WRITE_ANNOTATION_LAYER, _creator_relationships(actor, layer.audit.created_by))
+        return self.allows(Permission.WRITE_ANNOTATION_LAYER, creator_relationships(actor, layer.audit.created_by))
 
     def require_write_annotation_layer(self, actor: Actor, layer: AnnotationLayer) -> None:
         """Raise OwnershipError unless the actor may change or delete the layer, or add annotations to it."""
@@ -340,7 +323,7 @@ class Policy:
     def can_write_annotation(self, actor: Actor, annotation: Annotation, layer: AnnotationLayer) -> bool:
         """Tell whether the actor may change or delete the annotation; the creator of its layer may, too."""
         creators = (annotation.audit.created_by, layer.audit.created_by)
-        return self.allows(Permission.WRITE_ANNOTATION, _creator_relationships(actor, *creators))
+        return self.allows(Permission.WRITE_ANNOTATION, creator_relationships(actor, *creators))
 
     def require_write_annotation(self, actor: Actor, annotation: Annotation, layer: AnnotationLayer) -> None:
         """Raise OwnershipError unless the actor may change or delete the annotation."""
@@ -351,7 +334,7 @@ class Policy:
 
     def can_write_css_template(self, actor: Actor, template: CssTemplate) -> bool:
         """Tell whether the actor may change or delete the CSS template."""
-        return self.allows(Permission.WRITE_CSS_TEMPLATE, _creator_relationships(actor, template.audit.created_by))
+        return self.allows(Permission.WRITE_CSS_TEMPLATE, creator_relationships(actor, template.audit.created_by))
 
     def require_write_css_template(self, actor: Actor, template: CssTemplate) -> None:
         """Raise OwnershipError unless the actor may change or delete the CSS template."""
@@ -360,18 +343,18 @@ class Policy:
 
     def require_manage_people(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may manage users and roles."""
-        if not self.allows(Permission.MANAGE_PEOPLE, _general_relationships(actor)):
+        if not self.allows(Permission.MANAGE_PEOPLE, general_relationships(actor)):
             raise AccessError("you may not manage users and roles; ask an administrator")
 
     def require_manage_row_rules(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may see and manage row rules."""
-        if not self.allows(Permission.MANAGE_ROW_RULES, _general_relationships(actor)):
+        if not self.allows(Permission.MANAGE_ROW_RULES, general_relationships(actor)):
             raise AccessError("you may not see and manage row rules; ask an administrator")
 
     # ---------------------------------------------------------------------------------------------------- reports
     def can_manage_report(self, actor: Actor, schedule: ReportSchedule) -> bool:
         """Tell whether the actor may see, run and change the alert or report, and read of its runs."""
-        return self.allows(Permission.MANAGE_REPORT, _owner_relationships(actor, schedule.owner_ids))
+        return self.allows(Permission.MANAGE_REPORT, owner_relationships(actor, schedule.owner_ids))
 
     def require_manage_report(self, actor: Actor, schedule: ReportSchedule) -> None:
         """Raise OwnershipError unless the actor may see, run and change the alert or report."""
@@ -382,7 +365,7 @@ class Policy:
     def require_read_activity(self, actor: Actor, user_id: int | None) -> None:
         """Raise UserActivityAccessError unless the actor may read what this user did (None: nobody known)."""
         themselves = frozenset({Relationship.THEMSELVES}) if actor.id == user_id else frozenset()
-        if not self.allows(Permission.READ_ACTIVITY, _general_relationships(actor) | themselves):
+        if not self.allows(Permission.READ_ACTIVITY, general_relationships(actor) | themselves):
             raise UserActivityAccessError("you may read your own activity only; ask an administrator for others'")
 
     def reads_all_activity(self, actor: Actor) -> bool:
@@ -391,12 +374,12 @@ class Policy:
 
     def require_manage_logs(self, actor: Actor) -> None:
         """Raise UserActivityAccessError unless the actor may remove log entries and write those of others."""
-        if not self.allows(Permission.MANAGE_LOGS, _general_relationships(actor)):
+        if not self.allows(Permission.MANAGE_LOGS, general_relationships(actor)):
             raise UserActivityAccessError("you may not remove or write log entries of others; ask an administrator")
 
     def require_manage_permalinks(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may remove old permalinks, whoever made them."""
-        if not self.allows(Permission.MANAGE_PERMALINKS, _general_relationships(actor)):
+        if not self.allows(Permission.MANAGE_PERMALINKS, general_relationships(actor)):
             raise AccessError(f"you may not {Permission.MANAGE_PERMALINKS.value}; ask an administrator")
 
 
@@ -413,66 +396,3 @@ def _check_rules(rules: Mapping[Any, AbstractSet[Any]]) -> None:
                 f"the policy's table lets {strange[0]!r} {permission.value}; use a Relationship, or HasRole with a "
                 "role's name"
             )
-
-
-def relationships_on_database(actor: Actor, database_id: int) -> frozenset[AnyRelationship]:
-    """Return how the actor stands to a database; a grant on any of its schemas counts as SCHEMA_GRANT."""
-    found: set[AnyRelationship] = set(_general_relationships(actor))
-    for grant in actor.grants:
-        if grant.target_id == database_id and grant.target is GrantTarget.DATABASE:
-            found.add(Relationship.DATABASE_GRANT)
-        if grant.target_id == database_id and grant.target is GrantTarget.SCHEMA:
-            found.add(Relationship.SCHEMA_GRANT)
-    return frozenset(found)
-
-
-def relationships_on_schema(actor: Actor, database_id: int, schema: str | None) -> frozenset[AnyRelationship]:
-    """Return how the actor stands to the tables of one schema; an unnamed schema matches no schema grant."""
-    grants = actor.grants
-    found: set[AnyRelationship] = set(_general_relationships(actor))
-    if Grant(target=GrantTarget.DATABASE, target_id=database_id) in grants:
-        found.add(Relationship.DATABASE_GRANT)
-    if schema and Grant(target=GrantTarget.SCHEMA, target_id=database_id, schema=schema) in grants:
-        found.add(Relationship.SCHEMA_GRANT)
-    return frozenset(found)
-
-
-def relationships_on_dataset(actor: Actor, dataset: Dataset) -> frozenset[AnyRelationship]:
-    """Return how the actor stands to a dataset."""
-    if actor.guest is not None:
-        return _guest_relationships(dataset.id in actor.guest.dataset_ids)
-    found = relationships_on_schema(actor, dataset.database_id, dataset.schema) | _owner_relationships(
-        actor, dataset.owner_ids
-    )
-    if Grant(target=GrantTarget.DATASET, target_id=dataset.id) in actor.grants:
-        found |= {Relationship.DATASET_GRANT}
-    return found
-
-
-def _guest_relationships(is_named: bool) -> frozenset[AnyRelationship]:
-    """Return how a guest stands to a record: by their token, and in no other way."""
-    return frozenset({Relationship.GUEST_OF_ITS_DASHBOARD}) if is_named else frozenset()
-
-
-def _general_relationships(actor: Actor) -> frozenset[AnyRelationship]:
-    """Return how an actor stands to every record: by being an administrator, and by the roles that they have."""
-    by_role: frozenset[AnyRelationship] = frozenset(map(HasRole, actor.role_names))
-    return by_role | {Relationship.ADMINISTRATOR} if actor.is_admin else by_role
-
-
-def _owner_relationships(actor: Actor, owner_ids: tuple[int, ...]) -> frozenset[AnyRelationship]:
-    general = _general_relationships(actor)
-    return general | {Relationship.OWNER} if actor.stored_id in owner_ids else general
-
-
-def _signed_in_relationships(actor: Actor) -> frozenset[AnyRelationship]:
-    """Return how an actor stands to what everybody shares: whoever acts and is no guest has signed in."""
-    if actor.guest is not None:
-        return _guest_relationships(is_named=False)
-    return _general_relationships(actor) | {Relationship.SIGNED_IN}
-
-
-def _creator_relationships(actor: Actor, *creators: int | None) -> frozenset[AnyRelationship]:
-    """Return how an actor stands to a record by who made it; one whose maker was deleted has none."""
-    relationships = _signed_in_relationships(actor)
-    return relationships | {Relationship.CREATOR} if actor.stored_id in {*creators} - {None} else relationships

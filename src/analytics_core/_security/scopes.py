@@ -13,7 +13,8 @@ from typing import Final
 from analytics_core._records.people import GrantTarget, GuestPass
 from analytics_core._records.repositories import Audience, Scope
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import AnyRelationship, HasRole, Permission, Policy, Relationship
+from analytics_core._security.policy import Permission, Policy
+from analytics_core._security.relationships import AnyRelationship, HasRole, Relationship
 
 _ALWAYS: Final = ("allows", "enough_for")
 _DECIDED_BY: Final[Mapping[Permission, tuple[str, ...]]] = {

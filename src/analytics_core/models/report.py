@@ -89,18 +89,6 @@ class ReportFormat(StrEnum):
     TEXT = "TEXT"
 
 
-class ReportValidator(StrEnum):
-    """What an alert's value is judged by; any case and blanks around are taken (contract, `validator_type`)."""
-
-    NOT_NULL = "not null"
-    OPERATOR = "operator"
-
-    @classmethod
-    def _missing_(cls, value: object) -> ReportValidator | None:
-        lowered = value.strip().lower() if isinstance(value, str) else None
-        return next((one for one in cls if one.value == lowered), None)
-
-
 class RecipientType(StrEnum):
     """Where a report goes; the older name `Slack` means Chat."""
 
@@ -173,30 +161,23 @@ class _ReportSchedulePayload(StrictShape):
     selected_tabs: Ids | None = None
     sql: Omittable[str] = None
     extra: Omittable[JsonObject] = None
-    validator_type: Omittable[ReportValidator] = None
+    validator_type: Omittable[str] = None
     validator_config_json: Omittable[ValidatorConfig] = None
 
 
 class ReportSchedulePost(_ReportSchedulePayload):
-    """A schedule to create (contract, `ReportScheduleRestApi.post`): `name`, `type` and `crontab` are required.
+    """A schedule to create (contract, `ReportScheduleRestApi.post`, which does not say what is required).
 
-    `grace_period` and `working_timeout`, which the contract's payload lacks, are in seconds, `log_retention` in days,
-    `custom_width` in pixels.
+    `core.reports.create` requires `name`, `type` and `crontab`. `grace_period` and `working_timeout`, which the
+    contract's payload lacks, are in seconds, `log_retention` in days, `custom_width` in pixels.
     """
-
-    name: Annotated[Text150, StringConstraints(min_length=1)]
-    type: ReportType
-    crontab: _Crontab
 
 
 class ReportSchedulePut(_ReportSchedulePayload):
     """Changes of a schedule.
 
     The contract names this shape, `ReportScheduleRestApi.put`, and does not show it: the fields are those of a create.
-    A `log_retention` of 0 keeps the log of runs for ever.
     """
-
-    log_retention: Omittable[Annotated[Whole, Field(ge=0)]] = None
 
 
 class ChartOfReport(Answer):

@@ -46,7 +46,8 @@ _STYLE: Final = (
     "body{font:14px/1.45 Helvetica,Arial,sans-serif;color:#1f2933;margin:16px}"
     "table{border-collapse:collapse;margin:8px 0}th,td{padding:4px 10px;border-bottom:1px solid #d9dee3;"
     "text-align:left;vertical-align:top;font-variant-numeric:tabular-nums}th{background:#f3f5f7}"
-    "h1{font-size:20px;margin:0 0 4px}h2{font-size:16px;margin:20px 0 4px}p.facts{color:#52606d;margin:0 0 12px}"
+    ".n{text-align:right}h1{font-size:20px;margin:0 0 4px}h2{font-size:16px;margin:20px 0 4px}"
+    "p.facts{color:#52606d;margin:0 0 12px}"
     "a{color:#0b63a5}"
 )
 
@@ -125,6 +126,7 @@ class ContentMaker:
         shown = charts if asked == ReportFormat.TEXT else ()
         body = _Body(
             heading=facts.name,
+            title=facts.title,
             below=f"{facts.title} · {facts.scheduled}" + (f" · value {facts.value}" if facts.value else ""),
             words=tuple(filter(None, (filled_in(options.body or "", facts), schedule.context_markdown))),
             link=self.link_of(schedule),
@@ -176,7 +178,7 @@ class ContentMaker:
         written = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - it goes with its message
         try:
             digest = self._write(chart, written)
-        except BaseException:
+        except BaseException:  # whatever it is goes on upwards; nobody else knows the file
             written.close()
             raise
         file = Attachment(name=f"{_file_name(chart.slice_name)}.csv", content_type=_CSV, content=written)
@@ -267,6 +269,7 @@ class _Body:
     """The text of a message, which says the same as HTML and as plain text."""
 
     heading: str
+    title: str
     below: str
     words: tuple[str, ...]
     link: str | None
@@ -285,11 +288,12 @@ class _Body:
         markdown = MarkdownToHtml()
         words = "".join(markdown(word) or "" for word in self.words)
         tables = "".join(
-            f"<h2>{escape(chart.title)}</h2>{results_html(chart.results, most_rows=TEXT_ROWS)}" for chart in self.charts
+            f"<h2>{escape(chart.title)}</h2>{results_html(chart.results, most_rows=TEXT_ROWS, numbers='n')}"
+            for chart in self.charts
         )
         named = ", ".join(escape(file.name) for file in self.files)
         attached = f"<p>Attached: {named}</p>" if named else ""
-        where = "" if self.link is None else f'<p><a href="{escape(self.link)}">Open {escape(self.heading)}</a></p>'
+        where = "" if self.link is None else f'<p><a href="{escape(self.link)}">Open {escape(self.title)}</a></p>'
         return (
             f'<!DOCTYPE html><html><head><meta charset="utf-8"><style>{_STYLE}</style></head><body>'
             f'<h1>{escape(self.heading)}</h1><p class="facts">{escape(self.below)}</p>{words}{tables}{attached}{where}'

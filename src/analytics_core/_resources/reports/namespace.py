@@ -39,15 +39,16 @@ from analytics_core._resources.people.directory import checked_owners, read_user
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.reports import recipients
 from analytics_core._resources.reports.content import is_alert
+from analytics_core._resources.reports.messages import FindActor, manifest, verdict_of
 from analytics_core._resources.reports.records import (
     ScheduleRules,
     changed_schedule,
     names_of_targets,
     new_schedule,
+    require_what_is_needed,
     schedule_get,
     schedule_item,
 )
-from analytics_core._resources.reports.runner import FindActor, manifest, verdict_of
 from analytics_core._resources.reports.scheduler import RunDispatcher
 from analytics_core._resources.reports.trials import DryRun, Replay, Trial, compared
 from analytics_core._runtime import Runtime
@@ -70,11 +71,11 @@ LISTS = ResourceLists(
     listing=Listing(
         shape="report schedule",
         item=ReportScheduleListItem,
-        integers=("chart_id", "dashboard_id", "database_id"),
+        integers=("chart", "dashboard", "database", "chart_id", "dashboard_id"),
         texts=("name", "type", "creation_method", "crontab", "timezone", "description"),
         booleans=("active",),
         links=("owners",),
-        stored_as={"owners": "owner_ids"},
+        stored_as={"owners": "owner_ids", "chart": "chart_id", "dashboard": "dashboard_id", "database": "database_id"},
     ),
     repository=lambda unit: unit.report_schedules,
     item=lambda schedule, facts: schedule_item(
@@ -150,6 +151,7 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
         """
         self._runtime.policy.require(Permission.ADD_REPORT, self._actor)
         post = parse(ReportSchedulePost, payload, shape=_POST)
+        require_what_is_needed(post, shape=_POST)
         act = begin_act(self._runtime, self._actor, "report_schedule.create")
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
         record = self._for_its_maker(

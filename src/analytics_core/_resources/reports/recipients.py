@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from analytics_core._records.message import Recipient, shown_address
@@ -108,9 +109,8 @@ def _problem(one: Mapping[str, Any], takes: Callable[[Recipient], bool]) -> str 
         return "needs a target: e-mail addresses, a channel, or the address of a web hook"
     try:
         if one["type"] == RecipientType.EMAIL:
-            for name in _TARGETS:
-                for address in split_addresses(config.get(name, "")):
-                    parse_address(address)
+            for address in chain.from_iterable(split_addresses(config.get(name, "")) for name in _TARGETS):
+                parse_address(address)
         elif any(config.get(name) for name in _TARGETS[1:]):
             return "takes ccTarget and bccTarget for e-mail alone"
         receiver = _receiver(one)

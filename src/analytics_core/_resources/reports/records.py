@@ -10,6 +10,7 @@ from typing import Final
 
 from analytics_core._records.message import Recipient
 from analytics_core._records.report import ReportProgress, ReportSchedule
+from analytics_core._reporting.alerts import AlertValidator
 from analytics_core._reporting.options import FurtherFormat, RunAs, options_in, options_of
 from analytics_core._reporting.schedule import Crontab, humanized, least_interval, parse_crontab
 from analytics_core._resources.changes import changes_of
@@ -30,7 +31,6 @@ from analytics_core.models.report import (
     ReportSchedulePost,
     ReportSchedulePut,
     ReportType,
-    ReportValidator,
     ValidatorConfig,
 )
 
@@ -40,6 +40,7 @@ LOG_RETENTION_DAYS: Final = 90
 WIDTHS: Final = range(600, 2_401)
 _RUNS_LOOKED_AT: Final = 50
 _SHORTEST_MINIMUM_S: Final = 120
+_REQUIRED: Final = ("name", "type", "crontab")
 _TARGETS: Final[Mapping[str, str]] = {"chart": "chart_id", "dashboard": "dashboard_id", "database": "database_id"}
 _AS_JSON: Final = ("selected_tabs", "extra")
 _TAKEN_APART: Final = frozenset({*_TARGETS, *_AS_JSON, "owners", "recipients", "validator_config_json"})
@@ -49,9 +50,9 @@ def new_schedule(post: ReportSchedulePost, *, uuid: str, owner_ids: tuple[int, .
     """Return the record of a create payload; without a renderer of pictures its format is TEXT where none is named."""
     record = ReportSchedule(
         uuid=uuid,
-        name=post.name,
-        type=post.type.value,
-        crontab=post.crontab,
+        name="",
+        type="",
+        crontab="",
         grace_period=GRACE_PERIOD_S,
         log_retention=LOG_RETENTION_DAYS,
         working_timeout=WORKING_TIMEOUT_S,
@@ -59,6 +60,13 @@ def new_schedule(post: ReportSchedulePost, *, uuid: str, owner_ids: tuple[int, .
         recipients=recipients.sealed(()),
     )
     return changed_schedule(record, post, owner_ids=owner_ids)
+
+
+def require_what_is_needed(post: ReportSchedulePost, *, shape: str) -> None:
+    """Raise PayloadSchemaError, naming all, where fields are missing without which there is no schedule."""
+    missing = [name for name in _REQUIRED if getattr(post, name) is None]
+    if missing:
+        raise PayloadSchemaError(shape=shape, problems=[Problem(path=name, message="is required") for name in missing])
 
 
 def changed_schedule(
@@ -75,6 +83,8 @@ def changed_schedule(
         before = recipients.stored(schedule) if schedule.id else ()
         changes["recipients"] = recipients.sealed(recipients.given(payload.recipients, before))
     plain = {name: getattr(value, "value", value) for name, value in changes.items()}
+    if plain.get("validator_type") is not None:
+        plain["validator_type"] = plain["validator_type"].strip().lower()
     return replace(schedule, **plain, owner_ids=owner_ids)
 
 
@@ -177,9 +187,9 @@ def _alert_problems(schedule: ReportSchedule) -> Iterator[Problem]:
         yield Problem(path="database", message="is missing: an alert's query runs on a database")
     if not (schedule.sql or "").strip():
         yield Problem(path="sql", message="is missing: an alert fires by the value that its query gives")
-    if schedule.validator_type is None:
-        yield Problem(path="validator_type", message="is missing: 'Not Null' or 'Operator'")
-    if schedule.validator_type == ReportValidator.OPERATOR:
+    if schedule.validator_type not in tuple(AlertValidator):
+        yield Problem(path="validator_type", message="must be 'Not Null' or 'Operator'")
+    if schedule.validator_type == AlertValidator.OPERATOR:
         config = ValidatorConfig.model_validate_json(schedule.validator_config_json or "{}")
         if config.op is None or config.threshold is None:
             message = "needs op and threshold, such as {'op': '>', 'threshold': 100}"

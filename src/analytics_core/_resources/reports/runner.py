@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -16,8 +16,7 @@ from typing import Any, Final, TypeVar
 
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.handlers import JobOutcome
-from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, shown_address
+from analytics_core._records.message import Delivery, DeliveryState, Recipient, shown_address
 from analytics_core._records.report import (
     ReportDelivery,
     ReportExecution,
@@ -28,25 +27,28 @@ from analytics_core._records.report import (
 )
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
-from analytics_core._reporting.alerts import Verdict, fires_unless_empty, fires_when
-from analytics_core._reporting.options import DeliveryPromise, RunAs, options_of
+from analytics_core._reporting.alerts import Verdict
+from analytics_core._reporting.options import DeliveryPromise, options_of
 from analytics_core._reporting.states import RunEvent, is_notice_due, is_within_grace, next_state
-from analytics_core._reporting.texts import RunFacts, local_time
 from analytics_core._resources.changes import until_accepted
-from analytics_core._resources.people.directory import read_users
-from analytics_core._resources.reports.content import Content, ContentMaker, is_alert
-from analytics_core._resources.reports.recipients import receivers
+from analytics_core._resources.reports.content import Content, is_alert
+from analytics_core._resources.reports.messages import (
+    FindActor,
+    executor_of,
+    manifest,
+    messages_of,
+    tell_owners,
+    verdict_of,
+)
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (
-    AlertError,
     AnalyticsError,
     NotFoundError,
     ReportError,
     StoredDataError,
     StoreUnavailableError,
 )
-from analytics_core.models.report import RecipientType, ReportValidator, ValidatorConfig
 
 ON_GRACE: Final = "the alert fired during its grace period"
 TOOK_TOO_LONG: Final = "the run took longer than its working_timeout"
@@ -58,20 +60,6 @@ _STORE_PAUSE_S: Final = 1.0
 _OLD_ROWS: Final = 1_000
 
 Result = TypeVar("Result")
-FindActor = Callable[[int], Actor]
-"""Gives the actor of a user's id, with the rights that they have now; ActorRequiredError where nobody is active."""
-
-
-def executor_of(schedule: ReportSchedule) -> int | None:
-    """Return whose rights a schedule runs with; None where none of its owners can be told.
-
-    The sole owner; of several the one who changed it last, or else who made it, or else the first of them.
-    """
-    owners, audit = schedule.owner_ids, schedule.audit
-    if len(owners) > 1:
-        signed = [user for user in (audit.changed_by, audit.created_by) if user in owners]
-        return signed[0] if signed else owners[0]
-    return owners[0] if owners else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -399,101 +387,6 @@ class RunLog:
         return max(self._now(), run.execution.scheduled_dttm)
 
 
-# ------------------------------------------------------------------------------------------------------ what is sent
-def verdict_of(runtime: Runtime, executor: Actor, schedule: ReportSchedule, cancel: CancelToken) -> Verdict:
-    """Return what an alert's query says now.
-
-    Raises:
-        AlertError: it gave more than one value, or one that its validator cannot judge.
-        AnalyticsError: what the query fails with.
-    """
-    with runtime.store.unit_of_work() as unit:
-        database = unit.databases.get(schedule.database_id or 0)
-    request = runtime.queries.begun(ChartRequest(actor=executor, now=runtime.clock.now(), cancel=cancel))
-    found = runtime.alert_queries.read(request, database, schedule.sql or "", name=schedule.name)
-    if schedule.validator_type == ReportValidator.NOT_NULL:
-        return fires_unless_empty(found.columns, found.rows)
-    try:
-        config = ValidatorConfig.model_validate_json(schedule.validator_config_json or "{}")
-    except ValueError:
-        config = ValidatorConfig()
-    if config.op is None or config.threshold is None:
-        raise AlertError("the alert's validator_config_json needs op and threshold")
-    return fires_when(found.columns, found.rows, op=config.op, threshold=config.threshold)
-
-
-def messages_of(
-    runtime: Runtime,
-    schedule: ReportSchedule,
-    executor: Actor,
-    *,
-    find_actor: FindActor,
-    verdict: Verdict | None,
-    scheduled: datetime,
-    key: str,
-    cancel: CancelToken,
-) -> Sequence[tuple[Recipient, Content]]:
-    """Return what goes to whom, all of it made before anything is sent.
-
-    Raises:
-        AnalyticsError: something of it cannot be made.
-    """
-    made: dict[Hashable, Content] = {}
-
-    def content_for(actor: Actor) -> Content:
-        maker = ContentMaker(runtime, actor, cancel)
-        shared = actor.id if actor is executor else maker.shared_with(schedule)
-        if shared not in made:
-            facts = _run_facts(schedule, maker.title_of(schedule), verdict, scheduled, link=maker.link_of(schedule))
-            made[shared] = maker.make(schedule, facts, key=key if actor is executor else f"{key}-{len(made)}")
-        return made[shared]
-
-    if options_of(schedule.extra).run_as is RunAs.EXECUTOR:
-        return [(recipient, content_for(executor)) for recipient in receivers(schedule)]
-    found = []
-    for recipient in receivers(schedule):
-        for address in recipient.addresses:
-            actor = _actor_at(runtime, address, find_actor)
-            found.append((Recipient(kind=recipient.kind, to=(address,)), content_for(actor)))
-    return found
-
-
-def _actor_at(runtime: Runtime, address: str, find_actor: FindActor) -> Actor:
-    """Return the person of the store whose e-mail address this is, with their rights."""
-    same = (ListFilter(col="email", op="eq", val=address), ListFilter(col="active", op="eq", val=True))
-    with runtime.store.unit_of_work() as unit:
-        _, people = unit.users.list(ListQuery(filters=same, page_size=2))
-    if len(people) != 1:
-        many = "several people have" if people else "nobody active has"
-        raise ReportError(f"{many} the e-mail address {address}; run_as 'recipient' sends each their own rows")
-    return find_actor(people[0].id)
-
-
-def _run_facts(
-    schedule: ReportSchedule, title: str, verdict: Verdict | None, scheduled: datetime, *, link: str | None
-) -> RunFacts:
-    value = "" if verdict is None or verdict.value is None else f"{verdict.value:.15g}"
-    when = local_time(scheduled, schedule.timezone)
-    return RunFacts(name=schedule.name, type=schedule.type, title=title, scheduled=when, value=value, link=link or "")
-
-
-def tell_owners(runtime: Runtime, schedule: ReportSchedule, execution: ReportExecution, problem: str) -> None:
-    """Tell the owners of a schedule by e-mail that a run failed; whom no mail reaches, the log tells."""
-    people = read_users(runtime.people, schedule.owner_ids).users.values()
-    addresses = tuple(dict.fromkeys(user.email for user in people if user.email and user.active))
-    if not addresses:
-        return
-    message = Message(
-        key=f"{execution.uuid}-error",
-        subject=f"Error occurred for {schedule.type}: {schedule.name}",
-        text=f"{schedule.type} {schedule.name!r}, due {local_time(execution.scheduled_dttm, schedule.timezone)}, "
-        f"failed:\n\n{problem}\n",
-    )
-    recipient = Recipient(kind=RecipientType.EMAIL.value, to=addresses)
-    if runtime.deliveries.takes(recipient):
-        runtime.deliveries.deliver(message, recipient)
-
-
 # ------------------------------------------------------------------------------------------------------------- rows
 def _facts(verdict: Verdict | None, messages: Sequence[tuple[Recipient, Content]], run: _Run) -> Mapping[str, Any]:
     facts: dict[str, Any] = {}
@@ -504,17 +397,6 @@ def _facts(verdict: Verdict | None, messages: Sequence[tuple[Recipient, Content]
     if messages:
         facts["manifest"] = json.dumps(manifest(run.schedule, [content for _, content in messages]))
     return facts
-
-
-def manifest(schedule: ReportSchedule, contents: Sequence[Content]) -> Mapping[str, Any]:
-    """Return what a run was made of: the schedule's revision, and digests of each message's statements and rows."""
-    once = {id(content): content for content in contents}.values()
-    return {
-        "revision": schedule.audit.version,
-        "messages": [
-            {"key": one.message.key, "statements": list(map(_sha, one.statements)), "rows": one.digest} for one in once
-        ],
-    }
 
 
 def _sha(text: str) -> str:

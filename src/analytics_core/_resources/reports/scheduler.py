@@ -14,10 +14,11 @@ from typing import Final
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.registry import new_job_id
 from analytics_core._records.report import ReportExecution
-from analytics_core._reporting.claims import LEASE, Claimed, DueRuns
+from analytics_core._reporting.claims import LEASE, Claims, DueRuns
 from analytics_core._reporting.states import RunEvent
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.reports.runner import TOOK_TOO_LONG, RunLog, executor_of
+from analytics_core._resources.reports.messages import executor_of
+from analytics_core._resources.reports.runner import TOOK_TOO_LONG, RunLog
 from analytics_core._runtime import Runtime
 from analytics_core.errors import (
     AccessError,
@@ -180,7 +181,7 @@ class Scheduler(Namespace):
             StoreUnavailableError: nothing can be claimed; call it again.
         """
         moment = self._moment(now)
-        found = Claimed()
+        found = Claims()
         while due := self._due.due(moment):
             for progress in due:
                 found += self._due.claim(progress, moment)

@@ -13,7 +13,7 @@ from analytics_core._records.message import Message, Recipient
 from analytics_core._records.report import ReportSchedule
 from analytics_core._reporting.alerts import Verdict
 from analytics_core._resources.reports.content import Content
-from analytics_core._resources.reports.runner import FindActor, executor_of, messages_of
+from analytics_core._resources.reports.messages import FindActor, executor_of, messages_of
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import ReportError
