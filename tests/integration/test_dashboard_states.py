@@ -319,14 +319,15 @@ def test_options_are_asked_by_the_id_or_the_name_of_a_filter(shown: FilteredDash
     shown.store(
         REGION, {**native("a", "filter_select", column="city"), "name": "Twice"}, native("Twice", "filter_time")
     )
-    for actor in (core, shown.world.guest("acme")):
+    for actor in (core, shown.reader):
         by_id, by_name = (actor.dashboards.filter_options(1, name).results[0].rows() for name in ("region", "Region"))
         assert by_id == by_name
     with pytest.raises(errors.NotFoundError, match="did you mean 'Region'"):
         core.dashboards.filter_options(1, "Regoin")
-    with pytest.raises(errors.NotFoundError) as told:
-        shown.world.guest("acme").dashboards.filter_options(1, "Regoin")
-    assert "mean" not in str(told.value)
+    for name in ("Region", "Regoin"):  # guests name filters by their ids, and learn of no other
+        with pytest.raises(errors.NotFoundError) as told:
+            shown.world.guest("acme").dashboards.filter_options(1, name)
+        assert "mean" not in str(told.value)
     with pytest.raises(errors.QueryError, match="a time range"):  # an id goes before a name
         core.dashboards.filter_options(1, "Twice")
     shown.store(*({**native(key, "filter_select", column="city"), "name": "Twice"} for key in "ab"))

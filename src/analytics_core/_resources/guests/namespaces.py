@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn
 
@@ -27,7 +26,7 @@ from analytics_core._resources.charts.queries import ChartJobPayload, JobQueries
 from analytics_core._resources.charts.records import form_data
 from analytics_core._resources.dashboards.acting import GivenState, given_state, options_of
 from analytics_core._resources.dashboards.answers import DashboardQuestions, OnChart
-from analytics_core._resources.dashboards.filters import DeclaredFilter, all_filters, declared_filters, named_filters
+from analytics_core._resources.dashboards.filters import DeclaredFilter, all_filters, declared_filters
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.guests.requests import StoredRequest, answerable, reject_statements
 from analytics_core._resources.jobs import is_own_of_guest, job_of, submit_job
@@ -209,14 +208,15 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
     ) -> ChartData:
         """Return what a declared filter offers, inside the rows of the guest and the values of its parents.
 
+        Guests name the filter by its id alone.
+
         Raises:
             NotFoundError: the dashboard declares no such filter.
             DashboardAccessError: the token does not open the dashboard.
             GuestAccessError: `filters` name one that the dashboard does not declare, or hold a data mask.
         """
         queries, dashboard = self._opened(dashboard_id)
-        declared = {item.key for item in declared_filters(dashboard)}
-        if not _are_declared(all_filters(dashboard), filter_id, declared):
+        if not any(item.key == str(filter_id) for item in declared_filters(dashboard)):
             raise NotFoundError("filter", filter_id, place=f"of dashboard {dashboard.id}")
         given = _given_by_guest(dashboard, filters)
         return options_of(dashboard, filter_id, given, queries.ask, search=search, row_limit=row_limit)
@@ -241,19 +241,14 @@ def _given_by_guest(dashboard: Dashboard, filters: Mapping[str, Any] | None) -> 
     declared, every = {item.key for item in declared_filters(dashboard)}, all_filters(dashboard)
     given = given_state(filters=filters)
     for name, value in given.filters.items():
-        if not _are_declared(every, name, declared):
+        named = [item for item in every if item.key == name] or [item for item in every if item.name == name]
+        if not named or any(item.key not in declared for item in named):  # an id may be the name of another one
             raise GuestAccessError(f"the dashboard declares no filter {short_repr(name)}", extra={"filter": str(name)})
         if isinstance(value, Mapping):
             raise GuestAccessError(
                 f"filter {short_repr(name)}: guests give values, no data masks", extra={"filter": str(name)}
             )
     return given
-
-
-def _are_declared(every: Sequence[DeclaredFilter], name: int | str, declared: AbstractSet[str]) -> bool:
-    """Tell whether all filters that a name stands for are declared: an id may be the name of another one."""
-    named = named_filters(every, name)
-    return bool(named) and all(item.key in declared for item in named)
 
 
 _READS_ADDRESS = re.compile(r"""url_param(?:\s*\(\s*['"]([\w.-]+)['"]\s*[,)])?|\b(?:dataset|metric)\b""")
