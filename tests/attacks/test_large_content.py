@@ -12,6 +12,7 @@ import pytest
 from tests.support.filtered_dashboard import FilteredDashboard, filtered_dashboard, native
 
 from analytics_core import errors
+from analytics_core._resources.checks.difference import sql_difference
 
 MOST_SECONDS = 20.0
 """What was quadratic took minutes; what is left takes about a second."""
@@ -87,3 +88,12 @@ def test_thousands_of_tabs_inside_each_other_take_little_memory(shown: FilteredD
     assert most < MOST_BYTES
     assert data.chart("ids").results[0].rows()
     assert data.charts[0].tabs == ("0",)
+
+
+def test_statements_of_very_many_lines_are_told_apart_soon() -> None:
+    before, after = ("\n".join(f"l{n * step % 97}" for n in range(60_000)) for step in (31, 57))
+    started = time.monotonic()
+    told = sql_difference(before, after)
+    assert time.monotonic() - started < 2.0
+    assert told == "too long to compare line by line: 60000 lines in a, 60000 lines in b"
+    assert sql_difference(before, before) == ""

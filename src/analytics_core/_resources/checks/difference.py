@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from analytics_core._resources.checks.report import NOT_SHOWN, counted, junit_text, one_line, plain
 
+_MOST_LINES: Final = 5_000
 _SHOWN_ROWS: Final = 3
 _LONGEST_ROW: Final = 200
 
@@ -116,8 +117,15 @@ def _fences(text: str) -> Iterator[str]:
 
 
 def sql_difference(before: str, after: str) -> str:
-    """Return what differs between two texts as a unified diff; "" where nothing does."""
-    return "\n".join(difflib.unified_diff(before.splitlines(), after.splitlines(), "a", "b", lineterm=""))
+    """Return what differs between two texts as a unified diff; "" where nothing does.
+
+    Of very long texts it is told that they differ: the time to compare lines grows with the square of their number.
+    """
+    old, new = before.splitlines(), after.splitlines()
+    if max(len(old), len(new)) > _MOST_LINES:
+        told = f"too long to compare line by line: {counted(len(old), 'line')} in a, {counted(len(new), 'line')} in b"
+        return told if old != new else ""
+    return "\n".join(difflib.unified_diff(old, new, "a", "b", lineterm=""))
 
 
 def column_differences(before: tuple[tuple[str, int], ...], after: tuple[tuple[str, int], ...]) -> Iterator[str]:
