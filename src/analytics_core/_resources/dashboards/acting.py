@@ -14,7 +14,7 @@ from analytics_core._resources.dashboards.filters import (
     DeclaredFilter,
     FilterKind,
     all_filters,
-    charts_of_cross_filter,
+    charts_of_cross_filters,
     named_filters,
 )
 from analytics_core._resources.dashboards.options import options_question
@@ -287,7 +287,8 @@ def _crossing(
         if given.cross_filters:
             raise payload_error(SHAPE, "cross_filters", "the dashboard has them off (cross_filters_enabled)")
         return (), ("what was picked in charts of the permalink is not applied: the dashboard has cross filters off",)
-    return tuple((charts_of_cross_filter(key, dashboard), asks) for key, asks in picked.items()), ()
+    reached = charts_of_cross_filters(picked, dashboard)
+    return tuple((reached[key], asks) for key, asks in picked.items()), ()
 
 
 def _picked(dashboard: Dashboard, given: GivenState) -> dict[int, ExtraFilters]:

@@ -204,16 +204,19 @@ def charts_in_scope(item: Mapping[str, Any], dashboard: Dashboard, above: NamesA
     return (every if _ROOT in names else every & _under(names, above())) - left_out
 
 
-def charts_of_cross_filter(chart_id: int, dashboard: Dashboard) -> frozenset[int]:
-    """Return the charts that picks in a chart act on: those of its own scope, or of the scope for all; never itself."""
-    metadata = json_object(dashboard.json_metadata)
+def charts_of_cross_filters(chart_ids: Iterable[int], dashboard: Dashboard) -> dict[int, frozenset[int]]:
+    """Return for each chart those that picks in it act on: of its own scope, or of the scope for all; never itself."""
+    metadata, above = json_object(dashboard.json_metadata), names_above(dashboard)
+    return {key: charts_in_scope(_scope_of_picks(metadata, key), dashboard, above) - {key} for key in chart_ids}
+
+
+def _scope_of_picks(metadata: Mapping[str, Any], chart_id: int) -> Mapping[str, Any]:
     configured = metadata.get("chart_configuration")
     own = configured.get(str(chart_id)) if isinstance(configured, dict) else None
     scoped = own.get("crossFilters") if isinstance(own, dict) else None
     if not isinstance(scoped, dict) or (scoped.get("scope") == "global" and "chartsInScope" not in scoped):
         scoped = metadata.get("global_chart_configuration")
-    item = scoped if isinstance(scoped, dict) else {}
-    return charts_in_scope(item, dashboard, names_above(dashboard)) - {chart_id}
+    return scoped if isinstance(scoped, dict) else {}
 
 
 def _under(roots: set[str], above: Mapping[int, frozenset[str]]) -> frozenset[int]:
