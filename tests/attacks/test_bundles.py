@@ -9,18 +9,20 @@ import io
 import json
 import multiprocessing
 import resource
+import sqlite3
 import struct
 import time
 import warnings
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.bundles import ASKED, BOARD, BY_COUNTRY, IN_ALL, bundle, chart, packed, texts
+from tests.support.bundles import ASKED, BOARD, BY_COUNTRY, IN_ALL, NAMES, PEOPLE, bundle, chart, column, packed, texts
 from tests.support.small_core import small_core
 
 from analytics_core import errors
@@ -305,3 +307,37 @@ def test_a_folder_leads_nowhere_else(tmp_path: Path) -> None:
         (folder / "a\nb.yaml").write_text("a: 1")
         with pytest.raises(errors.PayloadSchemaError, match="must be a printable name"):
             shop.core.load_bundle(folder, databases=HERE)
+
+
+@pytest.mark.parametrize("sql", [None, "SELECT word FROM words"])
+@pytest.mark.parametrize("uuid", ["of a new dataset", "of the dataset", "of another database's dataset"])
+def test_no_uuid_in_a_compared_bundle_takes_row_rules_away(tmp_path: Path, uuid: str, sql: str | None) -> None:
+    with small_core(tmp_path) as shop, closing(sqlite3.connect(tmp_path / "words.db")) as other:
+        other.executescript("CREATE TABLE words (word TEXT); INSERT INTO words VALUES ('hidden-word'), ('shown');")
+        shop.core.databases.create({"database_name": "words", "orm_uri": f"sqlite:///{tmp_path}/words.db"})
+        free = shop.orders().id
+        ruled = shop.core.datasets.create({"database": 2, "table_name": "words"}).id
+        reader = shop.reader(("database", 2), ("dataset", free))
+        role = shop.core.users.get(reader._actor().id).roles[0].id
+        rule = {"name": "shown", "filter_type": "Regular", "clause": "word = 'shown'"}
+        shop.core.row_level_security.create({**rule, "tables": [ruled], "roles": [role]})
+        known = {record.id: record.uuid for record in shop.core.check().records}
+        chosen = {"of a new dataset": PEOPLE, "of the dataset": known[ruled]}.get(uuid, known[free])
+        first, second = bundle(), bundle()
+        for documents in (first, second):
+            del documents["export/datasets/shop/orders.yaml"], documents["export/dashboards/board.yaml"]
+            for name in ("by_country", "in_all", "asked"):
+                del documents[f"export/charts/{name}.yaml"]
+            read = {"uuid": chosen, "table_name": "words", "sql": sql, "columns": [column("word")]}
+            documents["export/datasets/shop/people.yaml"].update(read)
+            documents["export/charts/names.yaml"] = chart("names", NAMES, chosen, groupby=["word"])
+        more = {"expressionType": "SQL", "sqlExpression": "COUNT(*) + 1", "label": "count"}
+        second["export/charts/names.yaml"]["params"]["metrics"] = [more]
+        try:
+            told = str(reader.diff(packed(first), packed(second), databases={"shop": 2}))
+        except errors.PayloadSchemaError as error:
+            told = str(error)
+            assert "a dataset here has this UUID, and reads another table" in told
+        else:
+            assert "'shown', 1" in told
+        assert "hidden-word" not in told

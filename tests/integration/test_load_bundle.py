@@ -389,7 +389,7 @@ def test_a_file_of_a_uuid_that_stands_for_something_else_is_refused(shop: SmallC
     documents = bundle()
     documents["export/datasets/shop/orders.yaml"].update(table_name="people", columns=[], metrics=[])
     del documents["export/datasets/shop/people.yaml"]
-    with pytest.raises(errors.PayloadSchemaError, match="has this UUID, and another table"):
+    with pytest.raises(errors.PayloadSchemaError, match="has this UUID, and reads another table"):
         shop.core.load_bundle(packed(documents), databases=HERE)
     other = bundle()
     other["export/datasets/shop/orders.yaml"]["uuid"] = BOARD

@@ -41,8 +41,15 @@ class DatasetOfBundle:
     notes: tuple[str, ...]
 
     def record(self, before: Dataset | None, database_id: int) -> Dataset:
-        """Return the record to store; what is here already keeps its ids, its owners and its row rules."""
+        """Return the record to store; what is here already keeps its ids, its owners and its row rules.
+
+        Raises:
+            PayloadSchemaError: what is here reads another table: its row rules do not bind the one of the bundle.
+        """
         plain = replace(self.plain, database_id=database_id)
+        if before is not None and _source(before) != _source(plain):
+            told = "a dataset here has this UUID, and reads another table"
+            raise payload_error(self.document.path, "table_name", told)
         known = plain if before is None else replace(before, sql=plain.sql, table_name=plain.table_name)
         base = with_found(known, self.found, _new_uuid)
         return changed_dataset(base, self.put, owner_ids=base.owner_ids, new_uuid=_new_uuid)
@@ -97,8 +104,6 @@ def store_dataset(load: Load, document: Document, asked: DatasetOfBundle) -> Non
     if before is not None:
         load.require_change(before)
     record = asked.record(before, database.id)
-    if before is not None and _source(before) != _source(replace(asked.plain, database_id=database.id)):
-        raise payload_error(document.path, "table_name", f"dataset {before.id} has this UUID, and another table")
     store = load.unit.datasets.add if before is None else load.unit.datasets.update
     stored = store(record, actor_id=load.actor.id)
     load.act("dataset", before).log(load.unit, details={"dataset_id": stored.id})
