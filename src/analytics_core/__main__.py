@@ -153,6 +153,7 @@ def serve(core: AnalyticsCore, call: argparse.Namespace) -> int:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    print(f"looks for due alerts and reports every {call.interval:g} s", flush=True)
     core.scheduler.serve(call.interval, stop=stop)
     return SOUND
 

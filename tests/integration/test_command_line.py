@@ -135,6 +135,41 @@ def test_what_is_wrong_is_told_without_a_traceback(
     assert KEY not in done.stderr
 
 
+def test_a_secret_key_of_another_store_is_no_broken_content(call: Call, folder: Path) -> None:
+    assert call("load", "bundle.zip", *SHOP).returncode == 0
+    done = call("check", ANALYTICS_CORE_SECRET_KEY=f"{KEY}-of-another")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "secret" in done.stderr
+
+
+def test_reports_that_are_due_are_run_without_anybody_to_act(call: Call, folder: Path) -> None:
+    nobody = {"ANALYTICS_CORE_ACTING_AS": None}
+    assert call("tick", "--verbose", **nobody).stdout == "0 due, 0 claimed, 0 taken up, 0 missed\n"
+    done = call("tick", ANALYTICS_CORE_SMTP_HOST="mail.example.com", **nobody)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "analytics_core: a mail server needs ANALYTICS_CORE_SMTP_HOST and ANALYTICS_CORE_SMTP_SENDER\n",
+    )
+    smtp = {"ANALYTICS_CORE_SMTP_HOST": "mail.example.com", "ANALYTICS_CORE_SMTP_SENDER": "a@example.com"}
+    assert call("tick", ANALYTICS_CORE_SMTP_SECURITY="tls", **smtp, **nobody).returncode == 0
+    wrong = call("tick", ANALYTICS_CORE_SMTP_PORT="many", **smtp, **nobody)
+    assert (wrong.returncode, "SMTP_PORT must be a whole number" in wrong.stderr) == (2, True)
+    assert call("serve", "--interval", "0", **nobody).returncode == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_serving_process_ends_when_it_is_told_to(folder: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "analytics_core", "serve", "--interval", "0.1"]
+    with subprocess.Popen(
+        command, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "looks for due alerts and reports every 0.1 s\n"
+        process.send_signal(number)
+        _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (0, "")
+
+
 def test_the_store_and_the_actor_may_be_said_before_and_after_the_verb(call: Call, folder: Path) -> None:
     said = ("--store", f"sqlite:///{folder}/meta.db", "--as", "admin")
     unset = {"ANALYTICS_CORE_STORE": None, "ANALYTICS_CORE_ACTING_AS": None}

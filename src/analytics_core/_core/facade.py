@@ -303,6 +303,9 @@ class AnalyticsCore(Namespaces):
 
         Args:
             answers: ask the charts, too, which finds what only the database knows.
+
+        Raises:
+            StoredDataError: no connection opens with the secret key, which says nothing about content.
         """
         return ContentCheck(self._runtime, self._actor()).report(answers=answers)
 

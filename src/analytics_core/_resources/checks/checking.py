@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -15,7 +15,7 @@ from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.datasource import Dataset
+from analytics_core._records.datasource import Database, Dataset
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.checks.datasets_today import DatasetToday, begun_request, datasets_today, loaded
 from analytics_core._resources.checks.report import CheckedRecord, CheckReport
@@ -25,7 +25,7 @@ from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import json_object
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AnalyticsError, PayloadSchemaError, QueryError
+from analytics_core.errors import AnalyticsError, PayloadSchemaError, QueryError, StoredDataError
 
 _NOT_ASKED: Final = "its table was not looked at, which takes a grant on the schema: the stored columns were taken"
 
@@ -39,6 +39,18 @@ class _Content:
     dashboards: Sequence[Dashboard]
     charts_here: frozenset[int]
     datasets_here: frozenset[int]
+
+
+def _require_key(databases: Collection[Database]) -> None:
+    """Raise StoredDataError where no connection at all opens with the secret key: that is not what content is like."""
+    failures = []
+    for database in databases:
+        try:
+            database.uri.reveal()
+        except StoredDataError as failure:
+            failures.append(failure)
+    if failures and len(failures) == len(databases):
+        raise failures[0]
 
 
 class ContentCheck:
@@ -75,6 +87,7 @@ class ContentCheck:
                 datasets_here=frozenset(by_ids(unit.datasets, filtered)),
             )
             databases = by_ids(unit.databases, {dataset.database_id for dataset in content.datasets})
+        _require_key(databases.values())
         return content, datasets_today(self._runtime, self._actor, content.datasets, databases)
 
     # --------------------------------------------------------------------------------------------------- one record
