@@ -159,7 +159,7 @@ def test_lists_tell_the_moment_where_the_contract_has_a_field_for_it(read: Read)
 
 def _key(item: Any) -> int:
     """Return what `get` knows a record of a list by."""
-    return int(item.dashboard_id) if hasattr(item, "dashboard_id") else item.id
+    return item.id if hasattr(item, "id") else int(item.dashboard_id)
 
 
 # ------------------------------------------------------------------------------------------- what counts as a change

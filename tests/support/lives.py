@@ -171,6 +171,14 @@ LIVES = {
         reader=OwnershipError,
         stranger=OwnershipError,
     ),
+    "reports": plain(
+        "reports",
+        "report schedule",
+        {"name": "first", "type": "Report", "crontab": "0 9 * * *", "report_format": "TEXT", "chart": 1},
+        "name",
+        reader=OwnershipError,
+        stranger=OwnershipError,
+    ),
     "users": plain(
         "users",
         "user",

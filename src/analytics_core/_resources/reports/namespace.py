@@ -152,7 +152,7 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
         self._runtime.policy.require(Permission.ADD_REPORT, self._actor)
         post = parse(ReportSchedulePost, payload, shape=_POST)
         require_what_is_needed(post, shape=_POST)
-        act = begin_act(self._runtime, self._actor, "report_schedule.create")
+        act = begin_act(self._runtime, self._actor, "report.create")
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
         record = self._for_its_maker(
             new_schedule(post, uuid=str(uuid4()), owner_ids=owners, picture=self._runtime.draws_pictures)
@@ -196,7 +196,7 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             AnalyticsError: as for `create`.
         """
         put = parse(ReportSchedulePut, payload, shape=_PUT)
-        act = begin_act(self._runtime, self._actor, "report_schedule.update")
+        act = begin_act(self._runtime, self._actor, "report.update")
         owners = None
         if put.owners is not None:
             owners = checked_owners(self._runtime.people, put.owners, actor=self._actor, shape=_PUT)
@@ -217,7 +217,7 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
 
         A run that goes on ends before it sends anything more.
         """
-        act = begin_act(self._runtime, self._actor, "report_schedule.delete")
+        act = begin_act(self._runtime, self._actor, "report.delete")
         with self._runtime.store.unit_of_work() as unit:
             schedule = self._reader(unit).report(schedule_id)
             unit.report_schedules.delete(schedule_id)
@@ -283,7 +283,7 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             NotFoundError, OwnershipError: as for `get`.
             JobError: no more work can be taken now.
         """
-        act = begin_act(self._runtime, self._actor, "report_schedule.run_now")
+        act = begin_act(self._runtime, self._actor, "report.run_now")
         with self._runtime.store.unit_of_work() as unit:
             schedule = self._reader(unit).report(schedule_id)
             asked = ReportExecution(
