@@ -153,7 +153,8 @@ class Settings:
         job_workers_per_database: threads of it that jobs on one database may take; None: half of them.
         jobs_max_bytes: what the results of finished jobs may take in the metadata store; the oldest go first.
         max_jobs: jobs that may wait or run at a time, in all processes of a store; as many finished ones are kept.
-        job_lease_s: seconds after which the jobs of a process that died are lost.
+        job_lease_s: seconds after which the jobs of a process that died are lost, and others take up the runs of
+            reports that it claimed.
         job_wait_s: seconds after which a job that no worker took is lost; it may wait on in a process that lives.
         job_expiry_s: seconds for which a finished job is kept.
         pool_size: connections kept open for each database and identity.

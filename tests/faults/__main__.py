@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.faults import oauth, processes, servers, tunnels, uploads
+from tests.faults import oauth, processes, reports, servers, tunnels, uploads
 from tests.faults.tally import Tally, print_table
 
 Scenario = Callable[[Path], Tally]
@@ -36,6 +36,7 @@ SCENARIOS: dict[str, Scenario] = {
     "jobs": servers.jobs,
     "tunnel": tunnels.cut_tunnels,
     "oauth": oauth.renewed_tokens,
+    **{f"reports {kind}": partial(reports.reports, kind) for kind in ("postgresql", "sqlite")},
     **{f"uploads {engine}": partial(uploads.uploads, engine) for engine in ("sqlite", "duckdb", "postgresql", "mysql")},
     **on("postgresql"),
     **on("mysql"),

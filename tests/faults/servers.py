@@ -220,6 +220,12 @@ def _children(pid: int) -> list[int]:
         return []
 
 
+def restart(server: PrivateServer) -> None:
+    """Kill the server that we started, and start it again."""
+    _signal(server, signal.SIGKILL)
+    _restart(server)
+
+
 def _restart(server: PrivateServer) -> None:
     binaries = server.find_binaries()
     (server.folder / "data" / "postmaster.pid").unlink(missing_ok=True)

@@ -15,7 +15,6 @@ import sqlalchemy as sa
 from python_calamine import CalamineWorkbook
 from tests.support.reports import HOUR, NOON, ReportWorld, chat, form, mail, report_world
 
-from analytics_core._reporting.claims import LEASE
 from analytics_core._reporting.options import FurtherFormat, MissedRuns
 from analytics_core._resources.reports.runner import DIED_MIDWAY, TOOK_TOO_LONG
 from analytics_core._resources.reports.scheduler import MOST_ATTEMPTS
@@ -414,7 +413,7 @@ def test_another_process_takes_up_what_nobody_began(far: tuple[ReportWorld, Forg
     assert world.pass_time().claimed == 1
     assert world.host.scheduler.tick().taken_up == 0  # its lease holds
     lose_job(world, runner)
-    set_run(world, made, lease_until=NOON - LEASE)
+    set_run(world, made, lease_until=NOON - HOUR)
     assert world.host.scheduler.tick().taken_up == 1
     runner.run(runner.taken[0])  # the first worker comes back: the run is not its any more
     assert world.states(made) == ["Working"]
@@ -429,7 +428,7 @@ def test_a_run_that_nobody_finishes_ends_in_error(far: tuple[ReportWorld, Forget
     world.pass_time()
     for _ in range(MOST_ATTEMPTS):
         lose_job(world, runner)
-        set_run(world, made, lease_until=NOON - LEASE)
+        set_run(world, made, lease_until=NOON - HOUR)
         world.host.scheduler.tick()
     (run,) = world.runs(made)
     assert (run.state, run.error_message) == ("Error", "each of 5 processes that tried it ended before it was done")
@@ -485,7 +484,7 @@ def test_the_one_moment_that_nobody_knows_about(
     _send_until_killed(world, runner, at=2)
     assert [state for _, state in world.deliveries(made)] == ["delivered", "sending"]
     before = [entry.recipient.to[0] for entry in world.outbox.sent]
-    set_run(world, made, lease_until=NOON - LEASE)
+    set_run(world, made, lease_until=NOON - HOUR)
     lose_job(world, runner)
     world.host.scheduler.tick()
     runner.run(runner.taken[-1])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from zoneinfo import ZoneInfo
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.support.due_time_reference import expected
 
 from analytics_core._reporting.schedule import due_times, parse_crontab
 
@@ -29,43 +29,6 @@ CHANGES = (
     ("Asia/Kathmandu", datetime(2026, 6, 1)),
     ("UTC", datetime(2024, 2, 28)),
 )
-MINUTE = timedelta(minutes=1)
-
-
-def values(field: str, first: int, last: int) -> set[int]:
-    """Read one field of a crontab of numbers: lists, ranges and steps."""
-    found: set[int] = set()
-    for part in field.split(","):
-        base, _, step = part.partition("/")
-        start, end = (first, last) if base == "*" else (int(base.split("-")[0]), int(base.split("-")[-1]))
-        found |= set(range(start, end + 1, int(step or 1)))
-    return found
-
-
-def expected(crontab: str, zone: str, *, since: datetime, until: datetime) -> Iterator[datetime]:
-    """Look at every minute: what is named runs, once in what is repeated, at the next minute in what is missing."""
-    fields = crontab.split()
-    minutes, hours, days, months, weekdays = (
-        values(field, *bounds)
-        for field, bounds in zip(fields, ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7)), strict=True)
-    )
-    weekdays = {day % 7 for day in weekdays}
-
-    def names(local: datetime) -> bool:
-        day, weekday = local.day in days, (local.weekday() + 1) % 7 in weekdays
-        free_day, free_weekday = fields[2].startswith("*"), fields[4].startswith("*")
-        of_day = day and weekday if free_day or free_weekday else day or weekday
-        return local.minute in minutes and local.hour in hours and local.month in months and of_day
-
-    moment, before = since, since.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
-    while (moment := moment + MINUTE) < until:
-        local = moment.astimezone(ZoneInfo(zone))
-        naive = local.replace(tzinfo=None, fold=0)
-        missing = (before + MINUTE * n for n in range(1, (naive - before) // MINUTE))
-        is_repeated = local.fold == 1 and not fields[1].startswith("*")
-        if (names(naive) and not is_repeated) or (len(hours) < 24 and any(map(names, missing))):
-            yield moment
-        before = naive
 
 
 def of_numbers(first: int, last: int) -> st.SearchStrategy[str]:

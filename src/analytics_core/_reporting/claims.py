@@ -23,9 +23,6 @@ from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersio
 from analytics_core.ports import MetadataStore
 
 _LOG = logging.getLogger(__name__)
-LEASE: Final = timedelta(seconds=30)
-"""How long whoever claimed a run may take to have it begun, before somebody else does."""
-
 MOST_AT_A_TIME: Final = 1_000
 """Schedules that are looked at, and due times of one schedule that are logged, in one go."""
 
@@ -57,11 +54,13 @@ class DueRuns:
     Args:
         store: keeps schedules and runs.
         on_time_s: for how long a due time counts as on time, in seconds.
+        lease_s: how long whoever claimed a run may take to have it begun, before somebody else does.
     """
 
-    def __init__(self, store: MetadataStore, *, on_time_s: float) -> None:
+    def __init__(self, store: MetadataStore, *, on_time_s: float, lease_s: float) -> None:
         self._store = store
         self._on_time = timedelta(seconds=on_time_s)
+        self._lease = timedelta(seconds=lease_s)
 
     def due(self, now: datetime) -> Sequence[ReportProgress]:
         """Return schedules that are due, those first that wait longest; in one statement, whatever else is stored."""
@@ -108,7 +107,7 @@ class DueRuns:
         policy = options_of(schedule.extra).missed
         chosen = frozenset(self._made_up_for(new, policy, now=now, is_all=is_all))
         why = STILL_WORKING if policy is not MissedRuns.ALL and chosen and _is_busy(unit, schedule) else MISSED
-        lease = unit.now() + LEASE
+        lease = unit.now() + self._lease
         runs: list[ReportExecution] = []
         for moment in new:
             if moment in chosen and why is MISSED:

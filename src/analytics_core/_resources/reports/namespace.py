@@ -14,7 +14,6 @@ from analytics_core._execution.cancel import CancelToken
 from analytics_core._records.report import ReportExecution, ReportProgress, ReportSchedule, RunCause
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._reporting.alerts import Verdict
-from analytics_core._reporting.claims import LEASE
 from analytics_core._reporting.schedule import Crontab, due_times, next_due, parse_crontab
 from analytics_core._resources.batches import is_id
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
@@ -291,7 +290,7 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
                 schedule_id=schedule.id,
                 scheduled_dttm=_off_the_beat(unit, schedule_id, self._runtime.clock.now()),
                 cause=RunCause.MANUAL,
-                lease_until=unit.now() + LEASE,
+                lease_until=unit.now() + timedelta(seconds=self._runtime.settings.job_lease_s),
             )
             run = unit.report_executions.add(asked, actor_id=None)
             act.log(unit, chart_id=schedule.chart_id, details={"report_schedule": schedule_id})

@@ -8,13 +8,13 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.registry import new_job_id
 from analytics_core._records.report import ReportExecution
-from analytics_core._reporting.claims import LEASE, Claims, DueRuns
+from analytics_core._reporting.claims import Claims, DueRuns
 from analytics_core._reporting.states import RunEvent
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.reports.messages import executor_of
@@ -63,6 +63,7 @@ class RunDispatcher:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._lease = timedelta(seconds=runtime.settings.job_lease_s)
         self._log = RunLog(runtime)
 
     # ------------------------------------------------------------------------------------------- what others left
@@ -147,7 +148,7 @@ class RunDispatcher:
         """Record which job does a run, and return whose job it is; StaleVersionError where others were faster."""
         with self._runtime.store.unit_of_work() as unit:
             schedule = unit.report_schedules.get(run.schedule_id)
-            taken = replace(run, job_id=job_id, attempts=run.attempts + 1, lease_until=unit.now() + LEASE)
+            taken = replace(run, job_id=job_id, attempts=run.attempts + 1, lease_until=unit.now() + self._lease)
             unit.report_executions.update(taken, actor_id=None)
         return executor_of(schedule) or 0
 
@@ -163,7 +164,8 @@ class Scheduler(Namespace):
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._due = DueRuns(runtime.store, on_time_s=runtime.settings.report_on_time_s)
+        settings = runtime.settings
+        self._due = DueRuns(runtime.store, on_time_s=settings.report_on_time_s, lease_s=settings.job_lease_s)
         self._dispatcher = RunDispatcher(runtime)
 
     def tick(self, now: datetime | None = None, *, wait: bool = True) -> Tick:
