@@ -522,6 +522,73 @@ def _send_until_killed(world: ReportWorld, runner: ForgetfulRunner, *, at: int) 
     deliveries._notifiers = (outbox,)
 
 
+class Pause:
+    """A sleeper that does something in place of sleeping."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        self._act = act
+
+    def sleep(self, seconds: float) -> None:
+        """Do it."""
+        self._act()
+
+
+def test_a_message_that_was_not_taken_is_in_no_doubt_when_its_sender_dies(
+    far: tuple[ReportWorld, ForgetfulRunner],
+) -> None:
+    world, runner = far
+    made = world.report()
+    world.pass_time()
+    world.outbox.fail_next()
+
+    def die() -> None:
+        raise KilledError
+
+    world.host._runtime.deliveries._sleeper = Pause(die)
+    with pytest.raises(KilledError):
+        runner.run(runner.taken[-1])
+    assert world.deliveries(made) == [("bob@example.com", "unavailable")]
+    set_run(world, made, lease_until=NOON - HOUR)
+    lose_job(world, runner)
+    world.host.scheduler.tick()
+    runner.run(runner.taken[-1])
+    assert world.states(made) == ["Success"]
+    assert len(world.outbox.sent) == 1
+
+
+def test_a_run_that_others_ended_between_two_attempts_sends_nothing_more(
+    far: tuple[ReportWorld, ForgetfulRunner],
+) -> None:
+    world, runner = far
+    made = world.report(recipients=[mail("a@example.com,b@example.com")])
+    world.pass_time()
+    world.outbox.fail_next()
+    seen: list[list[tuple[str, str]]] = []
+
+    def end() -> None:
+        seen.append(world.deliveries(made))
+        set_run(world, made, late_on=NOON)
+        world.host.scheduler.tick()
+
+    world.host._runtime.deliveries._sleeper = Pause(end)
+    runner.run(runner.taken[-1])
+    assert seen == [[("a@example.com", "unavailable"), ("b@example.com", "unavailable")]]
+    assert [run.error_message for run in world.runs(made)] == [TOOK_TOO_LONG]
+    assert [entry.message.subject[:5] for entry in world.outbox.sent] == ["Error"]
+
+
+def test_each_message_of_many_reads_what_became_of_it_alone(world: ReportWorld) -> None:
+    world.report(recipients=[mail(f"a{number}@example.com") for number in range(20)])
+    statements: list[str] = []
+    engine = world.host._runtime.store._engine  # type: ignore[attr-defined]
+    sa.event.listen(engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+    world.pass_time()
+    read = [one for one in statements if "FROM ac_report_deliveries" in one and "execution_id =" in one]
+    assert read
+    assert all("recipient_key IN" in one for one in read)
+    assert len(world.outbox.sent) == 20
+
+
 # ------------------------------------------------------------------------------------------ by hand, logs, replays
 def test_a_run_by_hand_leaves_the_schedule_alone(world: ReportWorld) -> None:
     made = world.alert(active=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Final
 
@@ -60,6 +61,10 @@ class RetryPolicy:
     repeats_unknown: bool = False
 
 
+def _only_sleep(_: Sequence[Delivery], sleep: Callable[[], None]) -> None:
+    sleep()
+
+
 class Deliveries:
     """Hands messages to the notifiers that take them, and tries again where that may help; any thread may use it.
 
@@ -91,11 +96,21 @@ class Deliveries:
         return self._notifier(recipient) is not None
 
     def deliver(
-        self, message: Message, recipient: Recipient, *, only: Collection[str] | None = None
+        self,
+        message: Message,
+        recipient: Recipient,
+        *,
+        only: Collection[str] | None = None,
+        pause: Callable[[Sequence[Delivery], Callable[[], None]], None] = _only_sleep,
     ) -> tuple[Delivery, ...]:
         """Send a message, and return what became of it at each address; nothing is raised where it was not delivered.
 
-        `only` are the addresses that are still to be reached, None all.
+        Args:
+            message: what is sent.
+            recipient: to whom.
+            only: the addresses that are still to be reached; None: all.
+            pause: is called between two attempts, with what became of it until then and with what waits for the next
+                one; what it raises ends the delivery.
         """
         asked = tuple(address for address in recipient.addresses if only is None or address in only)
         notifier = self._notifier(recipient)
@@ -108,10 +123,10 @@ class Deliveries:
             left = [address for address in asked if self._is_tried_again(found[address])]
             if not left:
                 break
-            pause = self._pause(attempt, [found[address] for address in left])
-            if self._clock.monotonic() - begun + pause > self._policy.total_s:
+            pause_s = self._pause_s(attempt, [found[address] for address in left])
+            if self._clock.monotonic() - begun + pause_s > self._policy.total_s:
                 break
-            self._sleeper.sleep(pause)
+            pause(tuple(found.values()), partial(self._sleeper.sleep, pause_s))
             found = {**found, **_attempt(notifier, message, recipient, left)}
         return tuple(found[address] for address in asked)
 
@@ -122,7 +137,7 @@ class Deliveries:
         is_repeated = delivery.state is DeliveryState.UNKNOWN and self._policy.repeats_unknown
         return delivery.state is DeliveryState.UNAVAILABLE or is_repeated
 
-    def _pause(self, attempt: int, left: Iterable[Delivery]) -> float:
+    def _pause_s(self, attempt: int, left: Iterable[Delivery]) -> float:
         """Return the seconds before the next attempt: half of them at random, and what receivers ask for at least."""
         most = min(self._policy.first_pause_s * 2.0 ** (attempt - 1), self._policy.longest_pause_s)
         own = most * (0.5 + self._jitter() / 2)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from analytics_core._execution.cancel import CancelToken
@@ -58,6 +59,8 @@ _IN_DOUBT: Final = (_SENDING, DeliveryState.UNKNOWN.value)
 _STORE_AWAY_S: Final = 120.0
 _STORE_PAUSE_S: Final = 1.0
 _OLD_ROWS: Final = 1_000
+_FEW: Final = 100
+_MOST_DELIVERIES: Final = 100_000
 
 Result = TypeVar("Result")
 
@@ -156,7 +159,8 @@ class ReportRuns:
             left, told = log.open_delivery(run, recipient)
             failures += told
             if left:
-                found = log.runtime.deliveries.deliver(content.message, recipient, only=left)
+                pause = partial(log.pause_delivery, run, recipient)
+                found = log.runtime.deliveries.deliver(content.message, recipient, only=left, pause=pause)
                 log.close_delivery(run, recipient, found)
                 failures += [error.message for delivery in found if (error := delivery.error()) is not None]
         return failures
@@ -219,7 +223,8 @@ class RunLog:
     def has_begun_to_send(self, run: _Run) -> bool:
         """Tell whether a run before this one, of the same due time, has begun to send."""
         with self.runtime.store.unit_of_work() as unit:
-            return bool(_deliveries(unit, run.execution))
+            of_run = (ListFilter(col="execution_id", op="eq", val=run.execution.id),)
+            return bool(unit.report_deliveries.list(ListQuery(filters=of_run, page_size=1))[1])
 
     def end(
         self,
@@ -306,11 +311,13 @@ class RunLog:
             unit.report_executions.delete_matching([ListFilter(col="id", op="in", val=tuple(old))])
 
     # ------------------------------------------------------------------------------------------------- deliveries
-    def open_delivery(self, run: _Run, recipient: Recipient) -> tuple[Sequence[str], Sequence[str]]:
+    def open_delivery(
+        self, run: _Run, recipient: Recipient, *, only: Collection[str] | None = None
+    ) -> tuple[Sequence[str], Sequence[str]]:
         """Record that a message is on its way, and return the addresses that it goes to, and what is wrong with others.
 
         Left out are addresses that it went to before. Where the process that sent it died before it could record what
-        became of it, the schedule says whether it goes there again.
+        became of it, the schedule says whether it goes there again. `only` are the addresses in question, None all.
 
         Raises:
             RunEndedError: somebody else ended the run.
@@ -318,16 +325,19 @@ class RunLog:
 
         def opened() -> tuple[Sequence[str], Sequence[str]]:
             with self.runtime.store.unit_of_work() as unit:
-                return self._opened(unit, self._held(unit, run), recipient)
+                asked = recipient.addresses if only is None else tuple(only)
+                return self._opened(unit, self._held(unit, run), recipient, asked)
 
         return until_accepted(opened)
 
-    def _opened(self, unit: UnitOfWork, run: _Run, recipient: Recipient) -> tuple[Sequence[str], Sequence[str]]:
+    def _opened(
+        self, unit: UnitOfWork, run: _Run, recipient: Recipient, asked: Sequence[str]
+    ) -> tuple[Sequence[str], Sequence[str]]:
         again = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
-        known = {delivery.recipient_key: delivery for delivery in _deliveries(unit, run.execution)}
+        known = _known_deliveries(unit, run.execution, [_key(recipient, address) for address in asked])
         left: list[str] = []
         told: list[str] = []
-        for address in recipient.addresses:
+        for address in asked:
             before = known.get(_key(recipient, address))
             if before is None:
                 unit.report_deliveries.append(_sending(run.execution, recipient, address), actor_id=None)
@@ -339,14 +349,32 @@ class RunLog:
                 told += _settled(unit, before)
         return left, told
 
-    def close_delivery(self, run: _Run, recipient: Recipient, found: Iterable[Delivery]) -> None:
+    def pause_delivery(
+        self,
+        run: _Run,
+        recipient: Recipient,
+        found: Sequence[Delivery],
+        sleep: Callable[[], None],
+    ) -> None:
+        """Wait for the next attempt; whoever takes up the run meanwhile knows what became of the ones before.
+
+        Raises:
+            RunEndedError: somebody else ended the run, or has it.
+        """
+        self.close_delivery(run, recipient, found)
+        sleep()
+        unavailable = [one.address for one in found if one.state is DeliveryState.UNAVAILABLE]
+        self.open_delivery(run, recipient, only=unavailable)
+
+    def close_delivery(self, run: _Run, recipient: Recipient, found: Sequence[Delivery]) -> None:
         """Record what became of a message at each address that it was sent to."""
+        keys = [_key(recipient, delivery.address) for delivery in found]
 
         def close() -> None:
             with self.runtime.store.unit_of_work() as unit:
-                known = {delivery.recipient_key: delivery for delivery in _deliveries(unit, run.execution)}
-                for delivery in found:
-                    before = known.get(_key(recipient, delivery.address))
+                known = _known_deliveries(unit, run.execution, keys)
+                for key, delivery in zip(keys, found, strict=True):
+                    before = known.get(key)
                     if before is not None:
                         done = replace(before, state=delivery.state.value, reason=delivery.reason or None)
                         unit.report_deliveries.update(done, actor_id=None)
@@ -403,9 +431,12 @@ def _sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _deliveries(unit: UnitOfWork, execution: ReportExecution) -> Sequence[ReportDelivery]:
-    these = (ListFilter(col="execution_id", op="eq", val=execution.id),)
-    return unit.report_deliveries.list(ListQuery(filters=these, page_size=100_000))[1]
+def _known_deliveries(unit: UnitOfWork, execution: ReportExecution, keys: Sequence[str]) -> dict[str, ReportDelivery]:
+    """Return the deliveries of a run to some recipients, by their keys; of many recipients those of all are read."""
+    of_run = ListFilter(col="execution_id", op="eq", val=execution.id)
+    filters = (of_run, ListFilter(col="recipient_key", op="in", val=tuple(keys)))
+    query = ListQuery(filters=filters if len(keys) <= _FEW else (of_run,), page_size=_MOST_DELIVERIES)
+    return {delivery.recipient_key: delivery for delivery in unit.report_deliveries.list(query)[1]}
 
 
 def _settled(unit: UnitOfWork, delivery: ReportDelivery) -> Sequence[str]:
