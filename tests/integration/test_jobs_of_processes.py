@@ -6,8 +6,9 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from tests.support import job_worker
 from tests.support.job_worker import LEASE_S, open_core
 from tests.support.shop import ORDERS, context, shop_url
 
+from analytics_core._jobs.handlers import JobEnds
+from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core.models.enums import QueryStatus
 
 COUNT = context({"metrics": ["count"]})
@@ -128,3 +132,22 @@ def test_a_job_whose_process_is_killed_is_lost_after_its_lease(three: tuple[Proc
     assert reader.tell("result", job)[0] == "JobError"
     assert "lost" in host.tell("result", job)[1]
     assert host.tell("payload", job)["status"] == QueryStatus.FAILED
+
+
+@pytest.mark.server
+def test_jobs_end_while_another_process_makes_room(make_postgres_database: Callable[..., str], tmp_path: Path) -> None:
+    with open_core(make_postgres_database(), str(tmp_path)) as core:
+        store, settings = core._runtime.store, core._runtime.settings
+        with store.unit_of_work() as unit:
+            old = JobRecord(job_id="old", kind="chart-data", payload="{}", user_id=0, expires_on=unit.now())
+            unit.jobs.add(replace(old, state=JobState.SUCCESS, ended_on=unit.now()), actor_id=None)
+            running = JobRecord(job_id="runs", kind="chart-data", payload="{}", user_id=0, state=JobState.RUNNING)
+            unit.jobs.add(running, actor_id=None)
+        with store.unit_of_work() as unit:
+            job = unit.jobs.find(job_id="runs")
+            with store.unit_of_work() as other:
+                assert other.jobs.delete_matching([ListFilter(col="job_id", op="eq", val="old")]) == 1
+            assert job is not None
+            JobEnds(settings).record(unit, job, JobState.FAILED)
+        with store.unit_of_work() as unit:
+            assert [one.state for one in unit.jobs.list(ListQuery())[1]] == [JobState.FAILED]

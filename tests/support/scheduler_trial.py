@@ -34,7 +34,7 @@ CRONTABS = (
     *("0 3 * * *", "*/20 1-3 * * *", "0 8-18 * * *", "*/30 9-17 * * 1-5", "0 9 * * 1-5", "15 23 * * *"),
     *("*/10 4 * * *", "10,50 * * * 0,6", "5 0-12/2 * * *", "0 6,18 * * *", "20 */4 * * *"),
 )
-PROCESSES, INTERVAL_S, MOST_OPEN, PATIENCE_S, QUIET_S = 4, 0.15, 32, 3.0, 90.0
+PROCESSES, INTERVAL_S, MOST_OPEN, PATIENCE_S, QUIET_S = 4, 0.25, 32, 3.0, 90.0
 HOUR = timedelta(hours=1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -103,7 +104,8 @@ class JobEnds:
         for position, start in enumerate(range(0, len(data), _PART_BYTES)):
             part = JobResultPart(job_record_id=job.id, position=position, data=data[start : start + _PART_BYTES])
             unit.job_results.append(part, actor_id=job.author_id)
-        self._make_room(unit, but=job.job_id)
+        with suppress(StaleVersionError):  # another process makes room at this moment
+            self._make_room(unit, but=job.job_id)
         return stored
 
     def settled(self, unit: UnitOfWork, job: JobRecord, *, own: str) -> JobRecord:

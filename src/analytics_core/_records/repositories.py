@@ -217,7 +217,11 @@ class ExpendableRepository(Repository[Record], Protocol[Record]):
         """
 
     def delete_matching(self, filters: Sequence[ListFilter]) -> int:
-        """Remove all records for which every condition holds, and return how many they were."""
+        """Remove all records for which every condition holds, and return how many they were.
+
+        Raises:
+            StaleVersionError: somebody changed or removed one of them meanwhile; the unit may go on without it.
+        """
 
 
 class UnitOfWork(Protocol):

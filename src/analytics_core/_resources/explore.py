@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from types import NoneType
@@ -22,7 +23,14 @@ from analytics_core._resources.lists import MOST_VALUES
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.stored_json import json_object, stored_object
-from analytics_core.errors import NotFoundError, OwnershipError, PayloadSchemaError, Problem, UnknownNameError
+from analytics_core.errors import (
+    NotFoundError,
+    OwnershipError,
+    PayloadSchemaError,
+    Problem,
+    StaleVersionError,
+    UnknownNameError,
+)
 from analytics_core.models.explore import AdvancedDataTypeResult, ExploreContext, FormDataPost, FormDataPut
 from analytics_core.models.parsing import Payload, parse, payload_error
 from analytics_core.models.query import ChartDataDatasource
@@ -90,9 +98,10 @@ class Explore(Namespace):
         key = secrets.token_urlsafe(32)
         with self._runtime.store.unit_of_work() as unit:
             self._require_readable(unit, given)
-            unit.key_values.delete_matching(
-                (ListFilter(col="kind", op="eq", val=KIND), ListFilter(col="expires_on", op="lt", val=now))
-            )
+            with suppress(StaleVersionError):  # others remove them at this moment
+                unit.key_values.delete_matching(
+                    (ListFilter(col="kind", op="eq", val=KIND), ListFilter(col="expires_on", op="lt", val=now))
+                )
             record = self._written(KeyValue(kind=KIND, key=key, value=""), given)
             unit.key_values.append(record, actor_id=self._actor.id)
             act.log(unit, chart_id=given.chart_id)

@@ -276,7 +276,7 @@ class SqlRepository(Generic[Record]):
         self._raise_stale(failure, record_id)
         raise error
 
-    def _raise_stale(self, failure: ConstraintKind, record_id: int) -> None:
+    def _raise_stale(self, failure: ConstraintKind, record_id: int | str) -> None:
         """Raise StaleVersionError where others were faster; what a server has undone is never committed."""
         if failure in _OTHERS_WERE_FASTER:
             stale = StaleVersionError(self._kind.noun, record_id)
@@ -289,10 +289,18 @@ class SqlExpendableRepository(SqlRepository[Record]):
     """Records of one kind that nothing else in the store refers to (protocol `ExpendableRepository`)."""
 
     def delete_matching(self, filters: Sequence[ListFilter]) -> int:
-        """Remove all records for which every condition holds, in one statement, and return how many they were."""
+        """Remove all records for which every condition holds, in one statement, and return how many they were.
+
+        Raises:
+            StaleVersionError: somebody changed or removed one of them since this unit began to read.
+        """
         matching = conditions(self._kind, ListQuery(filters=tuple(filters)), self._session.cache)
-        with self._session.writing(counts=not self._kind.is_journal):
-            return int(self._connection.execute(sa.delete(self._kind.table).where(*matching)).rowcount)
+        try:
+            with self._session.writing(counts=not self._kind.is_journal):
+                return int(self._connection.execute(sa.delete(self._kind.table).where(*matching)).rowcount)
+        except DBAPIError as error:
+            self._raise_stale(failure_of(error), "that was to be removed")
+            raise
 
 
 def _is_empty(ids: frozenset[int] | Scope | None) -> bool:
