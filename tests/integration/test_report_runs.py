@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,9 +16,10 @@ import sqlalchemy as sa
 from python_calamine import CalamineWorkbook
 from tests.support.reports import HOUR, NOON, ReportWorld, chat, form, mail, report_world
 
+from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._reporting.options import FurtherFormat, MissedRuns
 from analytics_core._resources.reports.runner import DIED_MIDWAY, TOOK_TOO_LONG
-from analytics_core._resources.reports.scheduler import MOST_ATTEMPTS
+from analytics_core._resources.reports.scheduler import MOST_ATTEMPTS, Scheduler
 from analytics_core.errors import AlertError, PayloadSchemaError, ReportError
 from analytics_core.ports import DeliveryState
 from analytics_core.testing import InlineJobRunner
@@ -520,6 +522,93 @@ def _send_until_killed(world: ReportWorld, runner: ForgetfulRunner, *, at: int) 
     with pytest.raises(KilledError):
         runner.run(runner.taken[-1])
     deliveries._notifiers = (outbox,)
+
+
+def test_runs_that_find_no_room_wait_and_lose_no_attempt(tmp_path: Path) -> None:
+    runner = ForgetfulRunner()
+    with report_world(tmp_path, jobs=runner, settings={"max_jobs": 2}) as world:
+        made = [world.report(name=f"r{number}") for number in range(5)]
+        world.pass_time()
+        assert len(runner.taken) == 2
+        for _ in range(2 * MOST_ATTEMPTS):  # others look, and find no room either
+            _end_leases(world)
+            world.host.scheduler.tick()
+        assert [world.states(one) for one in made] == [["Working"]] * 5
+        for _ in range(3):
+            for job_id in tuple(runner.taken):
+                runner.run(job_id)
+            _end_leases(world)
+            world.host.scheduler.tick()
+        assert [world.states(one) for one in made] == [["Success"]] * 5
+        assert len(world.outbox.sent) == 5
+
+
+def _end_leases(world: ReportWorld) -> None:
+    """Let the leases of runs that nobody began end."""
+    with world.host._runtime.store.unit_of_work() as unit:
+        for run in unit.report_executions.list(ListQuery(page_size=100))[1]:
+            if run.lease_until is not None:
+                unit.report_executions.update(replace(run, lease_until=NOON - HOUR), actor_id=None)
+
+
+@pytest.mark.parametrize("wrong", [{"timezone": "Nowhere/City"}, {"recipients": "not sealed"}])
+def test_a_schedule_that_cannot_be_read_keeps_nobody_from_theirs(
+    far: tuple[ReportWorld, ForgetfulRunner], wrong: dict[str, str]
+) -> None:
+    world, runner = far
+    damaged, sound = world.report(name="damaged"), world.report(name="sound")
+    world.pass_time()
+    for job_id in runner.taken[1:]:
+        runner.run(job_id)
+    ((column, value),) = wrong.items()
+    with world.host._runtime.store._engine.connect() as connection:  # type: ignore[attr-defined]
+        connection.exec_driver_sql(f"UPDATE ac_report_schedules SET {column} = ? WHERE id = ?", (value, damaged.id))
+        connection.commit()
+    lose = runner.taken[0]
+    with world.host._runtime.store.unit_of_work() as unit:
+        unit.jobs.delete_matching([ListFilter(col="job_id", op="eq", val=lose)])
+    for _ in range(MOST_ATTEMPTS + 1):
+        _end_leases(world)
+        world.pass_time()
+        runner.run(runner.taken[-1])
+    assert world.states(sound) == ["Success"] * (MOST_ATTEMPTS + 2)
+
+
+def test_a_run_to_be_made_up_for_waits_for_the_one_that_still_works(
+    far: tuple[ReportWorld, ForgetfulRunner],
+) -> None:
+    world, runner = far
+    made = world.report(extra={"missed": "all"})
+    world.pass_time()
+    world.pass_time()
+    world.host.scheduler.tick()
+    assert len(runner.taken) == 1
+    runner.run(runner.taken[0])
+    world.host.scheduler.tick()
+    runner.run(runner.taken[1])
+    assert world.states(made) == ["Success", "Success"]
+
+
+def test_a_scheduler_goes_on_after_an_unexpected_error(world: ReportWorld) -> None:
+    world.report()
+    ended, told = threading.Event(), []
+
+    class BrokenClock:
+        """Raises what no port may raise, once."""
+
+        def now(self) -> datetime:
+            """Raise, or tell that it is time to end."""
+            told.append("asked")
+            if len(told) == 1:
+                raise RuntimeError
+            ended.set()
+            return NOON
+
+        monotonic = world.clock.monotonic
+
+    scheduler = Scheduler(replace(world.host._runtime, clock=BrokenClock()))
+    scheduler.serve(0.05, stop=ended)
+    assert len(told) == 2
 
 
 class Pause:

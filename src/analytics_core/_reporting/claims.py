@@ -13,13 +13,14 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 from uuid import uuid4
+from zoneinfo import ZoneInfo
 
 from analytics_core._records.report import ReportExecution, ReportProgress, ReportSchedule, RunCause, RunState
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._reporting.options import MissedRuns, options_of
 from analytics_core._reporting.schedule import Crontab, due_times, next_due, parse_crontab
 from analytics_core._reporting.states import RunEvent, next_state
-from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
+from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError, StoredDataError
 from analytics_core.ports import MetadataStore
 
 _LOG = logging.getLogger(__name__)
@@ -79,7 +80,11 @@ class DueRuns:
             ]
 
     def claim(self, due: ReportProgress, now: datetime) -> Claims:
-        """Claim the due times of one schedule up to now; nothing where others were faster, or it is gone."""
+        """Claim the due times of one schedule up to now; nothing where others were faster, or it is gone.
+
+        Raises:
+            StoredDataError: what the store holds of it cannot be read; it stays due.
+        """
         try:
             with self._store.unit_of_work() as unit:
                 return self._claim(unit, due, now)
@@ -106,18 +111,19 @@ class DueRuns:
         new = [moment for moment in times if moment not in known]
         policy = options_of(schedule.extra).missed
         chosen = frozenset(self._made_up_for(new, policy, now=now, is_all=is_all))
-        why = STILL_WORKING if policy is not MissedRuns.ALL and chosen and _is_busy(unit, schedule) else MISSED
+        is_busy = bool(chosen) and _is_busy(unit, schedule)
+        why = STILL_WORKING if policy is not MissedRuns.ALL and is_busy else MISSED
         lease = unit.now() + self._lease
         runs: list[ReportExecution] = []
         for moment in new:
             if moment in chosen and why is MISSED:
-                held = None if runs else lease  # the others wait for the first, and whoever ends that sees to them
+                held = None if runs or is_busy else lease  # others wait for the one before, and are taken up after it
                 runs.append(unit.report_executions.add(_run(schedule, moment, held), actor_id=None))
             else:
                 event = RunEvent.STILL_WORKING if moment in chosen else RunEvent.MISSED
                 row = _over(schedule, moment, event, why=why if moment in chosen else MISSED, now=now)
                 unit.report_executions.append(row, actor_id=None)
-        return Claims(runs=tuple(runs), missed=len(new) - len(chosen), schedules=1)
+        return Claims(runs=() if is_busy else tuple(runs), missed=len(new) - len(chosen), schedules=1)
 
     def _made_up_for(
         self, times: Sequence[datetime], policy: MissedRuns, *, now: datetime, is_all: bool
@@ -132,7 +138,16 @@ class DueRuns:
 
 
 def _crontab_of(schedule: ReportSchedule) -> Crontab | None:
-    """Return the crontab of an active schedule; None where it is not active, or somebody wrote nonsense into it."""
+    """Return the crontab of an active schedule; None where it is not active, or somebody wrote nonsense into it.
+
+    Raises:
+        StoredDataError: this machine does not know the zone; another may.
+    """
+    try:
+        ZoneInfo(schedule.timezone)
+    except (ValueError, KeyError, OSError):
+        said = f"report schedule {schedule.id} is in a time zone that this machine does not know: {schedule.timezone!r}"
+        raise StoredDataError(f"{said}; update its tzdata, or change the schedule") from None
     try:
         return parse_crontab(schedule.crontab) if schedule.active else None
     except ValueError:

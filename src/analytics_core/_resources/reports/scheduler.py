@@ -7,6 +7,7 @@ import logging
 import threading
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -28,6 +29,7 @@ from analytics_core.errors import (
     JobNotFoundError,
     NotFoundError,
     StaleVersionError,
+    StoredDataError,
 )
 from analytics_core.models.parsing import payload_error
 
@@ -58,6 +60,15 @@ class Tick:
     finished: int
 
 
+@contextmanager
+def _passing_over(run: ReportExecution) -> Iterator[None]:
+    """Let others go on where what the store holds of one schedule cannot be read."""
+    try:
+        yield
+    except StoredDataError as error:
+        _LOG.error("a run of report schedule %s is passed over: %s", run.schedule_id, error.message)
+
+
 class RunDispatcher:
     """Has claimed runs done by jobs, those of one schedule one after the other, and finds those that nobody does."""
 
@@ -81,7 +92,8 @@ class RunDispatcher:
             if run.lease_until is not None and run.lease_until > now:
                 continue
             if run.late_on is not None and run.late_on <= now:
-                self._end_late(run)
+                with _passing_over(run):
+                    self._end_late(run)
             elif run.job_id is None or not self._goes_on(run.job_id):
                 yield run
 
@@ -107,7 +119,14 @@ class RunDispatcher:
         while ready or flying:
             if ready and len(flying) < _MOST_IN_FLIGHT:
                 schedule_id = ready.popleft()
-                job_id = self.submit(waiting[schedule_id].popleft())
+                run, job_id = waiting[schedule_id].popleft(), None
+                try:
+                    with _passing_over(run):
+                        job_id = self._submitted(run)
+                except JobError as error:  # they are taken up when there is room
+                    _LOG.warning("runs of %s report schedules wait for room: %s", len(ready) + 1, error.message)
+                    ready.clear()
+                    continue
                 if job_id is not None and waits:
                     flying.append((schedule_id, job_id))
                 continue
@@ -122,35 +141,58 @@ class RunDispatcher:
 
     def submit(self, run: ReportExecution) -> str | None:
         """Have a run done by a job, and return its id; None where somebody else has, or there is no room now."""
+        try:
+            return self._submitted(run)
+        except JobError as error:
+            _LOG.warning("the run of report schedule %s waits for room: %s", run.schedule_id, error.message)
+            return None
+
+    def _submitted(self, run: ReportExecution) -> str | None:
+        """Have a run done by a job, and return its id; None where somebody else has.
+
+        Raises:
+            JobError: it cannot be taken now; where there is no room, the run waits for whoever looks next, and has lost
+                no attempt.
+        """
         if run.attempts >= MOST_ATTEMPTS:
             told = f"each of {run.attempts} processes that tried it ended before it was done"
             self._log.close(run, RunEvent.FAILED, told)
             return None
         job_id = new_job_id()
         try:
-            user_id = self._taken(run, job_id)
-            self._runtime.job_registry.submit(
-                JobKind.REPORT,
-                json.dumps({"execution": run.id}),
-                user_id=user_id,
-                moment=run.scheduled_dttm,
-                queue=QUEUE,
-                job_id=job_id,
-            )
+            taken, user_id = self._taken(run, job_id)
+            self._hand_over(taken, job_id, user_id)
         except (StaleVersionError, NotFoundError):
-            return None
-        except JobError as error:
-            _LOG.warning("the run of report schedule %s waits for room: %s", run.schedule_id, error.message)
             return None
         return job_id
 
-    def _taken(self, run: ReportExecution, job_id: str) -> int:
-        """Record which job does a run, and return whose job it is; StaleVersionError where others were faster."""
+    def _hand_over(self, taken: ReportExecution, job_id: str, user_id: int) -> None:
+        try:
+            self._runtime.job_registry.submit(
+                JobKind.REPORT,
+                json.dumps({"execution": taken.id}),
+                user_id=user_id,
+                moment=taken.scheduled_dttm,
+                queue=QUEUE,
+                job_id=job_id,
+            )
+        except JobError as error:
+            if error.retryable:
+                self._give_back(taken)
+            raise
+
+    def _give_back(self, taken: ReportExecution) -> None:
+        """Let others take up a run at once, as if nobody had tried it."""
+        free = replace(taken, job_id=None, attempts=taken.attempts - 1, lease_until=None)
+        with suppress(StaleVersionError, NotFoundError), self._runtime.store.unit_of_work() as unit:
+            unit.report_executions.update(free, actor_id=None)
+
+    def _taken(self, run: ReportExecution, job_id: str) -> tuple[ReportExecution, int]:
+        """Record which job does a run; return it and whose job it is; StaleVersionError where others were faster."""
         with self._runtime.store.unit_of_work() as unit:
             schedule = unit.report_schedules.get(run.schedule_id)
             taken = replace(run, job_id=job_id, attempts=run.attempts + 1, lease_until=unit.now() + self._lease)
-            unit.report_executions.update(taken, actor_id=None)
-        return executor_of(schedule) or 0
+            return unit.report_executions.update(taken, actor_id=None), executor_of(schedule) or 0
 
     def wait_for(self, job_id: str) -> None:
         """Wait until a job of this process is over."""
@@ -183,10 +225,7 @@ class Scheduler(Namespace):
             StoreUnavailableError: nothing can be claimed; call it again.
         """
         moment = self._moment(now)
-        found = Claims()
-        while due := self._due.due(moment):
-            for progress in due:
-                found += self._due.claim(progress, moment)
+        found = self._claimed(moment)
         own = {run.id for run in found.runs}
         left = [run for run in self._due.open_runs() if run.id not in own]
         taken_up = tuple(self._dispatcher.left_behind(left))
@@ -219,7 +258,21 @@ class Scheduler(Namespace):
                 raise
             except AnalyticsError as error:
                 _LOG.error("a look for due reports failed, and comes again: %s", error.message)
+            except Exception as error:  # the border of a thread: nobody above could be told
+                _LOG.error("a look for due reports ended by an unexpected %s, and comes again", type(error).__name__)
             ended.wait(interval_s)
+
+    def _claimed(self, moment: datetime) -> Claims:
+        """Claim what is due; schedules that cannot be read stay due, and keep nobody from theirs."""
+        found, unread = Claims(), set[int]()
+        while due := [one for one in self._due.due(moment) if one.schedule_id not in unread]:
+            for progress in due:
+                try:
+                    found += self._due.claim(progress, moment)
+                except StoredDataError as error:
+                    _LOG.error("a report schedule is passed over: %s", error.message)
+                    unread.add(progress.schedule_id)
+        return found
 
     def _moment(self, now: datetime | None) -> datetime:
         if now is None:
