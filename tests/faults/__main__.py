@@ -37,6 +37,7 @@ SCENARIOS: dict[str, Scenario] = {
     "tunnel": tunnels.cut_tunnels,
     "oauth": oauth.renewed_tokens,
     **{f"reports {kind}": partial(reports.reports, kind) for kind in ("postgresql", "sqlite")},
+    "reports looks": reports.looks,
     **{f"uploads {engine}": partial(uploads.uploads, engine) for engine in ("sqlite", "duckdb", "postgresql", "mysql")},
     **on("postgresql"),
     **on("mysql"),

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from operator import truediv
 from pathlib import Path
+from uuid import uuid4
 
 from tests.faults.servers import own_server, restart
 from tests.faults.tally import Tally
 from tests.support.report_judge import Judgement
+from tests.support.reports import ReportWorld, mail, report_world
 from tests.support.scheduler_trial import Course, Trial
+
+from analytics_core._records.report import ReportProgress
+from analytics_core._reporting.claims import DueRuns
+from analytics_core.testing import InlineJobRunner
 
 CHANGES = (
     datetime(2026, 3, 8, 10, tzinfo=UTC),  # New York and Los Angeles, forward
@@ -26,6 +35,7 @@ SCHEDULES, DUE, KILLS, RESTARTS, DAY = 200, 20_000, 200, 5, timedelta(days=1)
 SMALL = 50
 """How many schedules and kills there are on SQLite, which takes one writer at a time."""
 
+FEW, MANY, DUE_AT_ONCE, MESSAGES = 100, 10_000, 10, 1_000
 Restart = Callable[[], None]
 
 
@@ -55,6 +65,51 @@ def reports(kind: str, folder: Path) -> Tally:
         tally.require(total.due >= DUE, f"only {total.due} due times")
         tally.require(total.killed >= KILLS, f"only {total.killed} processes killed")
     return tally
+
+
+def looks(folder: Path) -> Tally:
+    """Look for what is due among 100 and among 10,000 schedules, and send 1,000 messages of one run."""
+    tally = Tally(name="reports looks")
+    with report_world(folder, jobs=InlineJobRunner(), url=f"sqlite:///{folder}/meta.db") as world:
+        made = world.report(recipients=[mail(f"a{number}@example.com") for number in range(MESSAGES)])
+        began = time.process_time()
+        world.pass_time()
+        each_ms = (time.process_time() - began) / MESSAGES * 1_000
+        tally.told.append(f"{tally.name}: {MESSAGES} messages of one run take {each_ms:.1f} ms of CPU each")
+        messages = {id(entry.message) for entry in world.outbox.sent[-MESSAGES:]}
+        tally.require(world.states(made)[-1:] == ["Success"], "they were not sent")
+        tally.require(len(messages) == 1, f"they were rendered {len(messages)} times")
+        few = _looks_ms(world, tally, FEW)
+        many = _looks_ms(world, tally, MANY)
+        tally.require(max(map(truediv, many, few)) < 3, "a look costs more where more is stored that is not due")
+    return tally
+
+
+def _looks_ms(world: ReportWorld, tally: Tally, count: int) -> tuple[float, float]:
+    """Return the CPU of a look where nothing is due among so many schedules, and of a claim where a few are."""
+    store, clock = world.host._runtime.store, world.clock
+    with store.unit_of_work() as unit:
+        schedule = unit.report_schedules.get(1)
+        for number in range(count):
+            copy = replace(schedule, id=0, uuid=str(uuid4()), name=f"{count}-{number}", active=True)
+            schedule_id = unit.report_schedules.append(copy, actor_id=None)
+            later = clock.now() + timedelta(seconds=1 if number < DUE_AT_ONCE else 10**6)
+            unit.report_progress.append(ReportProgress(schedule_id=schedule_id, next_due_on=later), actor_id=None)
+    due = DueRuns(store, on_time_s=300.0, lease_s=30.0)
+    idle_ms = min(_cpu_ms(lambda: due.due(clock.now())) for _ in range(20))
+    clock.advance(timedelta(seconds=1))
+    found = due.due(clock.now())
+    claim_ms = _cpu_ms(lambda: [due.claim(one, clock.now()) for one in (*due.due(clock.now()),)])
+    tally.require(len(found) == DUE_AT_ONCE, f"{len(found)} are due")
+    figures = f"nothing due takes {idle_ms:.1f} ms of CPU, {DUE_AT_ONCE} due {claim_ms:.1f} ms"
+    tally.told.append(f"{tally.name}: among {count} schedules, {figures}")
+    return idle_ms, claim_ms
+
+
+def _cpu_ms(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return (time.process_time() - began) * 1_000
 
 
 def _count(tally: Tally, total: Judgement) -> None:
