@@ -433,10 +433,12 @@ def _sha(text: str) -> str:
 
 def _known_deliveries(unit: UnitOfWork, execution: ReportExecution, keys: Sequence[str]) -> dict[str, ReportDelivery]:
     """Return the deliveries of a run to some recipients, by their keys; of many recipients those of all are read."""
-    of_run = ListFilter(col="execution_id", op="eq", val=execution.id)
-    filters = (of_run, ListFilter(col="recipient_key", op="in", val=tuple(keys)))
-    query = ListQuery(filters=filters if len(keys) <= _FEW else (of_run,), page_size=_MOST_DELIVERIES)
-    return {delivery.recipient_key: delivery for delivery in unit.report_deliveries.list(query)[1]}
+    if len(keys) > _FEW:
+        of_run = (ListFilter(col="execution_id", op="eq", val=execution.id),)
+        query = ListQuery(filters=of_run, page_size=_MOST_DELIVERIES)
+        return {delivery.recipient_key: delivery for delivery in unit.report_deliveries.list(query)[1]}
+    found = (unit.report_deliveries.find(execution_id=execution.id, recipient_key=key) for key in keys)
+    return {delivery.recipient_key: delivery for delivery in found if delivery is not None}
 
 
 def _settled(unit: UnitOfWork, delivery: ReportDelivery) -> Sequence[str]:
