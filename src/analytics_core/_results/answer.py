@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, overload
 
@@ -14,6 +13,7 @@ from analytics_core._error_types import short_repr
 from analytics_core._frames.arrow_frames import to_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.values import text_value
+from analytics_core._results.readable import is_long, readable_texts
 from analytics_core._results.rows import AnnotationData, Chunk, PlainRows, ResultRows
 from analytics_core._results.spreadsheets import Sheet, csv_bytes, xlsx_bytes
 from analytics_core.errors import (
@@ -375,31 +375,36 @@ SHOWN_ROWS: Final = 20
 _SHOWN_CHARACTERS: Final = 200
 
 
-def results_html(results: Sequence[QueryResult], *, most_rows: int = SHOWN_ROWS, numbers: str = "") -> str:
+def results_html(results: Sequence[QueryResult], *, most_rows: int = SHOWN_ROWS, is_mail: bool = False) -> str:
     """Return one table for each result: its first rows, and below how many there are, what cut them, and notes.
 
-    `numbers` is the class that cells of columns of numbers have; none: no class.
+    In a mail columns of numbers have the class `n`, those of long texts `t`, and fractions are rounded for people.
     """
-    return "".join(_result_html(result, most_rows, numbers) for result in results)
+    return "".join(_result_html(result, most_rows, is_mail=is_mail) for result in results)
 
 
-def _result_html(result: QueryResult, most_rows: int, numbers: str) -> str:
+def _result_html(result: QueryResult, most_rows: int, *, is_mail: bool) -> str:
     if result.error is not None:
         return f"<p><b>{escape(result.status.value)}</b>: {escape(result.error)}</p>"
     frame = result.held.frame
     if not frame.columns:
         return f"<pre>{escape(result.query)}</pre>"
-    of_numbers = f' class="{numbers}"'
-    marks = [of_numbers if numbers and column.kind.is_numeric else "" for column in frame.columns]
-    names = zip(marks, frame.names, strict=True)
-    head = "".join(f"<th{mark}>{_cell(result.verbose_names.get(name) or name)}</th>" for mark, name in names)
-    rows = (zip(marks, row, strict=True) for row in islice(frame.rows(), most_rows))
-    body = "".join(
-        f"<tr>{''.join(f'<td{mark}>{_cell(text_value(value))}</td>' for mark, value in row)}</tr>" for row in rows
-    )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    columns = [_column_html(column, result, most_rows, is_mail=is_mail) for column in frame.columns]
+    head, *body = ("".join(row) for row in zip(*columns, strict=True))
+    rows = "".join(f"<tr>{row}</tr>" for row in body)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     notes = "".join(f"<li>{_cell(note)}</li>" for note in result.notes)
     return f"{table}<p>{escape(ledger(result, most_rows))}</p>{f'<ul>{notes}</ul>' if notes else ''}"
+
+
+def _column_html(column: FrameColumn, result: QueryResult, most_rows: int, *, is_mail: bool) -> list[str]:
+    """Return the head of a column and its cells."""
+    values = column.to_list()[:most_rows]
+    texts = readable_texts(values) if is_mail else [text_value(value) for value in values]
+    name = "n" if column.kind.is_numeric else "t" if is_long(texts) else ""
+    mark = f' class="{name}"' if is_mail and name else ""
+    head = _cell(result.verbose_names.get(column.name) or column.name)
+    return [f"<th{mark}>{head}</th>", *(f"<td{mark}>{_cell(text)}</td>" for text in texts)]
 
 
 def _cell(text: str) -> str:
@@ -410,6 +415,10 @@ def _cell(text: str) -> str:
 def ledger(result: QueryResult, most_rows: int) -> str:
     """Return in one line how many rows there are, how many of them are shown, and what cut them."""
     rows = len(result.held.frame)
-    counted = f"{rows} rows" if rows <= most_rows else f"first {most_rows} of {rows} rows"
-    cuts = [f"cut at {limit.rows} rows by {limit.limit} ({limit.set_by})" for limit in result.limits if limit.cut]
+    counted = _rows(rows) if rows <= most_rows else f"first {most_rows} of {rows} rows"
+    cuts = [f"cut at {_rows(limit.rows)} by {limit.limit} ({limit.set_by})" for limit in result.limits if limit.cut]
     return "; ".join([counted, *cuts])
+
+
+def _rows(count: int | None) -> str:
+    return "1 row" if count == 1 else f"{count} rows"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any, Final
 
-from analytics_core._frames.values import text_value
 from analytics_core._results.answer import QueryResult, ledger
+from analytics_core._results.readable import readable_texts
 
 _WIDEST: Final = 40
 _CONTROLS: Final = dict.fromkeys((*range(32), 127, *range(128, 160), 0x2028, 0x2029), " ")
@@ -21,12 +20,13 @@ def results_text(results: Sequence[QueryResult], *, most_rows: int) -> str:
 
 def _result_text(result: QueryResult, most_rows: int) -> str:
     frame = result.frame
-    rows = [list(row) for row in islice(frame.rows(), most_rows)]
+    columns = [column.to_list()[:most_rows] for column in frame.columns]
     heads = [_cell(result.verbose_names.get(name) or name) for name in frame.names]
-    texts = [[_cell(text_value(value)) for value in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(heads, *texts, strict=True)]
-    at_right = [_are_numbers([row[place] for row in rows]) for place in range(len(heads))]
-    lines = [_line(line, widths, at_right) for line in (heads, ["-" * width for width in widths], *texts)]
+    texts = [[_cell(text) for text in readable_texts(column)] for column in columns]
+    widths = [max(map(len, (head, *column))) for head, column in zip(heads, texts, strict=True)]
+    at_right = [_are_numbers(column) for column in columns]
+    rows = zip(*texts, strict=True)
+    lines = [_line(line, widths, at_right) for line in (heads, ["-" * width for width in widths], *rows)]
     return "\n".join([*lines, ledger(result, most_rows), *(f"- {note}" for note in result.notes)])
 
 

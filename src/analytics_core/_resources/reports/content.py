@@ -45,8 +45,9 @@ _XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.shee
 _STYLE: Final = (
     "body{font:14px/1.45 Helvetica,Arial,sans-serif;color:#1f2933;margin:16px}"
     "table{border-collapse:collapse;margin:8px 0}th,td{padding:4px 10px;border-bottom:1px solid #d9dee3;"
-    "text-align:left;vertical-align:top;font-variant-numeric:tabular-nums}th{background:#f3f5f7}"
-    ".n{text-align:right}h1{font-size:20px;margin:0 0 4px}h2{font-size:16px;margin:20px 0 4px}"
+    "text-align:left;vertical-align:top;white-space:nowrap;font-variant-numeric:tabular-nums}th{background:#f3f5f7}"
+    "th{white-space:normal}.n{text-align:right}.t{white-space:normal;min-width:16em;overflow-wrap:anywhere}"
+    "h1{font-size:20px;margin:0 0 4px}h2{font-size:16px;margin:20px 0 4px}"
     "p.facts{color:#52606d;margin:0 0 12px}"
     "a{color:#0b63a5}"
 )
@@ -288,7 +289,7 @@ class _Body:
         markdown = MarkdownToHtml()
         words = "".join(markdown(word) or "" for word in self.words)
         tables = "".join(
-            f"<h2>{escape(chart.title)}</h2>{results_html(chart.results, most_rows=TEXT_ROWS, numbers='n')}"
+            f"<h2>{escape(chart.title)}</h2>{results_html(chart.results, most_rows=TEXT_ROWS, is_mail=True)}"
             for chart in self.charts
         )
         named = ", ".join(escape(file.name) for file in self.files)

@@ -1,0 +1,52 @@
+"""Columns of tables as people read them in a message: fractions of one column have the same number of digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from analytics_core._frames.values import text_value
+
+_LEAST_DIGITS: Final = 2
+_SIGNIFICANT: Final = 5
+"""Digits of the largest value of a column that are shown at least; the others are shown as far as it."""
+_EXACT_BELOW: Final = 1e15
+_LONGEST_LINE: Final = 24
+
+
+def readable_texts(values: Sequence[Any]) -> list[str]:
+    """Return the text of each value of a column; binary fractions are rounded, those of one column alike.
+
+    A column is left as it is where rounding would make a value 0, and where it holds values that are no plain numbers.
+    Exact decimals are not rounded.
+    """
+    numbers = [value for value in values if value is not None]
+    if not any(isinstance(value, float) for value in numbers) or not all(map(_is_plain, numbers)):
+        return [text_value(value) for value in values]
+    digits = _digits(numbers)
+    if any(value and float(f"{value:.{digits}f}") == 0 for value in numbers):
+        return [text_value(value) for value in values]
+    return ["" if value is None else f"{value:.{digits}f}" for value in values]
+
+
+def is_long(texts: Sequence[str]) -> bool:
+    """Tell whether a column has texts that need several lines."""
+    return any(len(text) > _LONGEST_LINE for text in texts)
+
+
+def _is_plain(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and math.isfinite(value) and abs(value) < _EXACT_BELOW
+
+
+def _digits(numbers: Sequence[float]) -> int:
+    """Return how many digits after the point a column needs, at most as many as its largest value allows."""
+    largest = max(map(abs, numbers))
+    before_point = math.floor(math.log10(largest)) + 1 if largest else 0
+    most = max(_LEAST_DIGITS, _SIGNIFICANT - before_point)
+    return next(digits for digits in range(most + 1) if digits == most or _is_enough(numbers, digits, most))
+
+
+def _is_enough(numbers: Sequence[float], digits: int, most: int) -> bool:
+    return all(round(value, digits) == round(value, most) for value in numbers)
