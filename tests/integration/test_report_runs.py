@@ -204,6 +204,23 @@ def test_a_dashboard_is_sent_chart_by_chart_with_the_filters_of_the_schedule(wor
     assert last_message(world).subject == "[Report] orders: Shop"
 
 
+@pytest.mark.parametrize("tab", ["Totals", "TAB-2"])
+def test_the_tabs_of_a_dashboard_that_the_schedule_names_are_sent_alone(world: ReportWorld, tab: str) -> None:
+    second = {"slice_name": "All", "viz_type": "table", "datasource_id": 1, "datasource_type": "table"}
+    chart = world.admin.charts.create({**second, "params": form(1, groupby=[])})
+    layout = {
+        "ROOT_ID": {"id": "ROOT_ID", "type": "ROOT", "children": ["TAB-1", "TAB-2"]},
+        "TAB-1": {"id": "TAB-1", "type": "TAB", "children": ["CHART-1"], "meta": {"text": "Regions"}},
+        "TAB-2": {"id": "TAB-2", "type": "TAB", "children": ["CHART-2"], "meta": {"text": "Totals"}},
+        "CHART-1": {"id": "CHART-1", "type": "CHART", "children": [], "meta": {"chartId": 1}},
+        "CHART-2": {"id": "CHART-2", "type": "CHART", "children": [], "meta": {"chartId": chart.id}},
+    }
+    shop = world.admin.dashboards.create({"dashboard_title": "Shop", "position_json": json.dumps(layout)})
+    world.report(chart=None, dashboard=shop.id, report_format="CSV", extra={"tabs": [tab]})
+    world.pass_time()
+    assert [file.name for file in last_message(world).attachments] == ["All.csv"]
+
+
 def test_a_chart_that_fails_is_an_error_and_nothing_is_sent(world: ReportWorld) -> None:
     made = world.report()
     world.run_sql("DROP TABLE orders;")

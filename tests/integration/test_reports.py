@@ -120,6 +120,9 @@ def test_all_that_is_wrong_is_told_at_once(world: ReportWorld) -> None:
         ({"report_format": "PNG"}, "report_format", "no renderer"),
         ({"extra": {"format": "PDF"}}, "extra.format", "no renderer"),
         ({"extra": {"filters": {"a": 1}}}, "extra.filters", "for dashboards"),
+        ({"extra": {"tabs": ["Sales"]}}, "extra.tabs", "for dashboards"),
+        ({"extra": {"tabs": "Sales"}}, "extra.tabs", "an array of texts"),
+        ({"extra": {"dashboard": {"activeTabs": ["TAB-1"]}}}, "extra.dashboard", "extra.tabs"),
         ({"extra": {"subject": "{{ nme }}"}}, "extra.subject", "did you mean 'name'"),
         (
             {"extra": {"run_as": "recipient"}, "recipients": [chat("#ops")]},
@@ -226,6 +229,12 @@ def test_null_clears_what_may_be_empty(world: ReportWorld) -> None:
     made = world.report(description="d", context_markdown="c", custom_width=700, selected_tabs=[1])
     changed = world.admin.reports.update(made.id, {"description": None, "custom_width": None})
     assert (changed.description, changed.context_markdown, changed.custom_width) == (None, "c", None)
+
+
+def test_numbers_that_name_no_tab_are_refused(world: ReportWorld) -> None:
+    dashboard = world.admin.dashboards.create({"dashboard_title": "D"})
+    with pytest.raises(PayloadSchemaError, match=r"selected_tabs: .*extra\.tabs"):
+        world.report(chart=None, dashboard=dashboard.id, selected_tabs=[1])
 
 
 def test_what_somebody_else_changed_is_not_overwritten_and_runs_do_not_count(world: ReportWorld) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeVar
@@ -45,8 +45,8 @@ class FurtherFormat(StrEnum):
 class ReportOptions:
     """The options of one schedule.
 
-    `format` None is `report_format`; `filters` are those that a dashboard is asked with; `subject` and `body` are
-    templates, None for the library's own.
+    `format` None is `report_format`; `filters` and `tabs` are those that a dashboard is asked with, no tabs for all of
+    them; `subject` and `body` are templates, None for the library's own.
     """
 
     format: FurtherFormat | None = None
@@ -54,6 +54,7 @@ class ReportOptions:
     run_as: RunAs = RunAs.EXECUTOR
     delivery: DeliveryPromise = DeliveryPromise.AT_MOST_ONCE
     filters: Mapping[str, Any] = field(default_factory=dict)
+    tabs: Sequence[str] = ()
     subject: str | None = None
     body: str | None = None
 
@@ -66,8 +67,10 @@ _CHOICES: Final[Mapping[str, type[StrEnum]]] = {
 }
 _TEXTS: Final = ("subject", "body")
 _LONGEST_TEMPLATE: Final = 10_000
-KNOWN: Final = (*_CHOICES, *_TEXTS, "filters")
+KNOWN: Final = (*_CHOICES, *_TEXTS, "filters", "tabs")
 """The keys of `extra` that are read; others are kept, unless they come near one of these."""
+_STATE_OF_DASHBOARD: Final = "dashboard"
+"""Superset's key for filters and tabs: what it holds would be left out of what is sent without a word."""
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -97,15 +100,28 @@ def options_of(extra: str | None) -> ReportOptions:
 def _problem(name: str, value: Any) -> str | None:
     """Return what is wrong with one key and its value; None where nothing is."""
     if name not in KNOWN:
-        close = nearest(name, KNOWN)
-        return f"is no key that is read; did you mean {close[0]!r}?" if close else None
+        return _problem_of_other(name, value)
     if value is None:
         return None
     if name in _CHOICES:
         choices = tuple(_CHOICES[name])
         return None if value in choices else f"must be one of {', '.join(choices)}"
+    if name in _TEXTS:
+        is_text = isinstance(value, str) and len(value) <= _LONGEST_TEMPLATE
+        wrong = f"must be a text of at most {_LONGEST_TEMPLATE} characters"
+        return next(unknown_names(value), None) if is_text else wrong
+    return _problem_of_dashboard(name, value)
+
+
+def _problem_of_dashboard(name: str, value: Any) -> str | None:
     if name == "filters":
         return None if isinstance(value, Mapping) else "must be an object: the filters that `dashboards.data` takes"
-    if not isinstance(value, str) or len(value) > _LONGEST_TEMPLATE:
-        return f"must be a text of at most {_LONGEST_TEMPLATE} characters"
-    return next(unknown_names(value), None)
+    is_right = isinstance(value, list | tuple) and all(isinstance(tab, str) for tab in value)
+    return None if is_right else "must be an array of texts: titles or ids of tabs"
+
+
+def _problem_of_other(name: str, value: Any) -> str | None:
+    if name == _STATE_OF_DASHBOARD and value:
+        return "is not read; name filters in extra.filters, and tabs in extra.tabs"
+    close = nearest(name, KNOWN)
+    return f"is no key that is read; did you mean {close[0]!r}?" if close else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -151,11 +150,11 @@ class ContentMaker:
         if schedule.chart_id is not None:
             yield self._chart(self._queries.chart(schedule.chart_id), streams=format_of(schedule) == ReportFormat.CSV)
             return
-        tabs = json.loads(schedule.selected_tabs or "null")
+        options = options_of(schedule.extra)
         data = Dashboards(self._runtime, self._actor).data(
             schedule.dashboard_id or 0,
-            filters=options_of(schedule.extra).filters,
-            tabs=None if not tabs else [str(tab) for tab in tabs],
+            filters=options.filters,
+            tabs=options.tabs or None,
             force=True,
         )
         for chart in data:

@@ -11,7 +11,7 @@ from typing import Final
 from analytics_core._records.message import Recipient
 from analytics_core._records.report import ReportProgress, ReportSchedule
 from analytics_core._reporting.alerts import AlertValidator
-from analytics_core._reporting.options import FurtherFormat, RunAs, options_in, options_of
+from analytics_core._reporting.options import FurtherFormat, ReportOptions, RunAs, options_in, options_of
 from analytics_core._reporting.schedule import Crontab, humanized, least_interval, parse_crontab
 from analytics_core._resources.changes import changes_of
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as
@@ -168,13 +168,23 @@ class ScheduleRules:
             path = "report_format" if options.format is None else "extra.format"
             message = "asks for a picture, and this core has no renderer; choose CSV or TEXT, or XLSX by extra.format"
             yield Problem(path=path, message=message)
-        if options.filters and schedule.dashboard_id is None:
-            yield Problem(
-                path="extra.filters", message="are for dashboards; a chart has the filters that it was saved with"
-            )
+        yield from _dashboard_problems(schedule, options)
         if schedule.custom_width is not None and schedule.custom_width not in WIDTHS:
             message = f"must be between {WIDTHS.start} and {WIDTHS.stop - 1} pixels"
             yield Problem(path="custom_width", message=message)
+
+
+def _dashboard_problems(schedule: ReportSchedule, options: ReportOptions) -> Iterator[Problem]:
+    """Yield what is wrong with what a dashboard is asked for."""
+    if schedule.dashboard_id is None:
+        if options.filters:
+            message = "are for dashboards; a chart has the filters that it was saved with"
+            yield Problem(path="extra.filters", message=message)
+        if options.tabs:
+            yield Problem(path="extra.tabs", message="are for dashboards; a chart has none")
+    elif json.loads(schedule.selected_tabs or "null"):
+        message = "cannot name a tab by a number; name tabs in extra.tabs, by their titles or ids"
+        yield Problem(path="selected_tabs", message=message)
 
 
 def _report_problems(schedule: ReportSchedule) -> Iterator[Problem]:
