@@ -270,6 +270,19 @@ def test_nobody_gets_rows_by_an_address_that_is_nobodys(world: ReportWorld) -> N
     assert all("Error occurred" in entry.message.subject for entry in world.outbox.sent)
 
 
+def test_a_recipient_with_a_name_gets_their_rows_under_this_name(world: ReportWorld) -> None:
+    world.report(extra={"run_as": "recipient"}, recipients=[mail("Ada Müller <ada@example.com>")])
+    world.pass_time()
+    assert [entry.recipient.to for entry in world.outbox.sent] == [("Ada Müller <ada@example.com>",)]
+
+
+def test_an_error_says_whose_rows_cannot_be_asked(world: ReportWorld) -> None:
+    world.person("nora", email="nora@example.com")
+    made = world.report(extra={"run_as": "recipient"}, recipients=[mail("ada@example.com; nora@example.com")])
+    world.pass_time()
+    assert (world.runs(made)[0].error_message or "").startswith("nora@example.com: you have no access to chart 1")
+
+
 # ------------------------------------------------------------------------------------------------------------ alerts
 @pytest.mark.parametrize(
     ("sql", "validator", "state", "value"),
@@ -352,7 +365,10 @@ def test_a_deactivated_executor_ends_runs_in_error_with_one_notice(world: Report
     world.admin.users.update(user_id, {"active": False})
     world.pass_time()
     assert world.states(made) == ["Error"]
-    assert "nobody active" in (world.runs(made)[0].error_message or "")
+    told = f"report schedule {made.id} runs as user {user_id}, who is not active any more; give it another owner"
+    assert world.runs(made)[0].error_message == told
+    with pytest.raises(ReportError, match="not active any more"):
+        world.admin.reports.dry_run(made.id)
     assert not world.outbox.sent  # whoever owns it alone is not active, and gets no mail
 
 

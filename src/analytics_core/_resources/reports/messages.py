@@ -13,6 +13,7 @@ from analytics_core._records.message import Message, Recipient
 from analytics_core._records.report import ReportExecution, ReportSchedule
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._reporting.alerts import AlertValidator, Verdict, fires_unless_empty, fires_when
+from analytics_core._reporting.mail import parse_address
 from analytics_core._reporting.options import RunAs, options_of
 from analytics_core._reporting.texts import RunFacts, local_time
 from analytics_core._resources.people.directory import read_users
@@ -20,7 +21,7 @@ from analytics_core._resources.reports.content import Content, ContentMaker
 from analytics_core._resources.reports.recipients import receivers
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AlertError, ReportError
+from analytics_core.errors import ActorRequiredError, AlertError, AnalyticsError, ReportError
 from analytics_core.models.report import RecipientType, ValidatorConfig
 
 FindActor = Callable[[int], Actor]
@@ -37,6 +38,23 @@ def executor_of(schedule: ReportSchedule) -> int | None:
         signed = [user for user in (audit.changed_by, audit.created_by) if user in owners]
         return signed[0] if signed else owners[0]
     return owners[0] if owners else None
+
+
+def executor_for(schedule: ReportSchedule, find_actor: FindActor) -> Actor:
+    """Return as whom a schedule runs, with the rights that they have now.
+
+    Raises:
+        ReportError: nobody owns it, or its owner is not active any more.
+    """
+    user_id = executor_of(schedule)
+    if user_id is None:
+        raise ReportError(f"report schedule {schedule.id} has no owner to run as; let somebody own it")
+    try:
+        return find_actor(user_id)
+    except ActorRequiredError:
+        raise ReportError(
+            f"report schedule {schedule.id} runs as user {user_id}, who is not active any more; give it another owner"
+        ) from None
 
 
 def verdict_of(runtime: Runtime, executor: Actor, schedule: ReportSchedule, cancel: CancelToken) -> Verdict:
@@ -93,13 +111,17 @@ def messages_of(
     for recipient in receivers(schedule):
         for address in recipient.addresses:
             actor = _actor_at(runtime, address, find_actor)
-            found.append((Recipient(kind=recipient.kind, to=(address,)), content_for(actor)))
+            try:
+                found.append((Recipient(kind=recipient.kind, to=(address,)), content_for(actor)))
+            except AnalyticsError as error:
+                raise error.at(address) from None
     return found
 
 
 def _actor_at(runtime: Runtime, address: str, find_actor: FindActor) -> Actor:
-    """Return the person of the store whose e-mail address this is, with their rights."""
-    same = (ListFilter(col="email", op="eq", val=address), ListFilter(col="active", op="eq", val=True))
+    """Return the person of the store whose e-mail address this is, with or without a name, with their rights."""
+    bare = parse_address(address).address
+    same = (ListFilter(col="email", op="eq", val=bare), ListFilter(col="active", op="eq", val=True))
     with runtime.store.unit_of_work() as unit:
         _, people = unit.users.list(ListQuery(filters=same, page_size=2))
     if len(people) != 1:

@@ -35,7 +35,7 @@ from analytics_core._resources.changes import until_accepted
 from analytics_core._resources.reports.content import Content, is_alert
 from analytics_core._resources.reports.messages import (
     FindActor,
-    executor_of,
+    executor_for,
     manifest,
     messages_of,
     tell_owners,
@@ -46,7 +46,6 @@ from analytics_core._security.actor import Actor
 from analytics_core.errors import (
     AnalyticsError,
     NotFoundError,
-    ReportError,
     StoredDataError,
     StoreUnavailableError,
 )
@@ -110,7 +109,7 @@ class ReportRuns:
     def _do(self, log: RunLog, run: _Run, cancel: CancelToken) -> None:
         schedule = run.schedule
         try:
-            executor = self._executor(schedule)
+            executor = executor_for(schedule, self._find_actor)
             verdict = self._verdict(log, run, executor, cancel)
             if verdict is not None and not verdict.is_triggered:
                 log.end(run, RunEvent.NOT_TRIGGERED, message=verdict.reason, verdict=verdict)
@@ -124,12 +123,6 @@ class ReportRuns:
             self._fail(log, run, ";".join(failures), messages=messages, verdict=verdict)
         else:
             log.end(run, RunEvent.SENT, verdict=verdict, messages=messages)
-
-    def _executor(self, schedule: ReportSchedule) -> Actor:
-        user_id = executor_of(schedule)
-        if user_id is None:
-            raise ReportError(f"report schedule {schedule.id} has no owner to run as; let somebody own it")
-        return self._find_actor(user_id)
 
     def _verdict(self, log: RunLog, run: _Run, executor: Actor, cancel: CancelToken) -> Verdict | None:
         """Return what an alert's query says; None for a report, and for an alert that has begun to send already."""

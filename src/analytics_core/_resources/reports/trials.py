@@ -13,10 +13,9 @@ from analytics_core._records.message import Message, Recipient
 from analytics_core._records.report import ReportSchedule
 from analytics_core._reporting.alerts import Verdict
 from analytics_core._resources.reports.content import Content
-from analytics_core._resources.reports.messages import FindActor, executor_of, messages_of
+from analytics_core._resources.reports.messages import FindActor, executor_for, messages_of
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import ReportError
 from analytics_core.models.parsing import payload_error
 
 
@@ -59,17 +58,15 @@ class Trial:
 
         Raises:
             PayloadSchemaError: `at` is no moment.
-            ReportError, ActorRequiredError: there is nobody to run it as.
+            ReportError: there is nobody to run it as.
         """
         if not isinstance(at, datetime | None):
             raise payload_error("trial run", "at", "must be a datetime")
         if at is not None:
             moment = at.replace(tzinfo=UTC) if at.utcoffset() is None else at.astimezone(UTC)
             runtime = replace(runtime, clock=PinnedClock(moment))
-        user_id = executor_of(schedule)
-        if user_id is None:
-            raise ReportError(f"report schedule {schedule.id} has no owner to run as; let somebody own it")
-        return cls(runtime=runtime, schedule=schedule, executor=find_actor(user_id), find_actor=find_actor)
+        executor = executor_for(schedule, find_actor)
+        return cls(runtime=runtime, schedule=schedule, executor=executor, find_actor=find_actor)
 
     def contents(self, verdict: Verdict | None, *, key: str = "trial") -> Sequence[tuple[Recipient, Content]]:
         """Return what would go to whom, with what it is made of."""
