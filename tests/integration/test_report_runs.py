@@ -343,6 +343,18 @@ def test_a_query_may_name_its_moment(world: ReportWorld) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ errors and notices
+def test_whoever_runs_the_process_reads_in_its_log_what_failed(
+    world: ReportWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.report()
+    world.outbox.fail_next(state=DeliveryState.REFUSED)
+    world.pass_time()
+    world.pass_time()
+    (told,) = [entry.getMessage() for entry in caplog.records if "ended in error" in entry.getMessage()]
+    why = "bob@example.com was not reached: the outbox was told to fail"
+    assert told == f"Report 1 'orders', due 2026-05-01T13:00:00+00:00, ended in error: {why}"
+
+
 def test_owners_are_told_once_per_grace_and_anew_after_a_success(world: ReportWorld) -> None:
     made = world.report(grace_period=2 * 3_600)
     world.run_sql("ALTER TABLE orders RENAME TO away;")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -61,6 +62,8 @@ _OLD_ROWS: Final = 1_000
 _FEW: Final = 100
 _MOST_DELIVERIES: Final = 100_000
 
+_LOG = logging.getLogger(__name__)
+
 Result = TypeVar("Result")
 
 
@@ -70,6 +73,13 @@ class _Run:
 
     schedule: ReportSchedule
     execution: ReportExecution
+
+
+def _log_failure(schedule: ReportSchedule, run: ReportExecution, event: RunEvent, message: str | None) -> None:
+    """Tell whoever runs the process that a run ended in Error; where it did not, nothing."""
+    if next_state(run.state, event) is RunState.ERROR:
+        due, why = run.scheduled_dttm.isoformat(timespec="seconds"), " ".join((message or "").split())
+        _LOG.warning("%s %s %r, due %s, ended in error: %s", schedule.type, schedule.id, schedule.name, due, why)
 
 
 class RunEndedError(Exception):
@@ -240,7 +250,9 @@ class RunLog:
                 done = replace(held, execution=replace(held.execution, **_facts(verdict, messages, held)))
                 return self._end(unit, done, event, message=message)
 
-        return self._patiently(end)
+        is_told = self._patiently(end)
+        _log_failure(run.schedule, run.execution, event, message)
+        return is_told
 
     def close(self, execution: ReportExecution, event: RunEvent, message: str) -> None:
         """End a run that another process does or did, and tell its owners; nothing where it is over meanwhile."""
@@ -255,6 +267,7 @@ class RunLog:
             schedule, is_told = until_accepted(end)
         except (RunEndedError, NotFoundError):
             return
+        _log_failure(schedule, execution, event, message)
         if is_told:
             tell_owners(self.runtime, schedule, execution, message)
 
