@@ -119,14 +119,7 @@ class RunDispatcher:
         while ready or flying:
             if ready and len(flying) < _MOST_IN_FLIGHT:
                 schedule_id = ready.popleft()
-                run, job_id = waiting[schedule_id].popleft(), None
-                try:
-                    with _passing_over(run):
-                        job_id = self._submitted(run)
-                except JobError as error:  # they are taken up when there is room
-                    _LOG.warning("runs of %s report schedules wait for room: %s", len(ready) + 1, error.message)
-                    ready.clear()
-                    continue
+                job_id = self._begun(waiting[schedule_id].popleft(), ready)
                 if job_id is not None and waits:
                     flying.append((schedule_id, job_id))
                 continue
@@ -138,6 +131,16 @@ class RunDispatcher:
             if waiting[schedule_id]:
                 ready.append(schedule_id)
         return finished
+
+    def _begun(self, run: ReportExecution, ready: deque[int]) -> str | None:
+        """Have a run done and return the id of its job; where there is no room, what is `ready` is taken up later."""
+        try:
+            with _passing_over(run):
+                return self._submitted(run)
+        except JobError as error:
+            _LOG.warning("runs of %s report schedules wait for room: %s", len(ready) + 1, error.message)
+            ready.clear()
+        return None
 
     def submit(self, run: ReportExecution) -> str | None:
         """Have a run done by a job, and return its id; None where somebody else has, or there is no room now."""
