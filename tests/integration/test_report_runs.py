@@ -204,8 +204,12 @@ def test_a_dashboard_is_sent_chart_by_chart_with_the_filters_of_the_schedule(wor
     assert last_message(world).subject == "[Report] orders: Shop"
 
 
-@pytest.mark.parametrize("tab", ["Totals", "TAB-2"])
-def test_the_tabs_of_a_dashboard_that_the_schedule_names_are_sent_alone(world: ReportWorld, tab: str) -> None:
+@pytest.mark.parametrize(
+    "named", [{"extra": {"tabs": ["Totals"]}}, {"extra": {"tabs": ["TAB-2"]}}, {"selected_tabs": [1]}], ids=str
+)
+def test_the_tabs_of_a_dashboard_that_the_schedule_names_are_sent_alone(
+    world: ReportWorld, named: dict[str, Any]
+) -> None:
     second = {"slice_name": "All", "viz_type": "table", "datasource_id": 1, "datasource_type": "table"}
     chart = world.admin.charts.create({**second, "params": form(1, groupby=[])})
     layout = {
@@ -216,7 +220,7 @@ def test_the_tabs_of_a_dashboard_that_the_schedule_names_are_sent_alone(world: R
         "CHART-2": {"id": "CHART-2", "type": "CHART", "children": [], "meta": {"chartId": chart.id}},
     }
     shop = world.admin.dashboards.create({"dashboard_title": "Shop", "position_json": json.dumps(layout)})
-    world.report(chart=None, dashboard=shop.id, report_format="CSV", extra={"tabs": [tab]})
+    world.report(chart=None, dashboard=shop.id, report_format="CSV", **named)
     world.pass_time()
     assert [file.name for file in last_message(world).attachments] == ["All.csv"]
 

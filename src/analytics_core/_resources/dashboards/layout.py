@@ -25,7 +25,7 @@ class ChartPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The places of the charts of a dashboard in the order of the page, and the titles of its tabs by their ids."""
+    """The places of the charts of a dashboard, and the titles of its tabs by their ids, in the order of the page."""
 
     places: tuple[ChartPlace, ...]
     titles: Mapping[str, str]
@@ -51,6 +51,13 @@ class Layout:
         wanted = {self._tab(name, place=f"tabs.{i}", shape=shape) for i, name in enumerate(tabs)}
         return frozenset(place.chart_id for place in self.places if wanted & set(place.tabs))
 
+    def tabs_at(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        """Return the ids of tabs by their numbers, which count from 0 over the page; IndexError where there is none."""
+        tabs = tuple(self.titles)
+        if any(number < 0 for number in numbers):
+            raise IndexError
+        return tuple(tabs[number] for number in numbers)
+
     def shown_by(self, active: frozenset[str]) -> frozenset[int]:
         """Return the charts that a page shows while these tabs are open: each tab around a chart is one of them."""
         return frozenset(place.chart_id for place in self.places if active.issuperset(place.tabs))
@@ -69,9 +76,10 @@ class Layout:
 def read_layout(layout: Mapping[str, Any]) -> Layout:
     """Return what a stored layout says; nodes that nobody names are read where the parents they name place them."""
     nodes = {name: node for name, node in layout.items() if isinstance(node, dict)}
-    titles = {name: _title(name, node) for name, node in nodes.items() if node.get("type") == "TAB"}
-    seen: set[str] = set()
+    seen: dict[str, None] = {}
     places = [*_walked(nodes, _ROOT, (), seen)]
+    in_order = {**seen, **dict.fromkeys(nodes)}
+    titles = {name: _title(name, nodes[name]) for name in in_order if nodes[name].get("type") == "TAB"}
     for name, node in nodes.items():
         chart_id = chart_of(node)
         if chart_id is not None and name not in seen:
@@ -83,7 +91,7 @@ def read_layout(layout: Mapping[str, Any]) -> Layout:
 
 
 def _walked(
-    nodes: Mapping[str, Mapping[str, Any]], root: str, tabs: tuple[str, ...], seen: set[str]
+    nodes: Mapping[str, Mapping[str, Any]], root: str, tabs: tuple[str, ...], seen: dict[str, None]
 ) -> Iterator[ChartPlace]:
     """Yield the places below a node from top to bottom; a node that names itself again is read once."""
     waiting = [(root, tabs)]
@@ -91,7 +99,7 @@ def _walked(
         name, around = waiting.pop()
         if name not in nodes or name in seen:
             continue
-        seen.add(name)
+        seen[name] = None
         node = nodes[name]
         chart_id = chart_of(node)
         if chart_id is not None:

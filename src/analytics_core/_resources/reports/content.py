@@ -23,7 +23,7 @@ from analytics_core._reporting.texts import RunFacts, filled_in
 from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.field_formatter import MarkdownToHtml
-from analytics_core._resources.reports.records import format_of
+from analytics_core._resources.reports.records import format_of, selected_tabs
 from analytics_core._results.answer import ChartData, QueryResult, results_html
 from analytics_core._results.plain_table import results_text
 from analytics_core._results.spreadsheets import Sheet, csv_chunks, xlsx_bytes
@@ -154,7 +154,7 @@ class ContentMaker:
         data = Dashboards(self._runtime, self._actor).data(
             schedule.dashboard_id or 0,
             filters=options.filters,
-            tabs=options.tabs or None,
+            tabs=options.tabs or self._selected(schedule) or None,
             force=True,
         )
         for chart in data:
@@ -162,6 +162,14 @@ class ContentMaker:
             yield _answered(title, chart.raise_for_error)
         if not data.charts:
             raise ReportError(f"dashboard {schedule.dashboard_id} has no charts that could be sent")
+
+    def _selected(self, schedule: ReportSchedule) -> tuple[str, ...]:
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = unit.dashboards.get(schedule.dashboard_id or 0)
+        try:
+            return selected_tabs(schedule, dashboard)
+        except IndexError:
+            raise ReportError(f"dashboard {dashboard.id} has not all of the selected_tabs any more") from None
 
     def _chart(self, chart: Chart, *, streams: bool) -> ChartContent:
         request = replace(self._queries.request(chart.id), force=True, cancel=self._cancel)

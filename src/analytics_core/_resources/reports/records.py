@@ -8,16 +8,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.message import Recipient
 from analytics_core._records.report import ReportProgress, ReportSchedule
 from analytics_core._reporting.alerts import AlertValidator
 from analytics_core._reporting.options import FurtherFormat, ReportOptions, RunAs, options_in, options_of
 from analytics_core._reporting.schedule import Crontab, humanized, least_interval, parse_crontab
 from analytics_core._resources.changes import changes_of
+from analytics_core._resources.dashboards.layout import read_layout
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.reports import recipients
+from analytics_core._resources.stored_json import json_object
 from analytics_core._settings import Settings
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.references import DashboardReference
@@ -168,23 +171,33 @@ class ScheduleRules:
             path = "report_format" if options.format is None else "extra.format"
             message = "asks for a picture, and this core has no renderer; choose CSV or TEXT, or XLSX by extra.format"
             yield Problem(path=path, message=message)
-        yield from _dashboard_problems(schedule, options)
+        yield from self._dashboard_problems(schedule, options)
         if schedule.custom_width is not None and schedule.custom_width not in WIDTHS:
             message = f"must be between {WIDTHS.start} and {WIDTHS.stop - 1} pixels"
             yield Problem(path="custom_width", message=message)
 
+    def _dashboard_problems(self, schedule: ReportSchedule, options: ReportOptions) -> Iterator[Problem]:
+        """Yield what is wrong with what a dashboard is asked for."""
+        if schedule.dashboard_id is None:
+            if options.filters:
+                message = "are for dashboards; a chart has the filters that it was saved with"
+                yield Problem(path="extra.filters", message=message)
+            if options.tabs:
+                yield Problem(path="extra.tabs", message="are for dashboards; a chart has none")
+            return
+        try:
+            selected_tabs(schedule, self.reader.unit.dashboards.get(schedule.dashboard_id))
+        except IndexError:
+            message = "must be numbers of tabs of the dashboard, counted from 0 in the order of the page"
+            yield Problem(path="selected_tabs", message=message)
+        except NotFoundError:  # told already
+            return
 
-def _dashboard_problems(schedule: ReportSchedule, options: ReportOptions) -> Iterator[Problem]:
-    """Yield what is wrong with what a dashboard is asked for."""
-    if schedule.dashboard_id is None:
-        if options.filters:
-            message = "are for dashboards; a chart has the filters that it was saved with"
-            yield Problem(path="extra.filters", message=message)
-        if options.tabs:
-            yield Problem(path="extra.tabs", message="are for dashboards; a chart has none")
-    elif json.loads(schedule.selected_tabs or "null"):
-        message = "cannot name a tab by a number; name tabs in extra.tabs, by their titles or ids"
-        yield Problem(path="selected_tabs", message=message)
+
+def selected_tabs(schedule: ReportSchedule, dashboard: Dashboard) -> tuple[str, ...]:
+    """Return the ids of the tabs that a schedule selects by numbers; IndexError where a number is of none."""
+    numbers = json.loads(schedule.selected_tabs or "null") or ()
+    return read_layout(json_object(dashboard.position_json)).tabs_at(numbers) if numbers else ()
 
 
 def _report_problems(schedule: ReportSchedule) -> Iterator[Problem]:
