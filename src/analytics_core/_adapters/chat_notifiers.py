@@ -414,9 +414,9 @@ def _checked_length(max_characters: int) -> int:
     return max_characters
 
 
-def _tls_context(ca_file: Path | str | None) -> ssl.SSLContext:
+def _tls_context(ca_file: Path | str | None) -> ssl.SSLContext | None:
     try:
-        return ssl.create_default_context(cafile=None if ca_file is None else str(ca_file))
+        return None if ca_file is None else ssl.create_default_context(cafile=str(ca_file))
     except (OSError, ssl.SSLError):
         raise SettingsError("ca_file of a notifier is no readable file of certificates (PEM)") from None
 

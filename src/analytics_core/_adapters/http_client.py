@@ -6,6 +6,7 @@ import http.client
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 from urllib.parse import SplitResult
 
@@ -49,13 +50,13 @@ class HttpClient:
 
     Args:
         name: of its threads.
-        tls: checks certificates.
+        tls: checks certificates; None: by the authorities of the system, which are read when the first one is checked.
         advice: what is said beside a certificate that nobody vouches for.
         most_bytes: of an answer.
     """
 
-    def __init__(self, name: str, *, tls: ssl.SSLContext, advice: str, most_bytes: int) -> None:
-        self._tls = tls
+    def __init__(self, name: str, *, tls: ssl.SSLContext | None, advice: str, most_bytes: int) -> None:
+        self._own_tls = tls
         self._advice = advice
         self._most_bytes = most_bytes
         self._calls = BoundedCalls(name)
@@ -86,6 +87,10 @@ class HttpClient:
             return call.result()
         except (OSError, http.client.HTTPException, ValueError) as error:
             return self._problem(error, exchange)
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return ssl.create_default_context() if self._own_tls is None else self._own_tls
 
     def close(self) -> None:
         """Let the threads without work go; the object may be used again."""

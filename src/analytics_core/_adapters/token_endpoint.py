@@ -71,10 +71,10 @@ class HttpsTokenEndpoint:
         return _object_of(answer.status, answer.body)
 
 
-def _tls_context(settings: Settings) -> ssl.SSLContext:
+def _tls_context(settings: Settings) -> ssl.SSLContext | None:
     path = settings.oauth2_ca_file
     try:
-        return ssl.create_default_context(cafile=None if path is None else str(path))
+        return None if path is None else ssl.create_default_context(cafile=str(path))
     except (OSError, ssl.SSLError):
         raise SettingsError("Settings.oauth2_ca_file is no readable file of certificates (PEM)") from None
 
