@@ -260,6 +260,33 @@ def test_the_address_of_a_web_hook_is_never_told_again(world: ReportWorld, tmp_p
     assert not any("secret" in (text or "") for text in logged)
 
 
+def test_recipients_can_be_written_back_as_they_were_read(world: ReportWorld) -> None:
+    made = world.report(recipients=[chat(HOOK), mail("a@example.com", ccTarget="b@example.com")])
+    read = world.admin.reports.get(made.id)
+    for again in (read.to_payload()["recipients"], read.to_payload()["recipients"][::-1]):
+        changed = world.admin.reports.update(made.id, {"recipients": again})
+        assert len(changed.recipients) == 2
+    world.pass_time()
+    sent = {(entry.recipient.to, entry.recipient.cc) for entry in world.outbox.sent}
+    assert sent == {((HOOK,), ()), (("a@example.com",), ("b@example.com",))}
+
+
+@pytest.mark.parametrize("text", ["", "bob@example.com", "[1]", "[" * 100_000])
+def test_a_configuration_that_is_another_text_is_refused(world: ReportWorld, text: str) -> None:
+    recipient = {"type": "Email", "recipient_config_json": text}
+    with pytest.raises(PayloadSchemaError, match=r"recipient_config_json: must be an object, not text"):
+        world.report(recipients=[recipient])
+
+
+def test_a_schedule_that_goes_to_nobody_is_refused(world: ReportWorld) -> None:
+    made = world.report()
+    with pytest.raises(PayloadSchemaError, match="recipients: must name somebody"):
+        world.report(name="second", recipients=[])
+    with pytest.raises(PayloadSchemaError, match="recipients: must name somebody"):
+        world.admin.reports.update(made.id, {"recipients": []})
+    assert world.report(name="mine", recipients=[], creation_method="charts").recipients
+
+
 @pytest.mark.parametrize("noun", ["chart", "dashboard", "database"])
 def test_what_a_schedule_needs_is_not_deleted(world: ReportWorld, noun: str) -> None:
     dashboard = world.admin.dashboards.create({"dashboard_title": "D"})

@@ -5,12 +5,14 @@ What the contract has no field for lives in `extra`, and cc and bcc in a recipie
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from analytics_core.models.base import (
     Answer,
@@ -130,10 +132,31 @@ class RecipientConfig(StrictShape):
 
 
 class ReportRecipient(StrictShape):
-    """Who gets a report (contract, `ReportRecipient`)."""
+    """Who gets a report (contract, `ReportRecipient`).
+
+    What an answer shows of a recipient is taken too: its number is left out, its configuration is JSON text there.
+    """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_answer(cls, value: Any) -> Any:
+        text = value.get("recipient_config_json") if isinstance(value, Mapping) else None
+        if not isinstance(text, str):
+            return value
+        without_number = {name: one for name, one in value.items() if name != "id"}
+        return {**without_number, "recipient_config_json": _object_in(text)}
 
     type: RecipientType
     recipient_config_json: Omittable[RecipientConfig] = None
+
+
+def _object_in(text: str) -> Any:
+    """Return the object that a text is as JSON; the text itself where it is none, to be refused as a text."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return found if isinstance(found, dict) else text
 
 
 class _ReportSchedulePayload(StrictShape):

@@ -92,6 +92,8 @@ def problems_of(
     `takes` tells whether a notifier of the core takes one. With `by_mail_alone` each gets their own rows: people are
     known by their e-mail addresses.
     """
+    if not recipients:
+        yield Problem(path="recipients", message="must name somebody whom it goes to")
     if len(recipients) > _MOST:
         yield Problem(path="recipients", message=f"may name {_MOST} recipients at most")
         return
