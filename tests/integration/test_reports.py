@@ -123,6 +123,8 @@ def test_all_that_is_wrong_is_told_at_once(world: ReportWorld) -> None:
         ({"extra": {"tabs": ["Sales"]}}, "extra.tabs", "for dashboards"),
         ({"extra": {"tabs": "Sales"}}, "extra.tabs", "an array of texts"),
         ({"extra": {"dashboard": {"activeTabs": ["TAB-1"]}}}, "extra.dashboard", "extra.tabs"),
+        ({"extra": {"subject": "{{ title of {{ name }}"}}, "extra.subject", "double braces"),
+        ({"extra": {"body": "{{ title"}}, "extra.body", "without their counterparts"),
         ({"extra": {"subject": "{{ nme }}"}}, "extra.subject", "did you mean 'name'"),
         (
             {"extra": {"run_as": "recipient"}, "recipients": [chat("#ops")]},

@@ -92,9 +92,8 @@ def fires_when(
         return Verdict(is_triggered=False, value_row=row, reason=NULL_VALUE if has_value else NO_ROWS)
     number = _number(value if not isinstance(value, str) else _as_number(value))
     if number is None:
-        raise AlertError(
-            f"the alert's query returned {type(value).__name__}, and no number to compare with {threshold:g}"
-        )
+        kind = "text" if isinstance(value, str) else type(value).__name__
+        raise AlertError(f"the alert's query returned {kind}, and no number to compare with {threshold:g}")
     if number.is_nan():
         return Verdict(is_triggered=False, value_row=row, reason=NULL_VALUE)
     fires = COMPARISONS[op](number, Decimal(repr(float(threshold))))

@@ -40,6 +40,8 @@ def unknown_names(template: str) -> Iterator[str]:
             close = nearest(name, FACTS)
             hint = f"did you mean {close[0]!r}?" if close else f"it may name {', '.join(FACTS)}"
             yield f"names {name[:50]!r} in double braces; {hint}"
+    if re.search(r"\{\{|\}\}", _NAME.sub("", template)):
+        yield "has double braces without their counterparts; a name stands as {{ name }}"
 
 
 def filled_in(template: str, facts: RunFacts) -> str:
