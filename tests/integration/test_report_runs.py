@@ -301,7 +301,7 @@ def test_an_error_says_whose_rows_cannot_be_asked(world: ReportWorld) -> None:
         ("SELECT id, amount FROM orders LIMIT 1", None, "Error", None),
         ("SELECT region FROM orders LIMIT 1", {"op": ">", "threshold": 2}, "Error", None),
         ("SELECT COUNT(*) FROM nowhere", None, "Error", None),
-        ("DELETE FROM orders", None, "Error", None),
+        ("{{ 'DELETE' }} FROM orders", None, "Error", None),
     ],
 )
 def test_an_alert_fires_by_the_value_of_its_query(

@@ -262,6 +262,17 @@ def test_the_address_of_a_web_hook_is_never_told_again(world: ReportWorld, tmp_p
     assert not any("secret" in (text or "") for text in logged)
 
 
+@pytest.mark.parametrize("sql", ["SELEC 1", "DELETE FROM orders", "SELECT 1; SELECT 2", "SELECT (1"])
+def test_an_alert_whose_query_can_never_be_asked_is_refused(world: ReportWorld, sql: str) -> None:
+    made = world.alert()
+    with pytest.raises(PayloadSchemaError, match=r"sql: the query: ") as error:
+        world.alert(name="second", sql=sql, crontab="0 0 30 2 *")
+    assert "crontab: " in str(error.value)
+    with pytest.raises(PayloadSchemaError, match=r"sql: the query: "):
+        world.admin.reports.update(made.id, {"sql": sql})
+    assert world.alert(name="template", sql=sql.replace("1", "{{ 1 }}").replace("FROM", "{# #}FROM")).sql
+
+
 def test_recipients_can_be_written_back_as_they_were_read(world: ReportWorld) -> None:
     made = world.report(recipients=[chat(HOOK), mail("a@example.com", ccTarget="b@example.com")])
     read = world.admin.reports.get(made.id)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from analytics_core._compile.plan import Statement
 from analytics_core._compile.render import render_source
+from analytics_core._compile.templates import is_template
 from analytics_core._execution.fetching import FetchLimits
 from analytics_core._gate.gate import DatabaseUse, Gate
 from analytics_core._gate.guard import check_select
@@ -16,6 +17,7 @@ from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.datasource import Database, Dataset
+from analytics_core._security.actor import Actor
 from analytics_core._settings import Settings
 from analytics_core.models.query import ChartDataQueryObject
 
@@ -51,6 +53,18 @@ class AlertQueries:
         self._limits = FetchLimits(
             max_rows=_MOST_ROWS, max_bytes=settings.max_result_bytes, timeout_s=settings.statement_timeout_s
         )
+
+    def check(self, actor: Actor, database: Database, sql: str) -> None:
+        """Raise where a query can never be asked, as far as that is known without asking it.
+
+        What a template makes is known when it runs.
+
+        Raises:
+            DatabaseAccessError, StatementRefusedError, VirtualDatasetError: as for `read`.
+        """
+        admission = self._gate.admit(actor, database, on=DatabaseUse.QUERY)
+        if not is_template(sql):
+            check_select(sql, spec=admission.spec, place="the query")
 
     def read(self, request: ChartRequest, database: Database, sql: str, *, name: str) -> AlertRows:
         """Return the first rows of an alert's query as the actor of a request may see them, at its moment.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analytics_core._compile.templates.macros import ActorFacts, Lookups, TemplateFilter, TemplateValues, TimeBounds
-from analytics_core._compile.templates.renderer import RenderedSql, TemplateRenderer
+from analytics_core._compile.templates.renderer import RenderedSql, TemplateRenderer, is_template
 from analytics_core._compile.templates.text import written_clause
 
 __all__ = [
@@ -14,5 +14,6 @@ __all__ = [
     "TemplateRenderer",
     "TemplateValues",
     "TimeBounds",
+    "is_template",
     "written_clause",
 ]

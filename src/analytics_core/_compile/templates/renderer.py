@@ -62,6 +62,11 @@ class _CompiledTemplate:
     names: frozenset[str]
 
 
+def is_template(text: str) -> bool:
+    """Tell whether a text is a template, or is taken as it is written."""
+    return any(opening in text for opening in _OPENINGS)
+
+
 class TemplateRenderer:
     """Renders templates and keeps the latest compiled ones; safe between threads.
 
@@ -82,7 +87,7 @@ class TemplateRenderer:
             MissingTemplateValueError: a name, macro or value that does not exist.
             TemplateError: a syntax error, a construct that is not allowed, or too much work.
         """
-        if not any(opening in text for opening in _OPENINGS):
+        if not is_template(text):
             return RenderedSql(text)
         try:
             return self._render(text, values)
@@ -104,7 +109,7 @@ class TemplateRenderer:
             MissingTemplateValueError: the actor has no such attribute.
             TemplateError: as for `render`.
         """
-        if not any(opening in text for opening in _OPENINGS):
+        if not is_template(text):
             return text, ()
         state, template = RenderState(holds=True), self._template(text).template
         written = _guarded(lambda: template.render({**actor_macros(actor), STATE: state}))

@@ -381,6 +381,7 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             settings=runtime.settings,
             draws_pictures=runtime.draws_pictures,
             takes=runtime.deliveries.takes,
+            check_query=runtime.alert_queries.check,
             now=runtime.clock.now(),
         )
 

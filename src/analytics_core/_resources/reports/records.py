@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.datasource import Database
 from analytics_core._records.message import Recipient
 from analytics_core._records.report import ReportProgress, ReportSchedule
 from analytics_core._reporting.alerts import AlertValidator
@@ -21,8 +22,9 @@ from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.reports import recipients
 from analytics_core._resources.stored_json import json_object
+from analytics_core._security.actor import Actor
 from analytics_core._settings import Settings
-from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
+from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, QueryError
 from analytics_core.models.references import DashboardReference
 from analytics_core.models.report import (
     ChartOfReport,
@@ -95,14 +97,15 @@ def changed_schedule(
 class ScheduleRules:
     """What a schedule must be: checked as a whole, whatever was given, and all that is wrong is told at once.
 
-    `draws_pictures` tells whether a renderer is wired, `takes` whether a notifier takes a recipient, `now` from when on
-    the least time between two runs is looked for.
+    `draws_pictures` tells whether a renderer is wired, `takes` whether a notifier takes a recipient; `check_query`
+    raises where an alert's query cannot be asked; `now` is from when on the least time between two runs is looked for.
     """
 
     reader: Reader
     settings: Settings
     draws_pictures: bool
     takes: Callable[[Recipient], bool]
+    check_query: Callable[[Actor, Database, str], None]
     now: datetime
 
     def check(self, schedule: ReportSchedule, before: ReportSchedule | None, *, shape: str) -> Crontab:
@@ -122,6 +125,7 @@ class ScheduleRules:
             problems += self._interval_problems(schedule, crontab)
         problems += self._target_problems(schedule, before)
         problems += _alert_problems(schedule) if schedule.type == ReportType.ALERT else _report_problems(schedule)
+        problems += self._query_problems(schedule, before)
         problems += self._content_problems(schedule)
         if before is None or (before.recipients, before.extra) != (schedule.recipients, schedule.extra):
             own_rows = options_of(schedule.extra).run_as is RunAs.RECIPIENT
@@ -162,6 +166,20 @@ class ScheduleRules:
             return
         if field == "database":
             self.reader.policy.require_query_database(self.reader.actor, record)
+
+    def _query_problems(self, schedule: ReportSchedule, before: ReportSchedule | None) -> Iterator[Problem]:
+        """Yield what is wrong with an alert's query; only a new one, or one for another database, is read."""
+        asked = (schedule.type, schedule.database_id, schedule.sql)
+        is_new = before is None or (before.type, before.database_id, before.sql) != asked
+        if schedule.type != ReportType.ALERT or not is_new or not (schedule.sql or "").strip():
+            return
+        database = self.reader.databases([schedule.database_id]).get(schedule.database_id or 0)
+        if database is None:
+            return
+        try:
+            self.check_query(self.reader.actor, database, schedule.sql or "")
+        except QueryError as error:
+            yield Problem(path="sql", message=error.message)
 
     def _content_problems(self, schedule: ReportSchedule) -> Iterator[Problem]:
         options, problems = options_in(json.loads(schedule.extra or "{}"))
