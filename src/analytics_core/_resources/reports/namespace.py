@@ -49,7 +49,7 @@ from analytics_core._resources.reports.records import (
     schedule_item,
 )
 from analytics_core._resources.reports.scheduler import RunDispatcher
-from analytics_core._resources.reports.trials import DryRun, Replay, Trial, compared
+from analytics_core._resources.reports.trials import DryRun, Replay, Trial, compared, for_viewer
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Permission
@@ -321,6 +321,8 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
     def dry_run(self, schedule_id: int, *, at: datetime | None = None) -> DryRun:
         """Do all that a run does but send: return what would go to whom, and for an alert what its query says.
 
+        Messages with rows that somebody else may see, another owner or a recipient, are for administrators alone.
+
         Args:
             schedule_id: the alert or report.
             at: its due time, a naive moment in UTC; None: now.
@@ -328,9 +330,10 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
         Raises:
             NotFoundError, OwnershipError: as for `get`.
             PayloadSchemaError: `at` is no moment.
+            AccessError: it would run as another owner, or as other recipients, and the actor is no administrator.
             AnalyticsError: what the run would fail with.
         """
-        trial = self._trial(schedule_id, at)
+        trial = self._trial(schedule_id, at, find_actor=for_viewer(self._actor, self._find_actor))
         verdict = None
         if is_alert(trial.schedule):
             verdict = verdict_of(trial.runtime, trial.executor, trial.schedule, CancelToken())
@@ -359,11 +362,11 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
         return compared(json.loads(execution.manifest), manifest(trial.schedule, contents))
 
     # ----------------------------------------------------------------------------------------------------- inside
-    def _trial(self, schedule_id: int, at: datetime | None) -> Trial:
+    def _trial(self, schedule_id: int, at: datetime | None, *, find_actor: FindActor | None = None) -> Trial:
         """Return a run of a schedule at a moment, as whom it would run as."""
         with self._runtime.store.unit_of_work() as unit:
             schedule = self._reader(unit).report(schedule_id)
-        return Trial.of(self._runtime, schedule, self._find_actor, at=at)
+        return Trial.of(self._runtime, schedule, find_actor or self._find_actor, at=at)
 
     def _runs(self, schedule_id: int) -> Lists[ReportExecutionLogListItem]:
         def of_schedule(_reader: Reader, query: ListQuery) -> ListQuery:

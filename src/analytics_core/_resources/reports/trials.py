@@ -16,6 +16,7 @@ from analytics_core._resources.reports.content import Content
 from analytics_core._resources.reports.messages import FindActor, executor_for, messages_of
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
+from analytics_core.errors import AccessError
 from analytics_core.models.parsing import payload_error
 
 
@@ -85,6 +86,24 @@ class Trial:
         """Yield what would go to whom."""
         for recipient, content in self.contents(verdict):
             yield recipient, content.message
+
+
+def for_viewer(viewer: Actor, find_actor: FindActor) -> FindActor:
+    """Return what finds people for a trial whose messages `viewer` gets to see.
+
+    Messages show the rows of whomever they are made for: administrators see everybody's, others see their own; what is
+    returned raises AccessError for anybody else.
+    """
+
+    def find(user_id: int) -> Actor:
+        if user_id != viewer.id and not viewer.is_admin:
+            raise AccessError(
+                "a dry run would show you the rows of somebody else: ask an administrator; or save the schedule with "
+                "run_as 'executor', so that it runs as you"
+            )
+        return find_actor(user_id)
+
+    return find
 
 
 def compared(before: Mapping[str, Any], now: Mapping[str, Any]) -> Replay:
