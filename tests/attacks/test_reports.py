@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,11 @@ import pytest
 from tests.support.reports import ReportWorld, mail, report_world
 
 from analytics_core import AnalyticsCore
-from analytics_core.errors import AccessError
+from analytics_core.errors import AccessError, PayloadSchemaError
 from analytics_core.testing import InlineJobRunner
+
+MOST_SECONDS = 5.0
+"""What hung takes less than a second now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,3 +73,26 @@ def test_a_dry_run_does_not_show_the_rows_of_another_owner_until_one_saves_it_on
     people.mallory.reports.update(made.id, {"description": "mine now"})
     (_, message), *_ = people.mallory.reports.dry_run(made.id).messages
     assert "US" not in message.text
+
+
+# ------------------------------------------------------------------------------------------------------ bounded time
+@pytest.mark.parametrize("text", ["{{" * 5_000, "{{" + " " * 9_998, "{{ " * 3_333, "{" * 10_000, "{{ name }}" * 1_000])
+@pytest.mark.parametrize("key", ["subject", "body"])
+def test_a_template_of_braces_and_blanks_is_read_soon(people: TwoReaders, key: str, text: str) -> None:
+    started = time.monotonic()
+    made = people.world.report(people.mallory, extra={key: text})
+    people.mallory.reports.dry_run(made.id)
+    assert time.monotonic() - started < MOST_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("extra", {f"key {number}": None for number in range(101)}),
+        ("extra", {"mine": "x" * 100_000}),
+        ("selected_tabs", list(range(50_000))),
+    ],
+)
+def test_what_each_run_reads_is_bounded(people: TwoReaders, field: str, value: object) -> None:
+    with pytest.raises(PayloadSchemaError, match=field):
+        people.world.report(people.mallory, **{field: value})

@@ -109,7 +109,7 @@ class DueRuns:
         """Write a row for each due time that has none: those to run as claimed, the others as over."""
         known = _rows_at(unit, schedule, times)
         new = [moment for moment in times if moment not in known]
-        policy = options_of(schedule.extra).missed
+        policy = _policy_of(schedule)
         chosen = frozenset(self._made_up_for(new, policy, now=now, is_all=is_all))
         is_busy = bool(chosen) and _is_busy(unit, schedule)
         why = STILL_WORKING if policy is not MissedRuns.ALL and is_busy else MISSED
@@ -153,6 +153,14 @@ def _crontab_of(schedule: ReportSchedule) -> Crontab | None:
     except ValueError:
         _LOG.error("report schedule %s has no crontab that can be read; it is not due any more", schedule.id)
         return None
+
+
+def _policy_of(schedule: ReportSchedule) -> MissedRuns:
+    """Return which missed runs are made up for; where nobody can read it the latest, which ends in an error itself."""
+    try:
+        return options_of(schedule.extra).missed
+    except StoredDataError:
+        return MissedRuns.LATEST
 
 
 def _times(schedule: ReportSchedule, crontab: Crontab, first: datetime, now: datetime) -> Iterator[datetime]:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 from analytics_core._reporting.texts import unknown_names
-from analytics_core.errors import Problem, nearest
+from analytics_core.errors import Problem, StoredDataError, nearest
 
 
 class MissedRuns(StrEnum):
@@ -67,6 +67,8 @@ _CHOICES: Final[Mapping[str, type[StrEnum]]] = {
 }
 _TEXTS: Final = ("subject", "body")
 _LONGEST_TEMPLATE: Final = 10_000
+_LONGEST_EXTRA: Final = 100_000
+_MOST_KEYS: Final = 100
 KNOWN: Final = (*_CHOICES, *_TEXTS, "filters", "tabs")
 """The keys of `extra` that are read; others are kept, unless they come near one of these."""
 _STATE_OF_DASHBOARD: Final = "dashboard"
@@ -89,12 +91,36 @@ def options_in(extra: Mapping[str, Any]) -> tuple[ReportOptions, tuple[Problem, 
 
 
 def options_of(extra: str | None) -> ReportOptions:
-    """Return the options of a stored `extra`; what the store holds of other kinds counts for nothing."""
+    """Return the options of a stored `extra`.
+
+    Raises:
+        StoredDataError: the store holds no such options, so that nobody knows whose rows are sent, and how.
+    """
+    content = extra_in(extra)
+    options, problems = options_in({name: content[name] for name in KNOWN if name in content})
+    if problems:
+        raise StoredDataError(f"{problems[0].path} of a report schedule {problems[0].message}; save it anew")
+    return options
+
+
+def extra_in(extra: str | None) -> Mapping[str, Any]:
+    """Return a stored `extra` as it was given; StoredDataError where the store holds no JSON object in its place."""
     try:
         content = json.loads(extra or "{}")
-    except ValueError:
-        content = {}
-    return options_in(content if isinstance(content, dict) else {})[0]
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise StoredDataError("the extra of a report schedule cannot be read; save it anew")
+    return content
+
+
+def size_problem(extra: Mapping[str, Any]) -> Problem | None:
+    """Return what is wrong with an `extra` that is too large to be read at each run; None where nothing is."""
+    if len(extra) > _MOST_KEYS:
+        return Problem(path="extra", message=f"may have {_MOST_KEYS} keys at most")
+    if len(json.dumps(extra, ensure_ascii=False)) > _LONGEST_EXTRA:
+        return Problem(path="extra", message=f"may take {_LONGEST_EXTRA} characters as JSON at most")
+    return None
 
 
 def _problem(name: str, value: Any) -> str | None:

@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 
 from analytics_core.errors import nearest
 
-_NAME: Final = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)
+_NAME: Final = re.compile(r"\{\{([^{}]*)\}\}")
+"""Without braces inside, so that a text of many braces, or of one and many blanks, is read once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ FACTS: Final = tuple(one.name for one in fields(RunFacts))
 
 def unknown_names(template: str) -> Iterator[str]:
     """Yield what is wrong with each name in a template that is none of the facts."""
-    for name in _NAME.findall(template):
+    for name in map(str.strip, _NAME.findall(template)):
         if name not in FACTS:
             close = nearest(name, FACTS)
             hint = f"did you mean {close[0]!r}?" if close else f"it may name {', '.join(FACTS)}"
@@ -47,7 +48,7 @@ def unknown_names(template: str) -> Iterator[str]:
 def filled_in(template: str, facts: RunFacts) -> str:
     """Return a template with the facts in the places of their names; other names stay as they are."""
     known: Mapping[str, str] = {name: getattr(facts, name) for name in FACTS}
-    return _NAME.sub(lambda found: known.get(found[1], found[0]), template)
+    return _NAME.sub(lambda found: known.get(found[1].strip(), found[0]), template)
 
 
 def local_time(moment: datetime, zone: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -13,7 +13,15 @@ from analytics_core._records.datasource import Database
 from analytics_core._records.message import Recipient
 from analytics_core._records.report import ReportProgress, ReportSchedule
 from analytics_core._reporting.alerts import AlertValidator
-from analytics_core._reporting.options import FurtherFormat, ReportOptions, RunAs, options_in, options_of
+from analytics_core._reporting.options import (
+    FurtherFormat,
+    ReportOptions,
+    RunAs,
+    extra_in,
+    options_in,
+    options_of,
+    size_problem,
+)
 from analytics_core._reporting.schedule import Crontab, humanized, least_interval, parse_crontab
 from analytics_core._resources.changes import changes_of
 from analytics_core._resources.dashboards.layout import read_layout
@@ -24,7 +32,7 @@ from analytics_core._resources.reports import recipients
 from analytics_core._resources.stored_json import json_object
 from analytics_core._security.actor import Actor
 from analytics_core._settings import Settings
-from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, QueryError
+from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, QueryError, StoredDataError
 from analytics_core.models.references import DashboardReference
 from analytics_core.models.report import (
     ChartOfReport,
@@ -44,6 +52,7 @@ GRACE_PERIOD_S: Final = 14_400
 LOG_RETENTION_DAYS: Final = 90
 WIDTHS: Final = range(600, 2_401)
 _RUNS_LOOKED_AT: Final = 50
+_LONGEST_TABS: Final = 100_000
 _SHORTEST_MINIMUM_S: Final = 120
 _REQUIRED: Final = ("name", "type", "crontab")
 _TARGETS: Final[Mapping[str, str]] = {"chart": "chart_id", "dashboard": "dashboard_id", "database": "database_id"}
@@ -126,9 +135,10 @@ class ScheduleRules:
         problems += self._target_problems(schedule, before)
         problems += _alert_problems(schedule) if schedule.type == ReportType.ALERT else _report_problems(schedule)
         problems += self._query_problems(schedule, before)
-        problems += self._content_problems(schedule)
+        options, of_options = _options_of(schedule)
+        problems += [*of_options, *self._content_problems(schedule, options)]
         if before is None or (before.recipients, before.extra) != (schedule.recipients, schedule.extra):
-            own_rows = options_of(schedule.extra).run_as is RunAs.RECIPIENT
+            own_rows = options.run_as is RunAs.RECIPIENT
             problems += recipients.problems_of(recipients.stored(schedule), self.takes, by_mail_alone=own_rows)
         if problems:
             raise PayloadSchemaError(shape=shape, problems=problems)
@@ -181,9 +191,7 @@ class ScheduleRules:
         except QueryError as error:
             yield Problem(path="sql", message=error.message)
 
-    def _content_problems(self, schedule: ReportSchedule) -> Iterator[Problem]:
-        options, problems = options_in(json.loads(schedule.extra or "{}"))
-        yield from problems
+    def _content_problems(self, schedule: ReportSchedule, options: ReportOptions) -> Iterator[Problem]:
         asked = options.format or ReportFormat(schedule.report_format)
         if asked in (ReportFormat.PNG, FurtherFormat.PDF) and not self.draws_pictures:
             path = "report_format" if options.format is None else "extra.format"
@@ -203,6 +211,9 @@ class ScheduleRules:
             if options.tabs:
                 yield Problem(path="extra.tabs", message="are for dashboards; a chart has none")
             return
+        if len(schedule.selected_tabs or "") > _LONGEST_TABS:
+            yield Problem(path="selected_tabs", message="are more than a dashboard has")
+            return
         try:
             selected_tabs(schedule, self.reader.unit.dashboards.get(schedule.dashboard_id))
         except IndexError:
@@ -213,9 +224,24 @@ class ScheduleRules:
 
 
 def selected_tabs(schedule: ReportSchedule, dashboard: Dashboard) -> tuple[str, ...]:
-    """Return the ids of the tabs that a schedule selects by numbers; IndexError where a number is of none."""
-    numbers = json.loads(schedule.selected_tabs or "null") or ()
-    return read_layout(json_object(dashboard.position_json)).tabs_at(numbers) if numbers else ()
+    """Return the ids of the tabs that a schedule selects by numbers.
+
+    Raises:
+        IndexError: a number is that of none.
+        StoredDataError: the store holds something else.
+    """
+    try:
+        numbers = json.loads(schedule.selected_tabs or "null") or ()
+        return read_layout(json_object(dashboard.position_json)).tabs_at(numbers) if numbers else ()
+    except (ValueError, TypeError, RecursionError):
+        raise StoredDataError(f"selected_tabs of report schedule {schedule.id} cannot be read; save it anew") from None
+
+
+def _options_of(schedule: ReportSchedule) -> tuple[ReportOptions, Sequence[Problem]]:
+    """Return the options of a schedule that is to be saved, and what is wrong with them."""
+    extra = extra_in(schedule.extra)
+    too_large = size_problem(extra)
+    return options_in(extra) if too_large is None else (ReportOptions(), (too_large,))
 
 
 def _report_problems(schedule: ReportSchedule) -> Iterator[Problem]:
@@ -280,7 +306,7 @@ def schedule_get(
         chart=named.chart,
         dashboard=named.dashboard,
         database=named.database,
-        extra=json.loads(schedule.extra or "{}"),
+        extra=extra_in(schedule.extra),
     )
 
 
@@ -300,7 +326,7 @@ def schedule_item(
         changed_by=people.names(audit.changed_by),
         changed_on_delta_humanized=readable.delta(audit.changed_on),
         crontab_humanized=in_words(schedule.crontab),
-        extra=json.loads(schedule.extra or "{}"),
+        extra=extra_in(schedule.extra),
     )
 
 
@@ -314,4 +340,4 @@ def in_words(crontab: str) -> str:
 
 def format_of(schedule: ReportSchedule) -> str:
     """Return in which format a schedule is sent."""
-    return (options_of(schedule.extra).format or ReportFormat(schedule.report_format)).value
+    return str(options_of(schedule.extra).format or schedule.report_format)
