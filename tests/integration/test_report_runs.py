@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,8 +15,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from python_calamine import CalamineWorkbook
-from tests.support.reports import HOUR, NOON, ReportWorld, chat, form, mail, report_world
+from tests.support.reports import HOUR, KEY, NOON, ReportWorld, chat, form, mail, report_world
 
+from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobState
 from analytics_core._reporting.options import FurtherFormat, MissedRuns
@@ -728,6 +730,27 @@ def test_a_schedule_that_is_deleted_midway_sends_nothing_more(far: tuple[ReportW
     with world.host._runtime.store.unit_of_work() as unit:
         assert unit.report_deliveries.list(ListQuery())[0] == unit.report_executions.list(ListQuery())[0] == 0
         assert [job.state for job in unit.jobs.list(ListQuery())[1]] == [JobState.SUCCESS]
+
+
+@pytest.mark.long  # the statement is sampled for seconds before it runs
+def test_a_run_whose_process_closes_is_taken_up_by_another(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/meta.db"
+    numbers = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 2000000000) SELECT x FROM n"
+    with report_world(tmp_path, url=url) as world:
+        made = world.alert(sql=f"SELECT COUNT(*) FROM ({numbers})")
+        world.clock.advance(HOUR)
+        assert world.host.scheduler.tick(wait=False).claimed == 1
+        end = time.monotonic() + 20
+        while world.runs(made)[0].start_dttm is None and time.monotonic() < end:
+            time.sleep(0.05)
+    settings = Settings(secret_key=KEY, data_roots=(tmp_path,))
+    with AnalyticsCore(
+        settings, metadata_url=url, clock=world.clock, notifiers=[world.outbox], jobs=ForgetfulRunner()
+    ) as other:
+        with other._runtime.store.unit_of_work() as unit:
+            run = unit.report_executions.get(1)
+        assert (run.end_dttm, run.attempts) == (None, 1)
+        assert other.scheduler.tick(wait=False).taken_up == 1
 
 
 def test_each_message_of_many_reads_what_became_of_it_alone(world: ReportWorld) -> None:

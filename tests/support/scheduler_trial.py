@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ CRONTABS = (
     *("0 3 * * *", "*/20 1-3 * * *", "0 8-18 * * *", "*/30 9-17 * * 1-5", "0 9 * * 1-5", "15 23 * * *"),
     *("*/10 4 * * *", "10,50 * * * 0,6", "5 0-12/2 * * *", "0 6,18 * * *", "20 */4 * * *"),
 )
-PROCESSES, INTERVAL_S, MOST_OPEN, PATIENCE_S, QUIET_S = 4, 0.25, 32, 3.0, 90.0
+PROCESSES, INTERVAL_S, MOST_OPEN, PATIENCE_S, QUIET_S, STEP_S = 4, 0.25, 48, 3.0, 90.0, 600
 HOUR = timedelta(hours=1)
 
 
@@ -158,11 +159,12 @@ class Trial:
             )
 
     def _pass(self, core: AnalyticsCore, fleet: Fleet, moments: Sequence[datetime]) -> None:
-        """Let the time pass from one due moment to the next, with all that is to happen at random ones."""
-        acts = self._acts(len(moments))
+        """Let the time pass, ten minutes at a time where something is due, with all that is to happen in between."""
+        steps = [max(group) for _, group in groupby(moments, lambda moment: moment.timestamp() // STEP_S)]
+        acts = self._acts(len(steps))
         fleet.fill()
         skipped_until = self._course.since
-        for position, moment in enumerate(moments):
+        for position, moment in enumerate(steps):
             if moment < skipped_until:
                 continue
             self._clock.move_to(moment)

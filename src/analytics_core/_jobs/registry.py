@@ -64,6 +64,7 @@ class JobRegistry:
         self._guard = forkable_lock()
         self._held: dict[str, _LocalJob] = {}
         self._taken: set[str] = set()
+        self._is_closing = False
         self._heartbeat = Heartbeat(store, lease_s=settings.job_lease_s, stop=self._stop_here, settle=self._settle_own)
         tell_of_forks(self)
 
@@ -348,8 +349,14 @@ class JobRegistry:
             if held is not None:
                 held.cancel.cancel()
 
+    @property
+    def is_closing(self) -> bool:
+        """Whether jobs of this process are stopped because it ends, not because somebody wants them to."""
+        return self._is_closing
+
     def close(self) -> None:
         """Stop the jobs of this process that are not over, then close the runner."""
+        self._is_closing = True
         with self._guard:
             job_ids = tuple(self._held)
         for job_id in job_ids:

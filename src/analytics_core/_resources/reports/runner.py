@@ -47,6 +47,7 @@ from analytics_core._security.actor import Actor
 from analytics_core.errors import (
     AnalyticsError,
     NotFoundError,
+    StatementStoppedError,
     StoredDataError,
     StoreUnavailableError,
 )
@@ -100,7 +101,7 @@ class ReportRuns:
 
     # ------------------------------------------------------------------------------------------------ as a handler
     def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
-        """Do a run; how it ends stands in its row, whatever happens."""
+        """Do a run; how it ends stands in its row, unless this process ends before: then others take it up."""
         log = RunLog(self._runtime_of(job))
         run = log.begin(_execution_id(job), job.job_id)
         if run is not None:
@@ -126,6 +127,8 @@ class ReportRuns:
                 return
             messages = self._messages(log.runtime, run, executor, verdict, cancel)
         except AnalyticsError as error:
+            if isinstance(error, StatementStoppedError) and log.runtime.job_registry.is_closing:
+                raise  # another process takes it up
             self._fail(log, run, error.message)
             return
         failures = self._send(log, run, messages)
