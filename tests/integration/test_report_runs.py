@@ -18,12 +18,13 @@ from python_calamine import CalamineWorkbook
 from tests.support.reports import HOUR, KEY, NOON, ReportWorld, chat, form, mail, report_world
 
 from analytics_core import AnalyticsCore, Settings
+from analytics_core._execution.cancel import CancelToken
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobState
 from analytics_core._reporting.options import FurtherFormat, MissedRuns
-from analytics_core._resources.reports.runner import DIED_MIDWAY, TOOK_TOO_LONG
+from analytics_core._resources.reports.runner import DIED_MIDWAY, TOOK_TOO_LONG, ReportRuns
 from analytics_core._resources.reports.scheduler import MOST_ATTEMPTS, Scheduler
-from analytics_core.errors import AlertError, PayloadSchemaError, ReportError
+from analytics_core.errors import AlertError, PayloadSchemaError, ReportError, StoreUnavailableError
 from analytics_core.ports import DeliveryState
 from analytics_core.testing import InlineJobRunner
 
@@ -716,6 +717,27 @@ def test_a_run_that_others_ended_between_two_attempts_sends_nothing_more(
     assert seen == [[("a@example.com", "unavailable"), ("b@example.com", "unavailable")]]
     assert [run.error_message for run in world.runs(made)] == [TOOK_TOO_LONG]
     assert [entry.message.subject[:5] for entry in world.outbox.sent] == ["Error"]
+
+
+def test_a_run_whose_store_is_away_for_a_moment_is_taken_up(far: tuple[ReportWorld, ForgetfulRunner]) -> None:
+    world, runner = far
+    made = world.report()
+    world.pass_time()
+
+    def away(_: int) -> Any:
+        raise StoreUnavailableError("the metadata store is restarted")
+
+    with world.host._runtime.store.unit_of_work() as unit:
+        job = unit.jobs.find(job_id=runner.taken[0])
+    assert job is not None
+    runs = ReportRuns(runtime_of=lambda _: world.host._runtime, find_actor=away)
+    with pytest.raises(StoreUnavailableError):
+        runs.run(job, CancelToken())
+    lose_job(world, runner)
+    assert world.states(made) == ["Working"]
+    assert world.host.scheduler.tick().taken_up == 1
+    runner.run(runner.taken[1])
+    assert world.states(made) == ["Success"]
 
 
 def test_a_schedule_that_is_deleted_midway_sends_nothing_more(far: tuple[ReportWorld, ForgetfulRunner]) -> None:

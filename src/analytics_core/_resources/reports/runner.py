@@ -127,8 +127,8 @@ class ReportRuns:
                 return
             messages = self._messages(log.runtime, run, executor, verdict, cancel)
         except AnalyticsError as error:
-            if isinstance(error, StatementStoppedError) and log.runtime.job_registry.is_closing:
-                raise  # another process takes it up
+            if _is_left_to_others(error, log.runtime):
+                raise
             self._fail(log, run, error.message)
             return
         failures = self._send(log, run, messages)
@@ -422,6 +422,12 @@ class RunLog:
     def _moment(self, run: _Run) -> datetime:
         """Return when a run counts as done: now, or its due time, where somebody's clock was put back meanwhile."""
         return max(self._now(), run.execution.scheduled_dttm)
+
+
+def _is_left_to_others(error: AnalyticsError, runtime: Runtime) -> bool:
+    """Tell whether a run may end well elsewhere or later: its store is away, or its process ends."""
+    is_stopped = isinstance(error, StatementStoppedError) and runtime.job_registry.is_closing
+    return is_stopped or isinstance(error, StoreUnavailableError)
 
 
 # ------------------------------------------------------------------------------------------------------------- rows
