@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.reports import ReportWorld, mail, report_world
+from tests.support.reports import HOUR, NOON, ReportWorld, mail, report_world
 
 from analytics_core import AnalyticsCore
-from analytics_core.errors import AccessError, PayloadSchemaError
+from analytics_core._records.report import ReportExecution, RunCause
+from analytics_core.errors import AccessError, AnalyticsError, PayloadSchemaError
 from analytics_core.testing import InlineJobRunner
 
 MOST_SECONDS = 5.0
@@ -96,3 +100,105 @@ def test_a_template_of_braces_and_blanks_is_read_soon(people: TwoReaders, key: s
 def test_what_each_run_reads_is_bounded(people: TwoReaders, field: str, value: object) -> None:
     with pytest.raises(PayloadSchemaError, match=field):
         people.world.report(people.mallory, **{field: value})
+
+
+# ------------------------------------------------------------------------------------------------- those of others
+DEEP = "[" * 100_000 + "]" * 100_000
+UNREADABLE = [
+    ("crontab", "x"),
+    ("crontab", "\u0660 * * * *"),
+    ("timezone", "Nowhere/Land"),
+    ("timezone", "../../etc/passwd"),
+    ("timezone", "\0"),
+    ("extra", "{"),
+    ("extra", "[]"),
+    ("extra", DEEP),
+    ("extra", '{"run_as": 1}'),
+    ("recipients", "{}"),
+    ("selected_tabs", DEEP),
+    ("report_format", "ZZZ"),
+    ("type", "ZZZ"),
+    ("log_retention", 2_147_483_647),
+    ("log_retention", -2_147_483_648),
+    ("grace_period", -2_147_483_648),
+    ("working_timeout", 2_147_483_647),
+]
+
+
+def write(people: TwoReaders, schedule_id: int, field: str, value: object) -> None:
+    """Write into a schedule as somebody does who has the store."""
+    file = people.world.file.with_name("meta.db")
+    with closing(sqlite3.connect(file)) as store:
+        store.execute(f"UPDATE ac_report_schedules SET {field} = ? WHERE id = ?", (value, schedule_id))
+        store.commit()
+
+
+@pytest.mark.parametrize(("field", "value"), UNREADABLE)
+def test_a_schedule_that_nobody_can_read_stops_no_others(people: TwoReaders, field: str, value: object) -> None:
+    world = people.world
+    broken = world.report(people.mallory, name="broken", crontab="*/30 * * * *")
+    write(people, broken.id, field, value)
+    good = world.report(people.victim, name="good")
+    world.pass_time()
+    world.pass_time()
+    assert world.states(good) == ["Success", "Success"]
+
+
+@pytest.mark.parametrize(("field", "value"), UNREADABLE)
+def test_a_schedule_that_nobody_can_read_is_a_typed_error(people: TwoReaders, field: str, value: object) -> None:
+    broken = people.world.report(people.mallory, name="broken")
+    write(people, broken.id, field, value)
+    reports = people.mallory.reports
+    for ask in (reports.get, reports.next_runs, reports.dry_run, reports.run_now, lambda _id: reports.list()):
+        with suppress(AnalyticsError):
+            ask(broken.id)
+
+
+def test_a_schedule_that_was_unreadable_is_due_again_when_it_is_saved(people: TwoReaders) -> None:
+    world = people.world
+    made = world.report(people.mallory)
+    write(people, made.id, "timezone", "Nowhere/Land")
+    world.pass_time()
+    write(people, made.id, "timezone", "UTC")
+    people.mallory.reports.update(made.id, {"description": "mended"})
+    world.pass_time()
+    assert world.states(made) == ["Success"]
+
+
+@pytest.mark.parametrize("days", [1_000_000, 2_147_483_647])
+def test_a_log_that_is_kept_for_ages_stops_no_others(people: TwoReaders, days: int) -> None:
+    world = people.world
+    theirs = world.report(people.mallory, name="theirs", log_retention=days)
+    good = world.report(people.victim, name="good")
+    world.pass_time()
+    assert (world.states(theirs), world.states(good)) == (["Success"], ["Success"])
+
+
+def test_a_late_run_whose_name_has_line_breaks_stops_no_others_and_is_told(people: TwoReaders) -> None:
+    world = people.world
+    world.admin.users.update(people.victim_id, {"email": "victim@example.com\r\nBcc: eve@example.com"})
+    late = world.report(people.mallory, name="late\r\nBcc: eve@example.com", owners=[people.victim_id])
+    good = world.report(people.victim, name="good")
+    with world.host._runtime.store.unit_of_work() as unit:
+        run = ReportExecution(
+            uuid="11111111-1111-4111-8111-111111111111",
+            schedule_id=late.id,
+            scheduled_dttm=NOON,
+            cause=RunCause.DUE,
+            start_dttm=NOON,
+            late_on=unit.now() - timedelta(seconds=1),
+            job_id="gone",
+        )
+        unit.report_executions.append(run, actor_id=None)
+    world.pass_time(HOUR)
+    assert world.states(good) == ["Success"]
+    (told,) = [sent for sent in world.outbox.sent if sent.message.subject.startswith("Error occurred")]
+    assert told.message.subject == "Error occurred for Report: late Bcc: eve@example.com"
+    assert told.recipient.to == ("mallory@example.com",)
+
+
+@pytest.mark.parametrize("after", [datetime.max.replace(tzinfo=UTC), datetime(9999, 12, 30), datetime.min])
+@pytest.mark.parametrize("crontab", ["* * * * *", "0 0 29 2 *", "0 0 29 2 1#5"])
+def test_next_runs_end_with_the_calendar(people: TwoReaders, crontab: str, after: datetime) -> None:
+    made = people.world.report(people.mallory, crontab=crontab)
+    assert len(people.mallory.reports.next_runs(made.id, 1_000, after=after)) <= 1_000

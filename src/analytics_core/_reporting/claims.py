@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 from uuid import uuid4
-from zoneinfo import ZoneInfo
 
 from analytics_core._records.report import ReportExecution, ReportProgress, ReportSchedule, RunCause, RunState
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._reporting.options import MissedRuns, options_of
-from analytics_core._reporting.schedule import Crontab, due_times, next_due, parse_crontab
+from analytics_core._reporting.schedule import Crontab, due_times, next_due, parse_crontab, zone_of
 from analytics_core._reporting.states import RunEvent, next_state
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError, StoredDataError
 from analytics_core.ports import MetadataStore
@@ -30,6 +30,7 @@ MOST_AT_A_TIME: Final = 1_000
 MISSED: Final = "missed: nobody looked for due runs at its time"
 STILL_WORKING: Final = "the run before still works; this one was not begun"
 _NOTHING_LOGGED_BEFORE: Final = timedelta(days=90)
+_LONGEST_KEPT_DAYS: Final = 36_500
 _RESOLUTION: Final = timedelta(microseconds=1)
 
 
@@ -82,14 +83,24 @@ class DueRuns:
     def claim(self, due: ReportProgress, now: datetime) -> Claims:
         """Claim the due times of one schedule up to now; nothing where others were faster, or it is gone.
 
+        One whose crontab or times cannot be told is not due any more, so that the others are.
+
         Raises:
-            StoredDataError: what the store holds of it cannot be read; it stays due.
+            StoredDataError: what the store holds of it cannot be read here; it stays due, for others to read.
         """
         try:
             with self._store.unit_of_work() as unit:
                 return self._claim(unit, due, now)
+        except (ValueError, ArithmeticError) as error:
+            _LOG.error("report schedule %s cannot be read (%s)", due.schedule_id, type(error).__name__)
+            return self._set_aside(due)
         except (StaleVersionError, AlreadyExistsError, NotFoundError):
             return Claims()
+
+    def _set_aside(self, due: ReportProgress) -> Claims:
+        with suppress(StaleVersionError, NotFoundError), self._store.unit_of_work() as unit:
+            unit.report_progress.update(replace(due, next_due_on=None), actor_id=None)
+        return Claims()
 
     def _claim(self, unit: UnitOfWork, due: ReportProgress, now: datetime) -> Claims:
         schedule = unit.report_schedules.get(due.schedule_id)
@@ -143,16 +154,20 @@ def _crontab_of(schedule: ReportSchedule) -> Crontab | None:
     Raises:
         StoredDataError: this machine does not know the zone; another may.
     """
+    if not schedule.active:
+        return None
+    zone_of(schedule.timezone)
     try:
-        ZoneInfo(schedule.timezone)
-    except (ValueError, KeyError, OSError):
-        said = f"report schedule {schedule.id} is in a time zone that this machine does not know: {schedule.timezone!r}"
-        raise StoredDataError(f"{said}; update its tzdata, or change the schedule") from None
-    try:
-        return parse_crontab(schedule.crontab) if schedule.active else None
+        return parse_crontab(schedule.crontab)
     except ValueError:
         _LOG.error("report schedule %s has no crontab that can be read; it is not due any more", schedule.id)
         return None
+
+
+def kept_for(schedule: ReportSchedule) -> timedelta | None:
+    """Return for how long the log of a schedule is kept, a century at most; None: for ever."""
+    days = min(schedule.log_retention or 0, _LONGEST_KEPT_DAYS)
+    return timedelta(days=days) if days > 0 else None
 
 
 def _policy_of(schedule: ReportSchedule) -> MissedRuns:
@@ -165,8 +180,7 @@ def _policy_of(schedule: ReportSchedule) -> MissedRuns:
 
 def _times(schedule: ReportSchedule, crontab: Crontab, first: datetime, now: datetime) -> Iterator[datetime]:
     """Yield the due times from `first` until now whose log would still be kept."""
-    kept = timedelta(days=schedule.log_retention) if schedule.log_retention else _NOTHING_LOGGED_BEFORE
-    start = max(first, now - kept) - _RESOLUTION
+    start = max(first, now - (kept_for(schedule) or _NOTHING_LOGGED_BEFORE)) - _RESOLUTION
     for moment in due_times(crontab, schedule.timezone, after=start):
         if moment > now:
             return

@@ -15,6 +15,8 @@ from itertools import islice, pairwise
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from analytics_core.errors import StoredDataError
+
 ALIASES: Final = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -88,19 +90,35 @@ def _number(name: str) -> int:
     return _NUMBERS[name] if name in _NUMBERS else int(name) if name.isdecimal() else 0
 
 
+def zone_of(name: str) -> ZoneInfo:
+    """Return a time zone by its IANA name; StoredDataError where this system knows none of that name."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # KeyError: it is not there
+        raise StoredDataError(
+            f"{name[:100]!r} is no time zone that this system knows; save the schedule anew"
+        ) from None
+
+
 def due_times(crontab: Crontab, zone: str, *, after: datetime) -> Iterator[datetime]:
-    """Yield the moments strictly after `after` that a crontab names in an IANA zone, in UTC and in their order."""
+    """Yield the moments strictly after `after` that a crontab names in an IANA zone, in UTC and in their order.
+
+    They end with the year 9999.
+    """
     from croniter import CroniterBadDateError, croniter
 
-    local = after.astimezone(ZoneInfo(zone))
-    found = croniter(crontab.expression, local)
+    zone_info = zone_of(zone)
+    try:
+        found = croniter(crontab.expression, after.astimezone(zone_info))
+    except (OverflowError, ValueError):  # at an end of the calendar
+        return
     last = after
     while True:
         try:
             moment = found.get_next(datetime)
-        except CroniterBadDateError:  # none in the next 50 years
+            due = moment.astimezone(UTC)
+        except (CroniterBadDateError, OverflowError, ValueError):  # none in the next 50 years, or beyond the calendar
             return
-        due = moment.astimezone(UTC)
         if due <= last or (moment.fold and not crontab.runs_in_both_passes):
             continue
         last = due

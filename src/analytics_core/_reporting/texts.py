@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Final
-from zoneinfo import ZoneInfo
 
+from analytics_core._reporting.schedule import zone_of
 from analytics_core.errors import nearest
 
 _NAME: Final = re.compile(r"\{\{([^{}]*)\}\}")
@@ -53,4 +53,4 @@ def filled_in(template: str, facts: RunFacts) -> str:
 
 def local_time(moment: datetime, zone: str) -> str:
     """Return a due time as people in the zone write it, to the minute: `2026-03-29 09:00 CEST`."""
-    return f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M %Z}"
+    return f"{moment.astimezone(zone_of(zone)):%Y-%m-%d %H:%M %Z}"

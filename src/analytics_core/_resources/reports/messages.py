@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -21,7 +22,7 @@ from analytics_core._resources.reports.content import Content, ContentMaker
 from analytics_core._resources.reports.recipients import receivers
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import ActorRequiredError, AlertError, AnalyticsError, ReportError
+from analytics_core.errors import ActorRequiredError, AlertError, AnalyticsError, NotificationError, ReportError
 from analytics_core.models.report import RecipientType, ValidatorConfig
 
 FindActor = Callable[[int], Actor]
@@ -74,7 +75,7 @@ def verdict_of(runtime: Runtime, executor: Actor, schedule: ReportSchedule, canc
         config = ValidatorConfig.model_validate_json(schedule.validator_config_json or "{}")
     except ValueError:
         config = ValidatorConfig()
-    if config.op is None or config.threshold is None:
+    if config.op is None or config.threshold is None or not math.isfinite(config.threshold):
         raise AlertError("the alert's validator_config_json needs op and threshold")
     return fires_when(found.columns, found.rows, op=config.op, threshold=config.threshold)
 
@@ -141,18 +142,27 @@ def _run_facts(
 def tell_owners(runtime: Runtime, schedule: ReportSchedule, execution: ReportExecution, problem: str) -> None:
     """Tell the owners of a schedule by e-mail that a run failed; whom no mail reaches, the log tells."""
     people = read_users(runtime.people, schedule.owner_ids).users.values()
-    addresses = tuple(dict.fromkeys(user.email for user in people if user.email and user.active))
+    mails = (user.email for user in people if user.email and user.active)
+    addresses = tuple(filter(_takes_mail, dict.fromkeys(mails)))
     if not addresses:
         return
     message = Message(
         key=f"{execution.uuid}-error",
-        subject=f"Error occurred for {schedule.type}: {schedule.name}",
+        subject=" ".join(f"Error occurred for {schedule.type}: {schedule.name}".split()),
         text=f"{schedule.type} {schedule.name!r}, due {local_time(execution.scheduled_dttm, schedule.timezone)}, "
         f"failed:\n\n{problem}\n",
     )
     recipient = Recipient(kind=RecipientType.EMAIL.value, to=addresses)
     if runtime.deliveries.takes(recipient):
         runtime.deliveries.deliver(message, recipient)
+
+
+def _takes_mail(address: str) -> bool:
+    """Tell whether mail can be sent to what a person has as their e-mail address."""
+    try:
+        return bool(parse_address(address))
+    except NotificationError:
+        return False
 
 
 def manifest(schedule: ReportSchedule, contents: Sequence[Content]) -> Mapping[str, Any]:

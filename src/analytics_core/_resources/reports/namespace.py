@@ -14,7 +14,7 @@ from analytics_core._execution.cancel import CancelToken
 from analytics_core._records.report import ReportExecution, ReportProgress, ReportSchedule, RunCause
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._reporting.alerts import Verdict
-from analytics_core._reporting.schedule import Crontab, due_times, next_due, parse_crontab
+from analytics_core._reporting.schedule import Crontab, due_times, next_due
 from analytics_core._resources.batches import is_id
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.field_formatter import shown_as
@@ -47,6 +47,7 @@ from analytics_core._resources.reports.records import (
     require_what_is_needed,
     schedule_get,
     schedule_item,
+    stored_crontab,
 )
 from analytics_core._resources.reports.scheduler import RunDispatcher
 from analytics_core._resources.reports.trials import DryRun, Replay, Trial, compared, for_viewer
@@ -205,8 +206,8 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             record = changed_schedule(before, put, owner_ids=owners or before.owner_ids)
             crontab = self._rules(unit).check(record, before, shape=_PUT)
             stored = unit.report_schedules.update(record, actor_id=self._actor.id)
-            if any(getattr(stored, name) != getattr(before, name) for name in _WHAT_MOVES_RUNS):
-                self._move(unit, stored, crontab)
+            is_moved = any(getattr(stored, name) != getattr(before, name) for name in _WHAT_MOVES_RUNS)
+            self._move(unit, stored, crontab, is_moved=is_moved)
             act.log(unit, chart_id=stored.chart_id, details={"report_schedule": schedule_id})
         return self._answer(stored)
 
@@ -244,7 +245,7 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             schedule = self._reader(unit).report(schedule_id)
         start = self._runtime.clock.now() if after is None else after
         start = start.replace(tzinfo=UTC) if start.utcoffset() is None else start
-        return tuple(islice(due_times(parse_crontab(schedule.crontab), schedule.timezone, after=start), n))
+        return tuple(islice(due_times(stored_crontab(schedule), schedule.timezone, after=start), n))
 
     def executions(  # noqa: PLR0917 - the schedule, and then what every list takes
         self,
@@ -416,8 +417,11 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             return None
         return next_due(crontab, schedule.timezone, after=self._runtime.wall_clock.now())
 
-    def _move(self, unit: UnitOfWork, schedule: ReportSchedule, crontab: Crontab) -> None:
+    def _move(self, unit: UnitOfWork, schedule: ReportSchedule, crontab: Crontab, *, is_moved: bool) -> None:
+        """Record when a schedule is due next, where that is another moment now, or it was set aside as unreadable."""
         progress = unit.report_progress.find(schedule_id=schedule.id) or ReportProgress(schedule_id=schedule.id)
+        if not is_moved and (progress.next_due_on is not None or not schedule.active):
+            return
         moved = replace(progress, next_due_on=self._next_due(schedule, crontab))
         if progress.id:
             unit.report_progress.update(moved, actor_id=None)

@@ -330,6 +330,14 @@ def schedule_item(
     )
 
 
+def stored_crontab(schedule: ReportSchedule) -> Crontab:
+    """Return the crontab of a stored schedule; StoredDataError where nobody can read it."""
+    try:
+        return parse_crontab(schedule.crontab)
+    except ValueError:
+        raise StoredDataError(f"the crontab of report schedule {schedule.id} cannot be read; save it anew") from None
+
+
 def in_words(crontab: str) -> str:
     """Return what a stored crontab means, in English; as it is written where nobody can read it."""
     try:

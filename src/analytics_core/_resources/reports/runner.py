@@ -30,6 +30,7 @@ from analytics_core._records.report import (
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._reporting.alerts import Verdict
+from analytics_core._reporting.claims import kept_for
 from analytics_core._reporting.options import DeliveryPromise, options_of
 from analytics_core._reporting.states import RunEvent, is_notice_due, is_within_grace, next_state
 from analytics_core._resources.changes import until_accepted
@@ -309,11 +310,12 @@ class RunLog:
 
     def _forget_old(self, unit: UnitOfWork, schedule: ReportSchedule) -> None:
         """Forget runs that are older than the schedule keeps them, a thousand at a time."""
-        if not schedule.log_retention:
+        kept = kept_for(schedule)
+        if kept is None:
             return
         filters = (
             ListFilter(col="schedule_id", op="eq", val=schedule.id),
-            ListFilter(col="end_dttm", op="lt", val=self._now() - timedelta(days=schedule.log_retention)),
+            ListFilter(col="end_dttm", op="lt", val=self._now() - kept),
         )
         _, old = unit.report_executions.distinct("id", ListQuery(filters=filters, page_size=_OLD_ROWS))
         if old:
