@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -54,6 +55,15 @@ def unicode_lines(cell: Any) -> Any:
 def test_text_that_looks_like_something_else_stays_text(text: str) -> None:
     assert cells(frame_of({"a": [text]}))[1] == [text]
     assert "<hyperlink" not in sheet_text(frame_of({"a": [text]}))
+
+
+def test_columns_are_as_wide_as_their_dates_and_texts_and_the_header_stays_in_view() -> None:
+    moments = [datetime(2026, 1, 1, 12, tzinfo=UTC).replace(tzinfo=None)]
+    page = sheet_text(frame_of({"when": moments, "n": [1], "long": ["x" * 500], "a name of some length": [None]}))
+    widths = [float(width) for width in re.findall(r'<col [^>]*width="([\d.]+)"', page)]
+    assert [round(width) for width in widths] == [21, 10, 52, 23]
+    assert '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>' in page
+    assert re.search(r'<c r="A1" s="\d+"', page)
 
 
 def test_numbers_and_booleans_stay_what_they_are() -> None:

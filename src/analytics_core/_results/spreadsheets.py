@@ -3,10 +3,11 @@
 CSV is UTF-8 with a byte-order mark, by which spreadsheets know it, commas, a header line and line feeds. Null is an
 empty field, moments are ISO 8601 (`2024-01-31 12:00:00`); numbers are never changed.
 
-An XLSX workbook has one sheet for each frame, written row by row so that memory stays small. Numbers stay numbers, but
-for those above 10^15 in size, whose last digits a spreadsheet would lose: they become text. Days and moments without a
-time zone become date cells from 1900-03-01 on; earlier ones, and those with a time zone, are ISO 8601 text. Text is
-never a formula or a link. In both, text that would be one has a `'` before it.
+An XLSX workbook has one sheet for each frame, written row by row so that memory stays small; its header is bold and
+stays in view, and columns are as wide as what stands in their first rows. Numbers stay numbers, but for those above
+10^15 in size, whose last digits a spreadsheet would lose: they become text. Days and moments without a time zone become
+date cells from 1900-03-01 on; earlier ones, and those with a time zone, are ISO 8601 text. Text is never a formula or a
+link. In both, text that would be one has a `'` before it.
 """
 
 from __future__ import annotations
@@ -64,10 +65,10 @@ def _fields(column: FrameColumn, start: int) -> list[str]:
     return [text_value(value) if isinstance(value, int | float) else _text_field(text_value(value)) for value in values]
 
 
-def _slice(column: FrameColumn, start: int) -> list[Any]:
+def _slice(column: FrameColumn, start: int, rows: int = _SLICE_ROWS) -> list[Any]:
     if is_arrow(column.values):
-        return list(arrow_part(column.values, start, _SLICE_ROWS).to_pylist())
-    return column.to_list()[start : start + _SLICE_ROWS]
+        return list(arrow_part(column.values, start, rows).to_pylist())
+    return column.to_list()[start : start + rows]
 
 
 def _text_field(text: str) -> str:
@@ -80,6 +81,9 @@ MOST_ROWS: Final = 1_048_575
 
 MOST_COLUMNS: Final = 16_384
 MOST_CHARACTERS: Final = 32_767
+_MEASURED_ROWS: Final = 100
+_NARROWEST: Final = 8
+_WIDEST: Final = 50
 _CUT_MARK: Final = " [cut: a cell holds 32,767 characters]"
 _LARGEST_NUMBER: Final = 10**15
 _FIRST_DAY: Final = date(1900, 3, 1)  # spreadsheets count a 29 February 1900 that never was
@@ -116,6 +120,7 @@ def xlsx_bytes(sheets: Sequence[Sheet]) -> bytes:
         formats = _Formats(
             date=book.add_format({"num_format": "yyyy-mm-dd"}),
             moment=book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
+            head=book.add_format({"bold": True}),
         )
         for sheet in sheets:
             _write_sheet(book.add_worksheet(sheet.name), sheet, formats)
@@ -126,6 +131,7 @@ def xlsx_bytes(sheets: Sequence[Sheet]) -> bytes:
 class _Formats:
     date: Any
     moment: Any
+    head: Any
 
 
 def _check_size(sheet: Sheet) -> None:
@@ -138,12 +144,21 @@ def _check_size(sheet: Sheet) -> None:
 
 
 def _write_sheet(page: Any, sheet: Sheet, formats: _Formats) -> None:
-    for position, name in enumerate(sheet.frame.names):
-        _write_text(page, 0, position, sheet.headers.get(name) or name)
+    page.freeze_panes(1, 0)
+    for position, column in enumerate(sheet.frame.columns):
+        name = sheet.headers.get(column.name) or column.name
+        page.set_column(position, position, _width(name, column))
+        _write_text(page, 0, position, name, formats.head)
     for row_number, row in enumerate(sheet.frame.rows(), start=1):
         for position, value in enumerate(row):
             if value is not None:
                 _write_cell(page, row_number, position, value, formats)
+
+
+def _width(name: str, column: FrameColumn) -> int:
+    """Return how wide a column is, in characters, by its first rows: a date that does not fit is shown as `#####`."""
+    lengths = (len(text_value(value)) for value in _slice(column, 0, _MEASURED_ROWS))
+    return min(max(_NARROWEST, len(name), *lengths), _WIDEST) + 1
 
 
 def _write_cell(page: Any, row: int, position: int, value: Any, formats: _Formats) -> None:
@@ -174,12 +189,12 @@ def _is_cell_date(value: date) -> bool:
     return value >= _FIRST_DAY
 
 
-def _write_text(page: Any, row: int, position: int, text: str) -> None:
+def _write_text(page: Any, row: int, position: int, text: str, shown_as: Any = None) -> None:
     safe = neutral_text(text_value(text)).translate(_ILLEGAL)
     if len(safe) > MOST_CHARACTERS:
         safe = safe[: MOST_CHARACTERS - len(_CUT_MARK)] + _CUT_MARK
     if safe:
-        page.write_string(row, position, safe)
+        page.write_string(row, position, safe, shown_as)
 
 
 SIGNS: Final = frozenset("=+-@|%＝＋－＠｜％﹦﹢﹣﹫﹪⁺₊⁼₌⁻₋−⩵⩶﬩")
