@@ -18,6 +18,7 @@ from tests.support.servers import LOOPBACK
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._security.policy import Policy
 from analytics_core.ports import Observer
+from analytics_core.testing import Outbox
 from analytics_core.testing.clock import FixedClock
 
 KEY = "k3y-of-the-embedding-host-0123456789"
@@ -96,6 +97,7 @@ def guest_world(
         clock=clock,
         policy=policy,
         observer=observer,
+        notifiers=[Outbox()],
         allowed_files=[file] if file else [],
     ) as host:
         admin = host.as_user(host.create_first_administrator("admin").id)

@@ -25,6 +25,7 @@ Key = tuple[Any, ...]
 """What `get`, `update` and `delete` take to name a record."""
 Refusal = type[AnalyticsError] | None
 EVENT = {"start_dttm": NOW.isoformat(), "end_dttm": NOW.isoformat(), "short_descr": "first"}
+TO_ADA = [{"type": "Email", "recipient_config_json": {"target": "ada@example.com"}}]
 RULE = {"name": "first", "clause": "amount > 1", "filter_type": "Regular", "roles": [2], "tables": [1]}
 
 
@@ -174,7 +175,7 @@ LIVES = {
     "reports": plain(
         "reports",
         "report schedule",
-        {"name": "first", "type": "Report", "crontab": "0 9 * * *", "report_format": "TEXT", "chart": 1},
+        {"name": "first", "type": "Report", "crontab": "0 9 * * *", "report_format": "TEXT", "chart": 1, "recipients": TO_ADA},
         "name",
         reader=OwnershipError,
         stranger=OwnershipError,

@@ -204,15 +204,15 @@ class ScheduleRules:
 
     def _dashboard_problems(self, schedule: ReportSchedule, options: ReportOptions) -> Iterator[Problem]:
         """Yield what is wrong with what a dashboard is asked for."""
+        if len(schedule.selected_tabs or "") > _LONGEST_TABS:
+            yield Problem(path="selected_tabs", message="are more than a dashboard has")
+            return
         if schedule.dashboard_id is None:
             if options.filters:
                 message = "are for dashboards; a chart has the filters that it was saved with"
                 yield Problem(path="extra.filters", message=message)
             if options.tabs:
                 yield Problem(path="extra.tabs", message="are for dashboards; a chart has none")
-            return
-        if len(schedule.selected_tabs or "") > _LONGEST_TABS:
-            yield Problem(path="selected_tabs", message="are more than a dashboard has")
             return
         try:
             selected_tabs(schedule, self.reader.unit.dashboards.get(schedule.dashboard_id))
