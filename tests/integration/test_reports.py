@@ -262,6 +262,16 @@ def test_the_address_of_a_web_hook_is_never_told_again(world: ReportWorld, tmp_p
     assert not any("secret" in (text or "") for text in logged)
 
 
+def test_an_alert_becomes_a_report_and_loses_its_query(world: ReportWorld) -> None:
+    made = world.alert()
+    changed = world.admin.reports.update(made.id, {"type": "Report"})
+    assert (changed.type, changed.database, changed.sql, changed.validator_type) == ("Report", None, None, None)
+    with pytest.raises(PayloadSchemaError, match="database: is for alerts"):
+        world.admin.reports.update(made.id, {"database": 1})
+    world.pass_time()
+    assert world.states(made) == ["Success"]
+
+
 @pytest.mark.parametrize("sql", ["SELEC 1", "DELETE FROM orders", "SELECT 1; SELECT 2", "SELECT (1"])
 def test_an_alert_whose_query_can_never_be_asked_is_refused(world: ReportWorld, sql: str) -> None:
     made = world.alert()

@@ -56,6 +56,7 @@ _LONGEST_TABS: Final = 100_000
 _SHORTEST_MINIMUM_S: Final = 120
 _REQUIRED: Final = ("name", "type", "crontab")
 _TARGETS: Final[Mapping[str, str]] = {"chart": "chart_id", "dashboard": "dashboard_id", "database": "database_id"}
+_OF_ALERTS: Final = ("database_id", "sql", "validator_type", "validator_config_json")
 _AS_JSON: Final = ("selected_tabs", "extra")
 _TAKEN_APART: Final = frozenset({*_TARGETS, *_AS_JSON, "owners", "recipients", "validator_config_json"})
 
@@ -86,7 +87,10 @@ def require_what_is_needed(post: ReportSchedulePost, *, shape: str) -> None:
 def changed_schedule(
     schedule: ReportSchedule, payload: ReportSchedulePost | ReportSchedulePut, *, owner_ids: tuple[int, ...]
 ) -> ReportSchedule:
-    """Return the record after a payload; null clears what may be empty and leaves everything else as it is."""
+    """Return the record after a payload; null clears what may be empty and leaves everything else as it is.
+
+    An alert that becomes a report loses its query, and what judges it.
+    """
     given = payload.given()
     changes = changes_of(payload, ReportSchedule, without=_TAKEN_APART)
     changes |= {name: given[field] for field, name in _TARGETS.items() if field in given}
@@ -99,6 +103,8 @@ def changed_schedule(
     plain = {name: getattr(value, "value", value) for name, value in changes.items()}
     if plain.get("validator_type") is not None:
         plain["validator_type"] = plain["validator_type"].strip().lower()
+    if (schedule.type, plain.get("type")) == (ReportType.ALERT, ReportType.REPORT):
+        plain = {**dict.fromkeys(_OF_ALERTS), **plain}
     return replace(schedule, **plain, owner_ids=owner_ids)
 
 
