@@ -81,6 +81,7 @@ def test_a_moment_keeps_its_offset() -> None:
         ("crontab", "every day", "must be a cron expression of five fields"),
         ("crontab", "0 9 * *", "must be a cron expression of five fields"),
         ("timezone", "Mars/Olympus", "must be an IANA time zone"),
+        ("timezone", "Europe/Berln", "must be an IANA time zone; did you mean 'Europe/Berlin'"),
         ("timezone", "../etc/passwd", "must be an IANA time zone"),
         ("validator_config_json", {"op": "~", "threshold": 1}, "'~' is not one of"),
         ("recipients", [{"type": "Fax"}], "'Fax' is not one of Email, Chat"),

@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from analytics_core.errors import nearest
 from analytics_core.models.base import (
     Answer,
     Bool,
@@ -53,7 +54,9 @@ def _check_timezone(text: str) -> str:
     try:
         ZoneInfo(text)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError("must be an IANA time zone, such as 'Europe/Berlin' or 'UTC'") from None
+        close = nearest(text, available_timezones())
+        hint = f"; did you mean {close[0]!r}?" if close else ", such as 'Europe/Berlin' or 'UTC'"
+        raise ValueError(f"must be an IANA time zone{hint}") from None
     return text
 
 
