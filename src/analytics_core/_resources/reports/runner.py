@@ -53,7 +53,7 @@ from analytics_core.errors import (
     StoreUnavailableError,
 )
 
-ON_GRACE: Final = "the alert fired during its grace period"
+ON_GRACE: Final = "within the grace period of the alert, whose query was not asked"
 TOOK_TOO_LONG: Final = "the run took longer than its working_timeout"
 DIED_MIDWAY: Final = "the process that sent it died before it could record what became of it"
 _SENDING: Final = "sending"
