@@ -145,8 +145,8 @@ def test_a_text_shows_the_rows_and_what_cut_them(world: ReportWorld) -> None:
     message = last_message(world)
     assert message.subject == "[Report] orders: By region"
     assert "21" in message.text
-    assert "cut at 1 row by" in message.text
-    assert "cut at 1 row by" in message.html
+    assert message.text.endswith("1 row; cut at 1 row by row_limit\n")
+    assert "<p>1 row; cut at 1 row by row_limit</p>" in message.html
     assert "Due 2026-05-01 13:00 UTC." in message.text
     assert "<em>Look</em>" in message.html
     assert "<script" not in message.html

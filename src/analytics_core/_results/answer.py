@@ -394,7 +394,7 @@ def _result_html(result: QueryResult, most_rows: int, *, is_mail: bool) -> str:
     rows = "".join(f"<tr>{row}</tr>" for row in body)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     notes = "".join(f"<li>{_cell(note)}</li>" for note in result.notes)
-    return f"{table}<p>{escape(ledger(result, most_rows))}</p>{f'<ul>{notes}</ul>' if notes else ''}"
+    return f"{table}<p>{escape(ledger(result, most_rows, is_mail=is_mail))}</p>{f'<ul>{notes}</ul>' if notes else ''}"
 
 
 def _column_html(column: FrameColumn, result: QueryResult, most_rows: int, *, is_mail: bool) -> list[str]:
@@ -412,12 +412,16 @@ def _cell(text: str) -> str:
     return escape(shown)
 
 
-def ledger(result: QueryResult, most_rows: int) -> str:
-    """Return in one line how many rows there are, how many of them are shown, and what cut them."""
+def ledger(result: QueryResult, most_rows: int, *, is_mail: bool = False) -> str:
+    """Return in one line how many rows there are, how many of them are shown, and what cut them.
+
+    A mail goes to people who did not write the query: it does not say where the limit comes from.
+    """
     rows = len(result.held.frame)
     counted = _rows(rows) if rows <= most_rows else f"first {most_rows} of {rows} rows"
-    cuts = [f"cut at {_rows(limit.rows)} by {limit.limit} ({limit.set_by})" for limit in result.limits if limit.cut]
-    return "; ".join([counted, *cuts])
+    cuts = [limit for limit in result.limits if limit.cut]
+    told = [f"cut at {_rows(cut.rows)} by {cut.limit}{'' if is_mail else f' ({cut.set_by})'}" for cut in cuts]
+    return "; ".join([counted, *told])
 
 
 def _rows(count: int | None) -> str:

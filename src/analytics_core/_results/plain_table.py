@@ -27,7 +27,7 @@ def _result_text(result: QueryResult, most_rows: int) -> str:
     at_right = [_are_numbers(column) for column in columns]
     rows = zip(*texts, strict=True)
     lines = [_line(line, widths, at_right) for line in (heads, ["-" * width for width in widths], *rows)]
-    return "\n".join([*lines, ledger(result, most_rows), *(f"- {note}" for note in result.notes)])
+    return "\n".join([*lines, ledger(result, most_rows, is_mail=True), *(f"- {note}" for note in result.notes)])
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], at_right: Sequence[bool]) -> str:
