@@ -17,6 +17,9 @@ ENTRY_POINTS: Final = "analytics_core.notifiers"
 """The group of entry points by which packages add notifiers: each names what makes one, without arguments."""
 
 _LOG = logging.getLogger(__name__)
+_HOW_TO_GIVE_ONE: Final = (
+    "give AnalyticsCore one (notifiers=[...]), or variables to tick and serve (ANALYTICS_CORE_SMTP_HOST, ...)"
+)
 
 
 def installed_notifiers(entries: Iterable[EntryPoint]) -> tuple[Notifier, ...]:
@@ -115,7 +118,7 @@ class Deliveries:
         asked = tuple(address for address in recipient.addresses if only is None or address in only)
         notifier = self._notifier(recipient)
         if notifier is None:
-            reason = f"no notifier takes recipients of the kind {recipient.kind!r}"
+            reason = f"no notifier takes recipients of the kind {recipient.kind!r}; {_HOW_TO_GIVE_ONE}"
             return tuple(_failed(address, DeliveryState.REFUSED, reason) for address in asked)
         begun = self._clock.monotonic()
         found = _attempt(notifier, message, recipient, asked)
