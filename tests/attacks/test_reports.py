@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.reports import HOUR, NOON, ReportWorld, mail, report_world
+from tests.support.reports import HOUR, NOON, ReportWorld, chat, mail, report_world
 
 from analytics_core import AnalyticsCore
 from analytics_core._records.report import ReportExecution, RunCause
@@ -203,3 +203,52 @@ def test_a_late_run_whose_name_has_line_breaks_stops_no_others_and_is_told(peopl
 def test_next_runs_end_with_the_calendar(people: TwoReaders, crontab: str, after: datetime) -> None:
     made = people.world.report(people.mallory, crontab=crontab)
     assert len(people.mallory.reports.next_runs(made.id, 1_000, after=after)) <= 1_000
+
+
+# --------------------------------------------------------------------------------------------------- secret addresses
+HOOK, MASKED = "https://hooks.example.com/services/secret", "https://hooks.example.com/XXXXXXXXXX"
+OTHER_HOOK = "https://hooks.example.com/services/another"
+
+
+def sent_to(people: TwoReaders) -> list[str]:
+    people.world.pass_time()
+    return [sent.recipient.to[0] for sent in people.world.outbox.sent]
+
+
+def test_a_masked_address_is_not_told_as_one_of_another_kind(people: TwoReaders) -> None:
+    made = people.world.report(people.victim, owners=[people.mallory_id], recipients=[chat(HOOK)])
+    with pytest.raises(PayloadSchemaError) as refused:
+        people.mallory.reports.update(made.id, {"recipients": [mail(MASKED)]})
+    assert "secret" not in str(refused.value)
+    with pytest.raises(PayloadSchemaError) as refused:
+        people.mallory.reports.update(made.id, {"recipients": [mail("a@example.com", ccTarget=MASKED)]})
+    assert "secret" not in str(refused.value)
+
+
+def test_two_web_hooks_of_one_host_stay_two(people: TwoReaders) -> None:
+    made = people.world.report(people.victim, recipients=[chat(HOOK), chat(OTHER_HOOK)])
+    people.victim.reports.update(made.id, {"recipients": [chat(MASKED), chat(MASKED), mail("bob@example.com")]})
+    assert sent_to(people) == [HOOK, OTHER_HOOK, "bob@example.com"]
+
+
+def test_a_new_web_hook_of_the_same_host_is_not_taken_for_the_stored_one(people: TwoReaders) -> None:
+    made = people.world.report(people.victim, recipients=[chat(HOOK)])
+    people.victim.reports.update(made.id, {"recipients": [chat(OTHER_HOOK), chat(MASKED)]})
+    assert sent_to(people) == [OTHER_HOOK, HOOK]
+
+
+def test_a_masked_address_that_stands_for_none_or_for_several_is_refused(people: TwoReaders) -> None:
+    with pytest.raises(PayloadSchemaError, match="give the whole address"):
+        people.world.report(people.victim, recipients=[chat(MASKED)])
+    made = people.world.report(people.victim, recipients=[chat(HOOK), chat(OTHER_HOOK)])
+    with pytest.raises(PayloadSchemaError, match="give the whole address"):
+        people.victim.reports.update(made.id, {"recipients": [chat(MASKED)]})
+
+
+@pytest.mark.parametrize(
+    "targets",
+    [[",".join(f"a{number}@example.com" for number in range(1_001))], [",".join(["a"] * 300)] * 4, ["," * 500_001]],
+)
+def test_addresses_are_counted_whatever_they_stand_in(people: TwoReaders, targets: list[str]) -> None:
+    with pytest.raises(PayloadSchemaError, match="at most"):
+        people.world.report(people.mallory, recipients=[mail(target) for target in targets])

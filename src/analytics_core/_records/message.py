@@ -202,6 +202,11 @@ def shown_address(address: str) -> str:
     return f"{address.partition('://')[0]}://{host}/{_MASKED}"
 
 
+def is_masked(address: str) -> bool:
+    """Tell whether it is what `shown_address` gives for a web hook, in place of the address itself."""
+    return "://" in address and address.endswith(f"/{_MASKED}")
+
+
 class DeliveryState(StrEnum):
     """What became of a message on its way to one address."""
 

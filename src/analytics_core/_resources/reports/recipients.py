@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final
 
-from analytics_core._records.message import Recipient, shown_address
+from analytics_core._records.message import Recipient, is_masked, shown_address
 from analytics_core._records.report import ReportSchedule
 from analytics_core._records.secret import Secret
 from analytics_core._reporting.mail import parse_address, split_addresses
@@ -16,6 +17,9 @@ from analytics_core.models.report import RecipientOfListItem, RecipientOfReport,
 
 _TARGETS: Final = ("target", "ccTarget", "bccTarget")
 _MOST: Final = 1_000
+"""Recipients, and addresses of all of them."""
+
+_LONGEST: Final = 500_000
 _CONFIG: Final = "recipient_config_json"
 
 
@@ -38,17 +42,36 @@ def stored(schedule: ReportSchedule) -> Sequence[Mapping[str, Any]]:
 def given(recipients: Sequence[ReportRecipient], before: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     """Return the recipients of a payload as the store keeps them.
 
-    An address of a web hook that is masked, as answers show it, stands for the stored one that is shown so.
+    An address of a web hook that is masked, as answers show it, stands for the stored one of its kind that is shown so;
+    of several that are shown alike, in their order, where all of them are there. Others stay masked, and are refused.
     """
-    hidden = {shown_address(target): target for one in before if "://" in (target := one[_CONFIG].get("target", ""))}
-    kept = []
-    for recipient in recipients:
-        config = recipient.recipient_config_json
-        texts = {} if config is None else config.model_dump(by_alias=True, exclude_none=True)
-        if "target" in texts:
-            texts["target"] = hidden.get(texts["target"], texts["target"])
-        kept.append({"type": recipient.type.value, _CONFIG: texts})
+    kept: list[dict[str, Any]] = [{"type": one.type.value, _CONFIG: _texts(one)} for one in recipients]
+    stored_places = _by_what_is_shown(before, shown_address)
+    masked = [one for one in kept if is_masked(one[_CONFIG].get("target", ""))]
+    for place, configs in _by_what_is_shown(masked, str).items():
+        targets = [config["target"] for config in stored_places.get(place, ())]
+        if len(targets) != len(configs) and len(set(targets)) == 1:
+            targets = targets[:1] * len(configs)
+        if len(targets) == len(configs):
+            for config, target in zip(configs, targets, strict=True):
+                config["target"] = target
     return kept
+
+
+def _texts(recipient: ReportRecipient) -> dict[str, str]:
+    config = recipient.recipient_config_json
+    return {} if config is None else config.model_dump(by_alias=True, exclude_none=True)
+
+
+def _by_what_is_shown(
+    recipients: Iterable[Mapping[str, Any]], show: Callable[[str], str]
+) -> Mapping[tuple[str, str], Sequence[dict[str, str]]]:
+    """Return the configurations of recipients that are no e-mail addresses, by their kind and what is shown of them."""
+    found: defaultdict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
+    for one in recipients:
+        if one["type"] != RecipientType.EMAIL:
+            found[one["type"], show(one[_CONFIG].get("target", ""))].append(one[_CONFIG])
+    return found
 
 
 def shown(schedule: ReportSchedule) -> tuple[RecipientOfReport, ...]:
@@ -97,6 +120,12 @@ def problems_of(
     if len(recipients) > _MOST:
         yield Problem(path="recipients", message=f"may name {_MOST} recipients at most")
         return
+    if sum(len(one[_CONFIG].get(name, "")) for one in recipients for name in _TARGETS) > _LONGEST:
+        yield Problem(path="recipients", message=f"may take {_LONGEST} characters at most")
+        return
+    if sum(map(_count, recipients)) > _MOST:
+        yield Problem(path="recipients", message=f"may name {_MOST} addresses at most")
+        return
     for position, one in enumerate(recipients):
         message = _problem(one, takes)
         if by_mail_alone and one["type"] != RecipientType.EMAIL:
@@ -105,8 +134,14 @@ def problems_of(
             yield Problem(path=f"recipients.{position}.{_CONFIG}", message=message)
 
 
+def _count(one: Mapping[str, Any]) -> int:
+    return sum(len(split_addresses(one[_CONFIG].get(name, ""))) for name in _TARGETS)
+
+
 def _problem(one: Mapping[str, Any], takes: Callable[[Recipient], bool]) -> str | None:
     config = one[_CONFIG]
+    if is_masked(config.get("target", "")):
+        return "is masked, and stands for none, or for several of the stored addresses; give the whole address"
     if not config.get("target", "").strip():
         return "needs a target: e-mail addresses, a channel, or the address of a web hook"
     try:
