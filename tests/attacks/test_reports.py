@@ -15,7 +15,7 @@ from tests.support.reports import HOUR, NOON, ReportWorld, chat, mail, report_wo
 
 from analytics_core import AnalyticsCore
 from analytics_core._records.report import ReportExecution, RunCause
-from analytics_core.errors import AccessError, AnalyticsError, PayloadSchemaError
+from analytics_core.errors import AccessError, AnalyticsError, InUseError, PayloadSchemaError
 from analytics_core.testing import InlineJobRunner
 
 MOST_SECONDS = 5.0
@@ -252,3 +252,21 @@ def test_a_masked_address_that_stands_for_none_or_for_several_is_refused(people:
 def test_addresses_are_counted_whatever_they_stand_in(people: TwoReaders, targets: list[str]) -> None:
     with pytest.raises(PayloadSchemaError, match="at most"):
         people.world.report(people.mallory, recipients=[mail(target) for target in targets])
+
+
+# ------------------------------------------------------------------------------------------------- rights of somebody
+def test_who_goes_does_not_leave_reports_that_run_as_an_administrator(people: TwoReaders) -> None:
+    world, first = people.world, 1
+    left = world.report(people.mallory, owners=[first], recipients=[mail("mallory@elsewhere.example")])
+    with pytest.raises(InUseError, match="own those in their place"):
+        world.admin.users.delete(people.mallory_id)
+    world.pass_time()
+    assert "US" not in world.outbox.sent[-1].message.text
+    world.admin.reports.update(left.id, {"owners": [people.victim_id]})
+    world.admin.users.delete(people.mallory_id)
+    assert [owner.id for owner in world.admin.reports.get(left.id).owners] == [people.victim_id]
+
+
+def test_an_owner_whom_nothing_runs_as_is_deleted(people: TwoReaders) -> None:
+    people.world.report(people.victim, owners=[people.mallory_id, people.victim_id])
+    people.world.admin.users.delete(people.mallory_id)

@@ -342,7 +342,7 @@ def test_the_only_owner_of_a_schedule_is_not_deleted(world: ReportWorld) -> None
     anna = world.person("anna", world.admin.databases.get(1))
     made = world.report(anna)
     user_id = made.owners[0].id
-    with pytest.raises(InUseError, match="give those another owner"):
+    with pytest.raises(InUseError, match="own those in their place"):
         world.admin.users.delete(user_id)
     world.admin.reports.update(made.id, {"owners": [user_id, 1]})
     world.admin.users.delete(user_id)

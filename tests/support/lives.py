@@ -175,7 +175,14 @@ LIVES = {
     "reports": plain(
         "reports",
         "report schedule",
-        {"name": "first", "type": "Report", "crontab": "0 9 * * *", "report_format": "TEXT", "chart": 1, "recipients": TO_ADA},
+        {
+            "name": "first",
+            "type": "Report",
+            "crontab": "0 9 * * *",
+            "report_format": "TEXT",
+            "chart": 1,
+            "recipients": TO_ADA,
+        },
         "name",
         reader=OwnershipError,
         stranger=OwnershipError,

@@ -63,6 +63,17 @@ class ReportSchedule(StoredRecord):
     recipients: Secret
     owner_ids: tuple[int, ...] = ()
 
+    @property
+    def executor_id(self) -> int | None:
+        """Whose rights it runs with; None where none of its owners can be told.
+
+        The sole owner; of several the one who changed it last, or else who made it, or else the first of them.
+        """
+        if len(self.owner_ids) > 1:
+            signed = [user for user in (self.audit.changed_by, self.audit.created_by) if user in self.owner_ids]
+            return signed[0] if signed else self.owner_ids[0]
+        return self.owner_ids[0] if self.owner_ids else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportProgress(StoredRecord):

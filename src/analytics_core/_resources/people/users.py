@@ -15,7 +15,7 @@ from analytics_core._resources.lists import ROLES, Listing, ResourceLists, anybo
 from analytics_core._resources.namespace import ListedNamespace
 from analytics_core._resources.people.roles import require_rank_left
 from analytics_core._resources.reader import Reader
-from analytics_core._resources.reports.needed import require_other_owners
+from analytics_core._resources.reports.needed import require_runs_nothing
 from analytics_core._security.policy import Permission
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.models.parsing import Payload, parse
@@ -113,7 +113,7 @@ class Users(ListedNamespace[UserGet]):
         """Remove a user; what they made stays, without them as an owner.
 
         Raises:
-            InUseError: they alone own alerts or reports, which run as them.
+            InUseError: alerts or reports run as them.
             AccessError, NotFoundError: only administrators remove users, and never themselves; there is no such user.
         """
         self._runtime.policy.require_manage_people(self._actor)
@@ -121,7 +121,7 @@ class Users(ListedNamespace[UserGet]):
         if user_id == self._actor.id:
             require_rank_left(self._actor, user=None, roles=())
         with self._runtime.store.unit_of_work() as unit:
-            require_other_owners(self._reader(unit), user_id)
+            require_runs_nothing(self._reader(unit), user_id)
             unit.users.delete(user_id)
             act.log(unit, details={"user_id": user_id})
 

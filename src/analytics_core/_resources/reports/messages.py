@@ -29,25 +29,13 @@ FindActor = Callable[[int], Actor]
 """Gives the actor of a user's id, with the rights that they have now; ActorRequiredError where nobody is active."""
 
 
-def executor_of(schedule: ReportSchedule) -> int | None:
-    """Return whose rights a schedule runs with; None where none of its owners can be told.
-
-    The sole owner; of several the one who changed it last, or else who made it, or else the first of them.
-    """
-    owners, audit = schedule.owner_ids, schedule.audit
-    if len(owners) > 1:
-        signed = [user for user in (audit.changed_by, audit.created_by) if user in owners]
-        return signed[0] if signed else owners[0]
-    return owners[0] if owners else None
-
-
 def executor_for(schedule: ReportSchedule, find_actor: FindActor) -> Actor:
     """Return as whom a schedule runs, with the rights that they have now.
 
     Raises:
         ReportError: nobody owns it, or its owner is not active any more.
     """
-    user_id = executor_of(schedule)
+    user_id = schedule.executor_id
     if user_id is None:
         raise ReportError(f"report schedule {schedule.id} has no owner to run as; let somebody own it")
     try:

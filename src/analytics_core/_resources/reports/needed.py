@@ -24,12 +24,15 @@ def require_unscheduled(reader: Reader, record_id: int, *, noun: str) -> None:
         raise _needed(reader, f"{noun} {record_id}", needing, "change or delete those first")
 
 
-def require_other_owners(reader: Reader, user_id: int) -> None:
-    """Raise InUseError where a user alone owns alerts or reports, which would have nobody to run as."""
+def require_runs_nothing(reader: Reader, user_id: int) -> None:
+    """Raise InUseError where alerts or reports run as a user.
+
+    They would have nobody to run as, or would get the rights of another owner, who never saw to whom they send.
+    """
     owned = every(reader.unit.report_schedules, (ListFilter(col="owner_ids", op="eq", val=user_id),))
-    alone = tuple(schedule for schedule in owned if schedule.owner_ids == (user_id,))
-    if alone:
-        raise _needed(reader, f"user {user_id}", alone, "give those another owner first")
+    theirs = tuple(schedule for schedule in owned if schedule.executor_id == user_id)
+    if theirs:
+        raise _needed(reader, f"user {user_id}", theirs, "let somebody else own those in their place first")
 
 
 def _needed(reader: Reader, what: str, schedules: Sequence[ReportSchedule], remedy: str) -> InUseError:

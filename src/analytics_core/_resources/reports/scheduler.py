@@ -18,7 +18,6 @@ from analytics_core._records.report import ReportExecution
 from analytics_core._reporting.claims import Claims, DueRuns
 from analytics_core._reporting.states import RunEvent
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.reports.messages import executor_of
 from analytics_core._resources.reports.runner import TOOK_TOO_LONG, RunLog
 from analytics_core._runtime import Runtime
 from analytics_core.errors import (
@@ -195,7 +194,7 @@ class RunDispatcher:
         with self._runtime.store.unit_of_work() as unit:
             schedule = unit.report_schedules.get(run.schedule_id)
             taken = replace(run, job_id=job_id, attempts=run.attempts + 1, lease_until=unit.now() + self._lease)
-            return unit.report_executions.update(taken, actor_id=None), executor_of(schedule) or 0
+            return unit.report_executions.update(taken, actor_id=None), schedule.executor_id or 0
 
     def wait_for(self, job_id: str) -> None:
         """Wait until a job of this process is over."""
