@@ -270,3 +270,21 @@ def test_who_goes_does_not_leave_reports_that_run_as_an_administrator(people: Tw
 def test_an_owner_whom_nothing_runs_as_is_deleted(people: TwoReaders) -> None:
     people.world.report(people.victim, owners=[people.mallory_id, people.victim_id])
     people.world.admin.users.delete(people.mallory_id)
+
+
+def test_a_notice_tells_nobody_the_addresses_of_people_who_were_named_as_owners(people: TwoReaders) -> None:
+    failing = {"recipients": [mail("nobody@example.com")], "extra": {"run_as": "recipient"}}
+    people.world.report(people.mallory, owners=[1, people.victim_id], **failing)
+    people.world.pass_time()
+    (told,) = people.world.outbox.sent
+    assert told.recipient.to == ("mallory@example.com",)
+    assert sorted(told.recipient.bcc) == ["ada@example.com", "victim@example.com"]
+
+
+def test_a_huge_value_of_an_alert_does_not_fill_the_log(people: TwoReaders) -> None:
+    sql = "SELECT replace(hex(printf('%0100000d', 0)), '3', 'many') AS x"
+    made = people.world.alert(sql=sql, validator_type="Not Null")
+    people.world.pass_time()
+    (run,) = people.world.runs(made)
+    assert run.state == "Success"
+    assert 1_000 < len(run.value_row_json or "") < 2_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,10 @@ COMPARISONS: Final[Mapping[ComparisonOperator, Callable[[Decimal, Decimal], bool
 }
 
 
+_LONGEST_ROW: Final = 10_000
+_CUT_AT: Final = 1_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """Whether an alert fires.
@@ -50,6 +55,14 @@ class Verdict:
     value: float | None = None
     value_row: Mapping[str, Any] | None = None
     reason: str | None = None
+
+
+def row_text(row: Mapping[str, Any]) -> str:
+    """Return the row that was judged as JSON text for the log; what would make it long is cut, and a text then."""
+    text = json.dumps(row, default=str)
+    if len(text) <= _LONGEST_ROW:
+        return text
+    return json.dumps({name[:_CUT_AT]: str(value)[:_CUT_AT] for name, value in row.items()})
 
 
 def single_value(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[bool, Any]:

@@ -128,9 +128,13 @@ def _run_facts(
 
 
 def tell_owners(runtime: Runtime, schedule: ReportSchedule, execution: ReportExecution, problem: str) -> None:
-    """Tell the owners of a schedule by e-mail that a run failed; whom no mail reaches, the log tells."""
-    people = read_users(runtime.people, schedule.owner_ids).users.values()
-    mails = (user.email for user in people if user.email and user.active)
+    """Tell the owners of a schedule by e-mail that a run failed; whom no mail reaches, the log tells.
+
+    They see the address of whom it runs as, and not those of each other: anybody may name anybody as a further owner.
+    """
+    people = read_users(runtime.people, schedule.owner_ids).users
+    named = (people.get(user_id or 0) for user_id in (schedule.executor_id, *schedule.owner_ids))
+    mails = (user.email for user in named if user and user.email and user.active)
     addresses = tuple(filter(_takes_mail, dict.fromkeys(mails)))
     if not addresses:
         return
@@ -140,7 +144,7 @@ def tell_owners(runtime: Runtime, schedule: ReportSchedule, execution: ReportExe
         text=f"{schedule.type} {schedule.name!r}, due {local_time(execution.scheduled_dttm, schedule.timezone)}, "
         f"failed:\n\n{problem}\n",
     )
-    recipient = Recipient(kind=RecipientType.EMAIL.value, to=addresses)
+    recipient = Recipient(kind=RecipientType.EMAIL.value, to=addresses[:1], bcc=addresses[1:])
     if runtime.deliveries.takes(recipient):
         runtime.deliveries.deliver(message, recipient)
 

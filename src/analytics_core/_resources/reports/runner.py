@@ -29,7 +29,7 @@ from analytics_core._records.report import (
 )
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
-from analytics_core._reporting.alerts import Verdict
+from analytics_core._reporting.alerts import Verdict, row_text
 from analytics_core._reporting.claims import kept_for
 from analytics_core._reporting.options import DeliveryPromise, options_of
 from analytics_core._reporting.states import RunEvent, is_notice_due, is_within_grace, next_state
@@ -438,7 +438,7 @@ def _facts(verdict: Verdict | None, messages: Sequence[tuple[Recipient, Content]
     if verdict is not None:
         value = verdict.value
         facts["value"] = value if value is not None and math.isfinite(value) else None
-        facts["value_row_json"] = None if verdict.value_row is None else json.dumps(verdict.value_row, default=str)
+        facts["value_row_json"] = None if verdict.value_row is None else row_text(verdict.value_row)
     if messages:
         facts["manifest"] = json.dumps(manifest(run.schedule, [content for _, content in messages]))
     return facts
