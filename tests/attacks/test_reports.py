@@ -15,7 +15,7 @@ from tests.support.reports import HOUR, NOON, ReportWorld, chat, mail, report_wo
 
 from analytics_core import AnalyticsCore
 from analytics_core._records.report import ReportExecution, RunCause
-from analytics_core.errors import AccessError, AnalyticsError, InUseError, PayloadSchemaError
+from analytics_core.errors import AccessError, AnalyticsError, InUseError, PayloadSchemaError, StoredDataError
 from analytics_core.testing import InlineJobRunner
 
 MOST_SECONDS = 5.0
@@ -153,6 +153,17 @@ def test_a_schedule_that_nobody_can_read_is_a_typed_error(people: TwoReaders, fi
     for ask in (reports.get, reports.next_runs, reports.dry_run, reports.run_now, lambda _id: reports.list()):
         with suppress(AnalyticsError):
             ask(broken.id)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "null", '{"messages": 5}', '{"revision": 1, "messages": [{}]}', DEEP])
+def test_a_manifest_that_nobody_can_read_is_a_typed_error(people: TwoReaders, content: str) -> None:
+    made = people.world.report(people.mallory)
+    run = people.mallory.reports.run_now(made.id)
+    with closing(sqlite3.connect(people.world.file.with_name("meta.db"))) as store:
+        store.execute("UPDATE ac_report_executions SET manifest = ?", (content,))
+        store.commit()
+    with pytest.raises(StoredDataError, match="cannot be read"):
+        people.mallory.reports.replay(made.id, run.id)
 
 
 def test_a_schedule_that_was_unreadable_is_due_again_when_it_is_saved(people: TwoReaders) -> None:

@@ -91,7 +91,7 @@ class DueRuns:
         try:
             with self._store.unit_of_work() as unit:
                 return self._claim(unit, due, now)
-        except (ValueError, ArithmeticError) as error:
+        except (ValueError, TypeError, ArithmeticError) as error:
             _LOG.error("report schedule %s cannot be read (%s)", due.schedule_id, type(error).__name__)
             return self._set_aside(due)
         except (StaleVersionError, AlreadyExistsError, NotFoundError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -50,7 +49,7 @@ from analytics_core._resources.reports.records import (
     stored_crontab,
 )
 from analytics_core._resources.reports.scheduler import RunDispatcher
-from analytics_core._resources.reports.trials import DryRun, Replay, Trial, compared, for_viewer
+from analytics_core._resources.reports.trials import DryRun, Replay, Trial, compared, for_viewer, stored_manifest
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Permission
@@ -360,7 +359,7 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
         trial = self._trial(schedule_id, execution.scheduled_dttm)
         verdict = Verdict(is_triggered=True, value=execution.value) if is_alert(trial.schedule) else None
         contents = [content for _, content in trial.contents(verdict, key=execution.uuid)]
-        return compared(json.loads(execution.manifest), manifest(trial.schedule, contents))
+        return compared(stored_manifest(execution), manifest(trial.schedule, contents))
 
     # ----------------------------------------------------------------------------------------------------- inside
     def _trial(self, schedule_id: int, at: datetime | None, *, find_actor: FindActor | None = None) -> Trial:

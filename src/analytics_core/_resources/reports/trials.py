@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -10,13 +11,13 @@ from typing import Any
 from analytics_core._adapters.clock import PinnedClock
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._records.message import Message, Recipient
-from analytics_core._records.report import ReportSchedule
+from analytics_core._records.report import ReportExecution, ReportSchedule
 from analytics_core._reporting.alerts import Verdict
 from analytics_core._resources.reports.content import Content
 from analytics_core._resources.reports.messages import FindActor, executor_for, messages_of
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AccessError
+from analytics_core.errors import AccessError, StoredDataError
 from analytics_core.models.parsing import payload_error
 
 
@@ -106,12 +107,22 @@ def for_viewer(viewer: Actor, find_actor: FindActor) -> FindActor:
     return find
 
 
+def stored_manifest(execution: ReportExecution) -> Mapping[str, Any]:
+    """Return what a run recorded of what it was made of; StoredDataError where the store holds something else."""
+    try:
+        content = json.loads(execution.manifest or "")
+        messages = [{name: one[name] for name in ("key", "statements", "rows")} for one in content["messages"]]
+        return {"revision": content["revision"], "messages": messages}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise StoredDataError(f"what run {execution.id} was made of cannot be read") from None
+
+
 def compared(before: Mapping[str, Any], now: Mapping[str, Any]) -> Replay:
     """Return how two manifests of one run differ."""
     differences = []
-    if before.get("revision") != now["revision"]:
-        differences.append(f"the schedule was changed since (revision {before.get('revision')}, now {now['revision']})")
-    then = {message["key"]: message for message in before.get("messages", ())}
+    if before["revision"] != now["revision"]:
+        differences.append(f"the schedule was changed since (revision {before['revision']}, now {now['revision']})")
+    then = {message["key"]: message for message in before["messages"]}
     for message in now["messages"]:
         known = then.pop(message["key"], None)
         if known is None:
