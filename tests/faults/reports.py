@@ -58,7 +58,7 @@ def reports(kind: str, folder: Path) -> Tally:
         place.mkdir()
         with _store(kind, place) as (url, again):
             found = Trial(course, url, place, restart=again).run()
-        print(f"{tally.name}, {change:%d %B}: {found.text()}", flush=True)
+        print(f"{tally.name}, {change:%d %B}: {found.text()}", *found.told, sep="\n! ", flush=True)
         total += found
     _count(tally, total)
     if is_server:

@@ -226,6 +226,18 @@ def test_a_chart_that_is_not_for_an_owner_any_more_does_not_stop_other_changes(w
     assert (changed.active, changed.chart) == (False, None)
 
 
+def test_an_administrator_who_owns_none_of_it_lends_nobodys_rights(world: ReportWorld) -> None:
+    database = world.admin.databases.get(1)
+    anna, mallory = world.person("anna", database), world.person("mallory", database)
+    made = world.report(anna)
+    owners = [anna._actor().id, mallory._actor().id]
+    anna.reports.update(made.id, {"owners": owners})
+    mallory.reports.update(made.id, {"recipients": [mail("mallory@example.com")]})
+    world.admin.reports.update(made.id, {"active": False})
+    with world.host._runtime.store.unit_of_work() as unit:
+        assert unit.report_schedules.get(made.id).executor_id == mallory._actor().id
+
+
 # -------------------------------------------------------------------------------------------------------- changes
 def test_null_clears_what_may_be_empty(world: ReportWorld) -> None:
     made = world.report(description="d", context_markdown="c", custom_width=700, selected_tabs=[1])

@@ -35,7 +35,7 @@ class Judgement:
         misjudged: deliveries that the store tells otherwise than the receiver.
         crashed: processes that ended by themselves.
         in_window: deliveries in doubt, since their sender was killed before it recorded them.
-        rejected_in_window: those of them that the receiver did not take.
+        rejected_in_window: those of them that the receiver did not take, or was not asked to.
         doubled_in_window: messages that came twice since their schedule asks for at least once.
         killed: processes.
         states: of the rows.
@@ -172,9 +172,9 @@ def _judge_delivery(
         found._count("misjudged", where)
     if state in IN_DOUBT and not any(word == "doubt" for word, _ in given):
         found.in_window += 1
-        if tries and tries[-1][0] == "failed":
+        if not tries or tries[-1][0] == "failed":  # killed just before the first try, or just after the last one
             found.rejected_in_window += 1
-        if not tries or tries[-1][1] not in killed:
+        if tries and tries[-1][1] not in killed:
             found._count("misjudged", where)
 
 

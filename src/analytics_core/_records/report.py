@@ -34,7 +34,7 @@ class ReportSchedule(StoredRecord):
 
     `recipients` is a JSON text, sealed: addresses of web hooks are secrets. `selected_tabs`, `extra` and
     `validator_config_json` are JSON texts. `grace_period` and `working_timeout` are in seconds, `log_retention` in
-    days, `custom_width` in pixels.
+    days, `custom_width` in pixels. `saved_by` is the last owner who saved it.
     """
 
     uuid: str
@@ -61,17 +61,17 @@ class ReportSchedule(StoredRecord):
     validator_config_json: str | None = None
     extra: str | None = None
     recipients: Secret
+    saved_by: int | None = None
     owner_ids: tuple[int, ...] = ()
 
     @property
     def executor_id(self) -> int | None:
-        """Whose rights it runs with; None where none of its owners can be told.
+        """Whose rights it runs with: those of its only owner, or of several of who saved it last; None: of nobody.
 
-        The sole owner; of several the one who changed it last, or else who made it, or else the first of them.
+        Where that one owns it no more, an administrator gave it to others: it runs as the first of them.
         """
-        if len(self.owner_ids) > 1:
-            signed = [user for user in (self.audit.changed_by, self.audit.created_by) if user in self.owner_ids]
-            return signed[0] if signed else self.owner_ids[0]
+        if self.saved_by in self.owner_ids:
+            return self.saved_by
         return self.owner_ids[0] if self.owner_ids else None
 
 

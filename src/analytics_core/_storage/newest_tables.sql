@@ -418,6 +418,7 @@ CREATE TABLE ac_report_schedules (
     validator_config_json TEXT,
     extra TEXT,
     recipients TEXT NOT NULL,
+    saved_by INTEGER,
     created_on DATETIME NOT NULL,
     changed_on DATETIME NOT NULL,
     created_by INTEGER,

@@ -154,7 +154,9 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
         act = begin_act(self._runtime, self._actor, "report.create")
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
         record = self._for_its_maker(
-            new_schedule(post, uuid=str(uuid4()), owner_ids=owners, picture=self._runtime.draws_pictures)
+            new_schedule(
+                post, uuid=str(uuid4()), owner_ids=owners, by=self._actor.id, picture=self._runtime.draws_pictures
+            )
         )
         with self._runtime.store.unit_of_work() as unit:
             crontab = self._rules(unit).check(record, None, shape=_POST)
@@ -202,7 +204,7 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
         with self._runtime.store.unit_of_work() as unit:
             before = self._reader(unit).report(schedule_id)
             reject_later_change(before, unchanged_since)
-            record = changed_schedule(before, put, owner_ids=owners or before.owner_ids)
+            record = changed_schedule(before, put, owner_ids=owners or before.owner_ids, by=self._actor.id)
             crontab = self._rules(unit).check(record, before, shape=_PUT)
             stored = unit.report_schedules.update(record, actor_id=self._actor.id)
             is_moved = any(getattr(stored, name) != getattr(before, name) for name in _WHAT_MOVES_RUNS)

@@ -61,7 +61,9 @@ _AS_JSON: Final = ("selected_tabs", "extra")
 _TAKEN_APART: Final = frozenset({*_TARGETS, *_AS_JSON, "owners", "recipients", "validator_config_json"})
 
 
-def new_schedule(post: ReportSchedulePost, *, uuid: str, owner_ids: tuple[int, ...], picture: bool) -> ReportSchedule:
+def new_schedule(
+    post: ReportSchedulePost, *, uuid: str, owner_ids: tuple[int, ...], by: int, picture: bool
+) -> ReportSchedule:
     """Return the record of a create payload; without a renderer of pictures its format is TEXT where none is named."""
     record = ReportSchedule(
         uuid=uuid,
@@ -74,7 +76,7 @@ def new_schedule(post: ReportSchedulePost, *, uuid: str, owner_ids: tuple[int, .
         report_format=(ReportFormat.PNG if picture else ReportFormat.TEXT).value,
         recipients=recipients.sealed(()),
     )
-    return changed_schedule(record, post, owner_ids=owner_ids)
+    return changed_schedule(record, post, owner_ids=owner_ids, by=by)
 
 
 def require_what_is_needed(post: ReportSchedulePost, *, shape: str) -> None:
@@ -85,11 +87,12 @@ def require_what_is_needed(post: ReportSchedulePost, *, shape: str) -> None:
 
 
 def changed_schedule(
-    schedule: ReportSchedule, payload: ReportSchedulePost | ReportSchedulePut, *, owner_ids: tuple[int, ...]
+    schedule: ReportSchedule, payload: ReportSchedulePost | ReportSchedulePut, *, owner_ids: tuple[int, ...], by: int
 ) -> ReportSchedule:
     """Return the record after a payload; null clears what may be empty and leaves everything else as it is.
 
-    An alert that becomes a report loses its query, and what judges it.
+    `by` saves it: an owner who does so lends it their rights. An alert that becomes a report loses its query, and what
+    judges it.
     """
     given = payload.given()
     changes = changes_of(payload, ReportSchedule, without=_TAKEN_APART)
@@ -105,7 +108,7 @@ def changed_schedule(
         plain["validator_type"] = plain["validator_type"].strip().lower()
     if (schedule.type, plain.get("type")) == (ReportType.ALERT, ReportType.REPORT):
         plain = {**dict.fromkeys(_OF_ALERTS), **plain}
-    return replace(schedule, **plain, owner_ids=owner_ids)
+    return replace(schedule, **plain, owner_ids=owner_ids, saved_by=by if by in owner_ids else schedule.saved_by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,6 +58,7 @@ def _create_schedules(op: Operations) -> None:
         sa.Column("validator_config_json", LongText()),
         sa.Column("extra", LongText()),
         sa.Column("recipients", LongText(), nullable=False),
+        sa.Column("saved_by", sa.Integer()),
         sa.UniqueConstraint("uuid", name="uq_ac_report_schedules_uuid"),
         sa.UniqueConstraint("type", "name", name="uq_ac_report_schedules_name"),
     )
