@@ -38,6 +38,7 @@ SCENARIOS: dict[str, Scenario] = {
     "oauth": oauth.renewed_tokens,
     **{f"reports {kind}": partial(reports.reports, kind) for kind in ("postgresql", "sqlite")},
     "reports looks": reports.looks,
+    "reports rows": reports.rows,
     **{f"uploads {engine}": partial(uploads.uploads, engine) for engine in ("sqlite", "duckdb", "postgresql", "mysql")},
     **on("postgresql"),
     **on("mysql"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +16,7 @@ from uuid import uuid4
 
 from tests.faults.servers import own_server, restart
 from tests.faults.tally import Tally
+from tests.support import large_report
 from tests.support.report_judge import Judgement
 from tests.support.reports import ReportWorld, mail, report_world
 from tests.support.scheduler_trial import Course, Trial
@@ -35,6 +38,7 @@ SCHEDULES, DUE, KILLS, RESTARTS, DAY = 200, 20_000, 200, 5, timedelta(days=1)
 SMALL = 50
 """How many schedules and kills there are on SQLite, which takes one writer at a time."""
 
+MOST_MB = 150
 FEW, MANY, DUE_AT_ONCE, MESSAGES = 100, 10_000, 10, 1_000
 Restart = Callable[[], None]
 
@@ -64,6 +68,18 @@ def reports(kind: str, folder: Path) -> Tally:
     if is_server:
         tally.require(total.due >= DUE, f"only {total.due} due times")
         tally.require(total.killed >= KILLS, f"only {total.killed} processes killed")
+    return tally
+
+
+def rows(folder: Path) -> Tally:
+    """Send a report of a million rows as CSV, which must not be held in memory."""
+    tally = Tally(name="reports rows")
+    command = [sys.executable, "-m", "tests.support.large_report", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    grown_mb, size, count = map(float, done.stdout.split())
+    tally.told.append(f"{tally.name}: {count:,.0f} rows, {size / 1e6:.0f} MB of CSV, {grown_mb:.0f} MB above start-up")
+    tally.require(count == large_report.ROWS, f"{count:,.0f} rows arrived")
+    tally.require(grown_mb < MOST_MB, f"more than {MOST_MB} MB above start-up")
     return tally
 
 
