@@ -59,7 +59,10 @@ ROADS: Roads = {
 }
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+LATER = [pytest.mark.server, pytest.mark.long]
+
+
+@pytest.fixture(scope="module", params=[*ENGINES[:-1], pytest.param("mysql", marks=LATER)])
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TenantWorld]:
     folder = tmp_path_factory.mktemp("isolation")
     with tenant_world(request.param, url_on(request, folder), folder) as made:

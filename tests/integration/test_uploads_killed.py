@@ -20,7 +20,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(
-    params=["sqlite", "duckdb", *(pytest.param(name, marks=pytest.mark.server) for name in ("postgres", "mariadb"))]
+    params=[
+        "sqlite",
+        "duckdb",
+        pytest.param("postgres", marks=pytest.mark.server),
+        pytest.param("mariadb", marks=[pytest.mark.server, pytest.mark.long]),
+    ]
 )
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     engine: str = request.param

@@ -18,8 +18,8 @@ ON_SERVERS = ("users", "tags")  # one kind with lists of its own, one without, s
 CASES = [
     *(("file", name) for name in LIVES),
     *(
-        pytest.param(server, name, marks=pytest.mark.server)
-        for server in ("postgres", "mariadb")
+        pytest.param(server, name, marks=marks)
+        for server, marks in (("postgres", [pytest.mark.server]), ("mariadb", [pytest.mark.server, pytest.mark.long]))
         for name in ON_SERVERS
     ),
 ]

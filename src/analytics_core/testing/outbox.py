@@ -30,7 +30,7 @@ class OutboxEntry:
 class Outbox:
     """Keeps messages in place of sending them (port `Notifier`), to recipients of all kinds; any thread may use it.
 
-    Example:
+    Examples:
         >>> outbox = Outbox()
         >>> outbox.fail_next(state=DeliveryState.UNAVAILABLE)
         >>> ada = Recipient(kind="Email", to=("ada@example.com",))
