@@ -6,6 +6,7 @@ import contextlib
 import doctest
 import importlib
 import io
+import os
 import re
 import subprocess
 import sys
@@ -112,6 +113,23 @@ def test_the_quick_start_prints_sql_rows_and_explanation() -> None:
     for expected in ("SELECT", "revenue__1 year ago", "Germany", "time range: 2024-01-01 : 2025-01-01"):
         assert expected in done.stdout
     assert done.stderr == ""
+
+
+def test_a_week_of_reports_passes_in_a_moment() -> None:
+    command = [sys.executable, "-W", "error", str(PROJECT / "examples" / "schedule_reports.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    sent = [line for line in done.stdout.splitlines() if " | " in line]
+    assert sum("[Report] Orders" in line for line in sent) == 14
+    assert sum("[Alert] Many returns" in line for line in sent) == 3
+    assert done.stderr == ""
+
+
+def test_what_cron_calls_looks_once(tmp_path: Path) -> None:
+    store, key = f"sqlite:///{tmp_path}/meta.db", "a-test-key-that-is-long-enough-9f3a"
+    variables = {**os.environ, "ANALYTICS_CORE_STORE": store, "ANALYTICS_CORE_SECRET_KEY": key}
+    command = [sys.executable, "-W", "error", str(PROJECT / "examples" / "cron_tick.py")]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("Tick(due=0, claimed=0, taken_up=0, missed=0, finished=0)\n", "")
 
 
 @pytest.mark.parametrize("name", Operations())
