@@ -50,6 +50,8 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     if sys.stdout is None:  # Python's own way to say that it was closed at the start
         return _ended("standard output is closed")
     _escape_what_cannot_be_shown(call)
+    if call.verb is serve:
+        call.stop = _told_by_signals()
     try:
         with _opened(call, environ) as host:
             verb: Callable[[AnalyticsCore, argparse.Namespace], int] = call.verb
@@ -65,6 +67,14 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         return _ended(f"{error.filename or 'a file'} cannot be written: {error.strerror}")
     except KeyboardInterrupt:
         return _ended("interrupted", code=INTERRUPTED)
+
+
+def _told_by_signals() -> threading.Event:
+    """Return what is set when the process is told to end, from now on, also while it is still starting."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
 
 
 def _ended(*told: str, code: int = WRONG) -> int:
@@ -150,11 +160,8 @@ def tick(core: AnalyticsCore, call: argparse.Namespace) -> int:
 
 def serve(core: AnalyticsCore, call: argparse.Namespace) -> int:
     """Run alerts and reports when they are due, until it is stopped (SIGTERM, Ctrl-C); for a container."""
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
     print(f"looks for due alerts and reports every {call.interval:g} s", flush=True)
-    core.scheduler.serve(call.interval, stop=stop)
+    core.scheduler.serve(call.interval, stop=call.stop)
     return SOUND
 
 

@@ -154,7 +154,12 @@ def test_reports_that_are_due_are_run_without_anybody_to_act(call: Call, folder:
     assert call("tick", ANALYTICS_CORE_SMTP_SECURITY="tls", **smtp, **nobody).returncode == 0
     wrong = call("tick", ANALYTICS_CORE_SMTP_PORT="many", **smtp, **nobody)
     assert (wrong.returncode, "SMTP_PORT must be a whole number" in wrong.stderr) == (2, True)
-    assert call("serve", "--interval", "0", **nobody).returncode == 2
+
+
+def test_a_look_without_a_pause_is_refused(folder: Path) -> None:
+    command = [sys.executable, "-m", "analytics_core", "serve", "--interval", "0"]  # it would take our signals
+    done = subprocess.run(command, env=environment(folder), capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "interval_s" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
