@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -177,6 +178,28 @@ def test_rows_that_stream_are_those_of_the_answer(tmp_path: Path) -> None:
         (file,) = last_message(world).attachments
         assert b"".join(file.chunks()) == world.admin.charts.data(1).to_csv()
         assert not isinstance(file.content, bytes)
+
+
+def test_rows_that_find_no_room_on_the_disk_end_the_run_in_a_typed_error(tmp_path: Path) -> None:
+    limits = {"max_row_limit": 1_000_000}
+    with report_world(tmp_path, jobs=InlineJobRunner(), settings=limits) as world:
+        world.run_sql(
+            "WITH RECURSIVE n(i) AS (SELECT 4 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
+            "INSERT INTO orders SELECT i, '2026-01-01', 'region ' || i, i FROM n;"
+        )
+        asked = {"all_columns": ["day", "region", "amount"], "groupby": [], "metrics": []}
+        world.admin.charts.update(1, {"params": form(1, query_mode="raw", row_limit=200_000, **asked)})
+        made = world.report(report_format="CSV")
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, before[1]))
+        try:
+            world.pass_time()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        (run,) = world.runs(made)
+    assert run.error_message == (
+        "By region: the file of its rows cannot be written: File too large; make room for temporary files"
+    )
 
 
 def test_a_dashboard_is_sent_chart_by_chart_with_the_filters_of_the_schedule(world: ReportWorld) -> None:

@@ -186,6 +186,10 @@ class ContentMaker:
         written = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - it goes with its message
         try:
             digest = self._write(chart, written)
+        except OSError as error:
+            written.close()
+            why = f"the file of its rows cannot be written: {error.strerror}; make room for temporary files"
+            raise ReportError(f"{chart.slice_name}: {why}") from None
         except BaseException:  # whatever it is goes on upwards; nobody else knows the file
             written.close()
             raise
