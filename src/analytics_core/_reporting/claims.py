@@ -36,18 +36,11 @@ _RESOLUTION: Final = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
-    """What came of one look for due schedules: the runs that are claimed, and how many due times were missed."""
+    """What came of one look at a schedule: the runs that are claimed, and how many due times were missed."""
 
     runs: tuple[ReportExecution, ...] = ()
     missed: int = 0
     schedules: int = 0
-
-    def __add__(self, other: Claims) -> Claims:
-        return Claims(
-            runs=(*self.runs, *other.runs),
-            missed=self.missed + other.missed,
-            schedules=self.schedules + other.schedules,
-        )
 
 
 class DueRuns:
@@ -126,14 +119,15 @@ class DueRuns:
         why = STILL_WORKING if policy is not MissedRuns.ALL and is_busy else MISSED
         lease = unit.now() + self._lease
         runs: list[ReportExecution] = []
+        over: list[ReportExecution] = []
         for moment in new:
             if moment in chosen and why is MISSED:
                 held = None if runs or is_busy else lease  # others wait for the one before, and are taken up after it
                 runs.append(unit.report_executions.add(_run(schedule, moment, held), actor_id=None))
             else:
                 event = RunEvent.STILL_WORKING if moment in chosen else RunEvent.MISSED
-                row = _over(schedule, moment, event, why=why if moment in chosen else MISSED, now=now)
-                unit.report_executions.append(row, actor_id=None)
+                over.append(_over(schedule, moment, event, why=why if moment in chosen else MISSED, now=now))
+        unit.report_executions.append_all(over, actor_id=None)
         return Claims(runs=() if is_busy else tuple(runs), missed=len(new) - len(chosen), schedules=1)
 
     def _made_up_for(
