@@ -190,6 +190,7 @@ class Settings:
         report_min_interval_s: likewise of a report.
         report_on_time_s: seconds after its due time for which a run still counts as on time, where a schedule skips
             the runs that were missed.
+        max_active_reports_per_owner: active alerts and reports that one person may own; administrators are not bound.
     """
 
     secret_key: Secret | str | None = None
@@ -257,6 +258,7 @@ class Settings:
     alert_min_interval_s: float = 0.0
     report_min_interval_s: float = 0.0
     report_on_time_s: float = 300.0
+    max_active_reports_per_owner: int = 1_000
 
     def __post_init__(self) -> None:
         _check_types(self)
@@ -269,7 +271,7 @@ class Settings:
             *("max_annotations", "max_queries_per_context", "max_items_per_list", "form_data_keep_s"),
             *("max_statements_per_request", "max_cells_per_request", "max_sql_length_per_request", "max_jobs"),
             *("upload_max_bytes", "upload_max_unpacked_bytes", "upload_max_rows"),
-            *("upload_max_columns", "upload_max_cell_length"),
+            *("upload_max_columns", "upload_max_cell_length", "max_active_reports_per_owner"),
         )
         for name in positive:
             if getattr(self, name) < 1:

@@ -88,6 +88,7 @@ class SettingsFields(TypedDict, total=False):
     alert_min_interval_s: float
     report_min_interval_s: float
     report_on_time_s: float
+    max_active_reports_per_owner: int
 
 
 def connect(url: str, *, lazy: bool = False, **settings: Unpack[SettingsFields]) -> AnalyticsCore:

@@ -321,7 +321,10 @@ class UnitOfWork(Protocol):
 
     @property
     def report_schedules(self) -> Repository[ReportSchedule]:
-        """The schedules of alerts and reports; what is below of each goes with it."""
+        """The schedules of alerts and reports; what is below of each goes with it.
+
+        Lists also know `last_state` and `last_eval_dttm` of their progress.
+        """
 
     @property
     def report_progress(self) -> ExpendableRepository[ReportProgress]:

@@ -15,12 +15,15 @@ from typing import BinaryIO, Final, cast
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.chart import Chart
 from analytics_core._records.message import Attachment, Message
 from analytics_core._records.report import ReportSchedule
 from analytics_core._reporting.options import FurtherFormat, options_of
 from analytics_core._reporting.texts import RunFacts, filled_in
 from analytics_core._resources.charts.queries import ChartQueries
+from analytics_core._resources.dashboards.acting import given_state
+from analytics_core._resources.dashboards.answers import DashboardQuestions
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.field_formatter import MarkdownToHtml
 from analytics_core._resources.reports.records import format_of, selected_tabs
@@ -100,18 +103,30 @@ class ContentMaker:
     def shared_with(self, schedule: ReportSchedule) -> Hashable:
         """Return what two people have in common who get the same message: the statements, with their rules inside.
 
-        Of dashboards, and of statements that cannot be made, nobody else has what this actor has.
+        Where a statement cannot be made, or the database itself decides which rows are whose, nobody else has it.
         """
-        if schedule.chart_id is None:
+        found: list[str] = []
+        try:
+            for request in self._requests(schedule):
+                begun = self._runtime.queries.begun(request)
+                if any(self._runtime.queries.admit(begun, one).identity is not None for one in begun.queries):
+                    return self._actor.id
+                statements = begun.on(begun.context.model_copy(update={"result_type": ResultType.QUERY}))
+                answer = self._queries.run(replace(statements, cancel=self._cancel)).raise_for_error()
+                found += [result.query for result in answer.results]
+        except AnalyticsError:  # `make` tells, chart by chart
             return self._actor.id
-        request = self._runtime.queries.begun(self._queries.request(schedule.chart_id))
-        if any(self._runtime.queries.admit(request, one).identity is not None for one in request.queries):
-            return self._actor.id  # the database itself decides which rows are theirs
-        statements = request.on(request.context.model_copy(update={"result_type": ResultType.QUERY}))
-        answer = self._queries.run(replace(statements, cancel=self._cancel))
-        if any(result.error is not None for result in answer.results):
-            return self._actor.id
-        return tuple(result.query for result in answer.results)
+        return tuple(found)
+
+    def _requests(self, schedule: ReportSchedule) -> Iterator[ChartRequest]:
+        """Yield what the chart, or each chart of the dashboard, requests."""
+        if schedule.chart_id is not None:
+            yield self._queries.request(schedule.chart_id)
+            return
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = Dashboards(self._runtime, self._actor)._reader(unit).dashboard(schedule.dashboard_id or 0)
+        given = given_state(filters=options_of(schedule.extra).filters)
+        yield from DashboardQuestions(self._queries, dashboard, given).requests(tabs=self._tabs(schedule))
 
     def make(self, schedule: ReportSchedule, facts: RunFacts, *, key: str) -> Content:
         """Return the message of a schedule.
@@ -154,7 +169,7 @@ class ContentMaker:
         data = Dashboards(self._runtime, self._actor).data(
             schedule.dashboard_id or 0,
             filters=options.filters,
-            tabs=options.tabs or self._selected(schedule) or None,
+            tabs=self._tabs(schedule),
             force=True,
         )
         for chart in data:
@@ -162,6 +177,10 @@ class ContentMaker:
             yield _answered(title, chart.raise_for_error)
         if not data.charts:
             raise ReportError(f"dashboard {schedule.dashboard_id} has no charts that could be sent")
+
+    def _tabs(self, schedule: ReportSchedule) -> Sequence[str] | None:
+        """Return the tabs of the dashboard that are sent; None: all."""
+        return options_of(schedule.extra).tabs or self._selected(schedule) or None
 
     def _selected(self, schedule: ReportSchedule) -> tuple[str, ...]:
         with self._runtime.store.unit_of_work() as unit:
