@@ -158,9 +158,9 @@ def _crontab_of(schedule: ReportSchedule) -> Crontab | None:
         return None
 
 
-def kept_for(schedule: ReportSchedule) -> timedelta | None:
-    """Return for how long the log of a schedule is kept, a century at most; None: for ever."""
-    days = min(schedule.log_retention or 0, _LONGEST_KEPT_DAYS)
+def kept_for(log_retention: int | None) -> timedelta | None:
+    """Return for how long the log of a schedule is kept, by its days, a century at most; None: for ever."""
+    days = min(log_retention or 0, _LONGEST_KEPT_DAYS)
     return timedelta(days=days) if days > 0 else None
 
 
@@ -174,7 +174,7 @@ def _policy_of(schedule: ReportSchedule) -> MissedRuns:
 
 def _times(schedule: ReportSchedule, crontab: Crontab, first: datetime, now: datetime) -> Iterator[datetime]:
     """Yield the due times from `first` until now whose log would still be kept."""
-    start = max(first, now - (kept_for(schedule) or _NOTHING_LOGGED_BEFORE)) - _RESOLUTION
+    start = max(first, now - (kept_for(schedule.log_retention) or _NOTHING_LOGGED_BEFORE)) - _RESOLUTION
     for moment in due_times(crontab, schedule.timezone, after=start):
         if moment > now:
             return

@@ -203,7 +203,7 @@ class RunLog:
 
     def _forget_old(self, unit: UnitOfWork, schedule: ReportSchedule) -> None:
         """Forget runs that are older than the schedule keeps them, a thousand at a time."""
-        kept = kept_for(schedule)
+        kept = kept_for(schedule.log_retention)
         if kept is None:
             return
         filters = (
