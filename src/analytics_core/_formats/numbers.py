@@ -45,6 +45,10 @@ class Currency:
     symbol: str
     is_behind: bool = False
 
+    def beside(self, amount: str) -> str:
+        """Return an amount, which is text already, with the sign beside it."""
+        return f"{amount} {self.symbol}" if self.is_behind else f"{self.symbol} {amount}"
+
 
 def parse_currency(given: Any) -> Currency | None:
     """Return the currency of a `currency_format` or of a metric, as a mapping or its JSON text; None for none.
@@ -83,9 +87,7 @@ def format_number(value: Any, d3_format: str, *, currency: Currency | None = Non
         return str(value)
     number = _decimal(value)
     text = write(number) if number.is_finite() else str(number)
-    if currency is None:
-        return text
-    return f"{text} {currency.symbol}" if currency.is_behind else f"{currency.symbol} {text}"
+    return text if currency is None else currency.beside(text)
 
 
 def _decimal(value: Any) -> Decimal:

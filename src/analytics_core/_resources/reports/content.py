@@ -6,7 +6,7 @@ import hashlib
 import re
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import islice
 from tempfile import SpooledTemporaryFile
@@ -27,7 +27,9 @@ from analytics_core._resources.dashboards.answers import DashboardQuestions
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.field_formatter import MarkdownToHtml
 from analytics_core._resources.reports.records import format_of, selected_tabs
+from analytics_core._resources.stored_json import json_object
 from analytics_core._results.answer import ChartData, QueryResult, results_html
+from analytics_core._results.column_formats import ChartFormats, MetricFormat
 from analytics_core._results.plain_table import results_text
 from analytics_core._results.spreadsheets import Sheet, csv_chunks, xlsx_bytes
 from analytics_core._runtime import Runtime
@@ -63,6 +65,7 @@ class ChartContent:
     results: tuple[QueryResult, ...] = ()
     file: Attachment | None = None
     digest: str = ""
+    formats: ChartFormats = field(default_factory=ChartFormats)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +166,8 @@ class ContentMaker:
     # ---------------------------------------------------------------------------------------------------- answers
     def _charts(self, schedule: ReportSchedule) -> Iterator[ChartContent]:
         if schedule.chart_id is not None:
-            yield self._chart(self._queries.chart(schedule.chart_id), streams=format_of(schedule) == ReportFormat.CSV)
+            made = self._chart(self._queries.chart(schedule.chart_id), streams=format_of(schedule) == ReportFormat.CSV)
+            yield replace(made, formats=self._formats(schedule, schedule.chart_id))
             return
         options = options_of(schedule.extra)
         data = Dashboards(self._runtime, self._actor).data(
@@ -174,7 +178,7 @@ class ContentMaker:
         )
         for chart in data:
             title = chart.name or f"chart {chart.chart_id}"
-            yield _answered(title, chart.raise_for_error)
+            yield replace(_answered(title, chart.raise_for_error), formats=self._formats(schedule, chart.chart_id))
         if not data.charts:
             raise ReportError(f"dashboard {schedule.dashboard_id} has no charts that could be sent")
 
@@ -230,6 +234,15 @@ class ContentMaker:
                     digest.update(part)
                 has_head = True
         return digest.hexdigest()
+
+    def _formats(self, schedule: ReportSchedule, chart_id: int) -> ChartFormats:
+        """Return how the numbers and times of a chart are written in the text of a message."""
+        if format_of(schedule) != ReportFormat.TEXT:
+            return ChartFormats()
+        chart, dataset = self._runtime.charts.load(chart_id)
+        stored = () if dataset is None else dataset.metrics
+        metrics = {one.metric_name: MetricFormat(number=one.d3format, currency=one.currency) for one in stored}
+        return ChartFormats(form=json_object(chart.params), metrics=metrics)
 
     def _verbose_names(self, chart: Chart) -> dict[str, str]:
         _, dataset = self._runtime.charts.load(chart.id)
@@ -309,7 +322,10 @@ class _Body:
 
     def text(self) -> str:
         """Return it as plain text."""
-        tables = (f"{chart.title}\n\n{results_text(chart.results, most_rows=TEXT_ROWS)}" for chart in self.charts)
+        tables = (
+            f"{chart.title}\n\n{results_text(chart.results, most_rows=TEXT_ROWS, formats=chart.formats)}"
+            for chart in self.charts
+        )
         attached = ["Attached: " + ", ".join(file.name for file in self.files)] if self.files else []
         parts = [f"{self.heading}\n{self.below}", *self.words, *tables, *attached, *filter(None, (self.link,))]
         return "\n\n".join(parts) + "\n"
@@ -319,7 +335,7 @@ class _Body:
         markdown = MarkdownToHtml()
         words = "".join(markdown(word) or "" for word in self.words)
         tables = "".join(
-            f"<h2>{escape(chart.title)}</h2>{results_html(chart.results, most_rows=TEXT_ROWS, is_mail=True)}"
+            f"<h2>{escape(chart.title)}</h2>{results_html(chart.results, most_rows=TEXT_ROWS, mail=chart.formats)}"
             for chart in self.charts
         )
         named = ", ".join(escape(file.name) for file in self.files)
