@@ -150,7 +150,8 @@ class Settings:
         max_annotation_layers: annotation layers with data that one query may name.
         max_annotations: annotations that one layer gives to a query; the ledger tells of those that it leaves out.
         job_workers: threads of the built-in background runner.
-        job_workers_per_database: threads of it that jobs on one database may take; None: half of them.
+        job_workers_per_database: threads of it that jobs on one database, or reports to one receiver, may take; None:
+            as many as they leave to the others (of 8 the first one 4, a second one 2).
         jobs_max_bytes: what the results of finished jobs may take in the metadata store; the oldest go first.
         max_jobs: jobs that may wait or run at a time, in all processes of a store; as many finished ones are kept.
         job_lease_s: seconds after which the jobs of a process that died are lost, and others take up the runs of
