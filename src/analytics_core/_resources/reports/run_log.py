@@ -57,7 +57,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldRun:
+class CurrentRun:
     """A run that this process does: the schedule as it was when it began, its row, and the process by its lease."""
 
     schedule: ReportSchedule
@@ -75,10 +75,10 @@ class RunLog:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
 
-    def begin(self, execution_id: int, job: JobRecord) -> HeldRun | None:
+    def begin(self, execution_id: int, job: JobRecord) -> CurrentRun | None:
         """Record that a run begins; None where it is over, belongs to another job, or need not be done."""
 
-        def begin() -> HeldRun | None:
+        def begin() -> CurrentRun | None:
             with self.runtime.store.unit_of_work() as unit:
                 return self._begin(unit, execution_id, job)
 
@@ -87,7 +87,7 @@ class RunLog:
         except NotFoundError:  # the schedule was deleted
             return None
 
-    def _begin(self, unit: UnitOfWork, execution_id: int, job: JobRecord) -> HeldRun | None:
+    def _begin(self, unit: UnitOfWork, execution_id: int, job: JobRecord) -> CurrentRun | None:
         execution = unit.report_executions.get(execution_id)
         if execution.end_dttm is not None or execution.job_id != job.job_id:
             return None
@@ -100,7 +100,7 @@ class RunLog:
             late_on=None if timeout is None else unit.now() + timedelta(seconds=timeout),
         )
         stored = unit.report_executions.update(begun, actor_id=None)
-        run = HeldRun(schedule=schedule, execution=stored, worker=job.worker)
+        run = CurrentRun(schedule=schedule, execution=stored, worker=job.worker)
         progress = unit.report_progress.find(schedule_id=schedule.id)
         last = None if progress is None else progress.last_success_on
         in_grace = is_within_grace(grace_s=schedule.grace_period, last_success=last, now=self._moment(run))
@@ -110,7 +110,7 @@ class RunLog:
         self._stand(unit, run, RunState.WORKING)
         return run
 
-    def has_begun_to_send(self, run: HeldRun) -> bool:
+    def has_begun_to_send(self, run: CurrentRun) -> bool:
         """Tell whether a run before this one, of the same due time, has begun to send."""
         with self.runtime.store.unit_of_work() as unit:
             of_run = (ListFilter(col="execution_id", op="eq", val=run.execution.id),)
@@ -118,7 +118,7 @@ class RunLog:
 
     def end(
         self,
-        run: HeldRun,
+        run: CurrentRun,
         event: RunEvent,
         *,
         message: str | None = None,
@@ -150,7 +150,7 @@ class RunLog:
         def end() -> tuple[ReportSchedule, bool]:
             with self.runtime.store.unit_of_work() as unit:
                 schedule = unit.report_schedules.get(execution.schedule_id)
-                held = self._held(unit, HeldRun(schedule=schedule, execution=execution))
+                held = self._held(unit, CurrentRun(schedule=schedule, execution=execution))
                 return schedule, self._end(unit, held, event, message=message)
 
         try:
@@ -168,7 +168,7 @@ class RunLog:
                 schedule = unit.report_schedules.get(execution.schedule_id)
             tell_owners(self.runtime, schedule, execution, execution.error_message or "")
 
-    def _end(self, unit: UnitOfWork, run: HeldRun, event: RunEvent, *, message: str | None = None) -> bool:
+    def _end(self, unit: UnitOfWork, run: CurrentRun, event: RunEvent, *, message: str | None = None) -> bool:
         state = next_state(run.execution.state, event)
         over = replace(
             run.execution, state=state, end_dttm=self._now(), error_message=message, lease_until=None, late_on=None
@@ -178,7 +178,7 @@ class RunLog:
         self._forget_old(unit, run.schedule)
         return is_told
 
-    def _stand(self, unit: UnitOfWork, run: HeldRun, state: RunState) -> bool:
+    def _stand(self, unit: UnitOfWork, run: CurrentRun, state: RunState) -> bool:
         """Record where the schedule stands now; return whether its owners are to be told of an error."""
         progress = unit.report_progress.find(schedule_id=run.schedule.id) or ReportProgress(schedule_id=run.schedule.id)
         execution, now = run.execution, self._moment(run)
@@ -216,7 +216,7 @@ class RunLog:
 
     # ------------------------------------------------------------------------------------------------- deliveries
     def open_delivery(
-        self, run: HeldRun, recipient: Recipient, *, only: Collection[str] | None = None
+        self, run: CurrentRun, recipient: Recipient, *, only: Collection[str] | None = None
     ) -> tuple[Sequence[str], Sequence[str]]:
         """Record that a message is on its way, and return the addresses that it goes to, and what is wrong with others.
 
@@ -237,7 +237,7 @@ class RunLog:
         return until_accepted(opened)
 
     def _opened(
-        self, unit: UnitOfWork, run: HeldRun, recipient: Recipient, asked: Sequence[str]
+        self, unit: UnitOfWork, run: CurrentRun, recipient: Recipient, asked: Sequence[str]
     ) -> tuple[Sequence[str], Sequence[str]]:
         again = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
         known = _known_deliveries(unit, run.execution, [_key(recipient, address) for address in asked])
@@ -257,7 +257,7 @@ class RunLog:
 
     def pause_delivery(
         self,
-        run: HeldRun,
+        run: CurrentRun,
         recipient: Recipient,
         found: Sequence[Delivery],
         sleep: Callable[[], None],
@@ -272,7 +272,7 @@ class RunLog:
         unavailable = [one.address for one in found if one.state is DeliveryState.UNAVAILABLE]
         self.open_delivery(run, recipient, only=unavailable)
 
-    def close_delivery(self, run: HeldRun, recipient: Recipient, found: Sequence[Delivery]) -> None:
+    def close_delivery(self, run: CurrentRun, recipient: Recipient, found: Sequence[Delivery]) -> None:
         """Record what became of a message at each address that it was sent to."""
         keys = [_key(recipient, delivery.address) for delivery in found]
 
@@ -288,7 +288,7 @@ class RunLog:
         self._patiently(close)
 
     # ----------------------------------------------------------------------------------------------------- inside
-    def _held(self, unit: UnitOfWork, run: HeldRun) -> HeldRun:
+    def _held(self, unit: UnitOfWork, run: CurrentRun) -> CurrentRun:
         """Return a run with its row as it is now.
 
         Raises:
@@ -316,7 +316,7 @@ class RunLog:
     def _now(self) -> datetime:
         return self.runtime.wall_clock.now()
 
-    def _moment(self, run: HeldRun) -> datetime:
+    def _moment(self, run: CurrentRun) -> datetime:
         """Return when a run counts as done: now, or its due time, where somebody's clock was put back meanwhile."""
         return max(self._now(), run.execution.scheduled_dttm)
 
@@ -329,7 +329,9 @@ def _log_failure(schedule: ReportSchedule, run: ReportExecution, event: RunEvent
 
 
 # ------------------------------------------------------------------------------------------------------------- rows
-def _facts(verdict: Verdict | None, messages: Sequence[tuple[Recipient, Content]], run: HeldRun) -> Mapping[str, Any]:
+def _facts(
+    verdict: Verdict | None, messages: Sequence[tuple[Recipient, Content]], run: CurrentRun
+) -> Mapping[str, Any]:
     facts: dict[str, Any] = {}
     if verdict is not None:
         value = verdict.value

@@ -25,7 +25,7 @@ from analytics_core._resources.reports.messages import (
     tell_owners,
     verdict_of,
 )
-from analytics_core._resources.reports.run_log import HeldRun, RunEndedError, RunLog
+from analytics_core._resources.reports.run_log import CurrentRun, RunEndedError, RunLog
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (
@@ -77,7 +77,7 @@ class ReportRuns:
         """Nothing is read of these jobs: the log of the schedule has it."""
 
     # ------------------------------------------------------------------------------------------------------- a run
-    def _do(self, log: RunLog, run: HeldRun, cancel: CancelToken) -> None:
+    def _do(self, log: RunLog, run: CurrentRun, cancel: CancelToken) -> None:
         schedule = run.schedule
         try:
             executor = executor_for(schedule, self._find_actor)
@@ -97,14 +97,14 @@ class ReportRuns:
         else:
             log.end(run, RunEvent.SENT, verdict=verdict, messages=messages)
 
-    def _verdict(self, log: RunLog, run: HeldRun, executor: Actor, cancel: CancelToken) -> Verdict | None:
+    def _verdict(self, log: RunLog, run: CurrentRun, executor: Actor, cancel: CancelToken) -> Verdict | None:
         """Return what an alert's query says; None for a report, and for an alert that has begun to send already."""
         if not is_alert(run.schedule) or log.has_begun_to_send(run):
             return None
         return verdict_of(log.runtime, executor, run.schedule, cancel)
 
     def _messages(
-        self, runtime: Runtime, run: HeldRun, executor: Actor, verdict: Verdict | None, cancel: CancelToken
+        self, runtime: Runtime, run: CurrentRun, executor: Actor, verdict: Verdict | None, cancel: CancelToken
     ) -> Sequence[tuple[Recipient, Content]]:
         """Return what goes to whom, all of it made; recipients whose rows are the same share one message."""
         return messages_of(
@@ -118,7 +118,7 @@ class ReportRuns:
             cancel=cancel,
         )
 
-    def _send(self, log: RunLog, run: HeldRun, messages: Sequence[tuple[Recipient, Content]]) -> Sequence[str]:
+    def _send(self, log: RunLog, run: CurrentRun, messages: Sequence[tuple[Recipient, Content]]) -> Sequence[str]:
         """Send what was not sent before, and return what went wrong with whom."""
         failures: list[str] = []
         for recipient, content in messages:
@@ -134,7 +134,7 @@ class ReportRuns:
     def _fail(
         self,
         log: RunLog,
-        run: HeldRun,
+        run: CurrentRun,
         message: str,
         *,
         messages: Sequence[tuple[Recipient, Content]] = (),
