@@ -47,9 +47,10 @@ class Box:
 
 @dataclass(slots=True)
 class Canvas:
-    """Collects shapes and texts; what is added later lies above where it is of another sort."""
+    """Collects shapes and texts; a shape lies above those added before, and texts above all shapes."""
 
-    _layers: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = field(default_factory=list)
+    _shapes: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = field(default_factory=list)
+    _texts: dict[tuple[Any, ...], list[dict[str, Any]]] = field(default_factory=dict)
 
     def rect(self, box: Box, fill: str, *, opacity: float = 1.0, radius: float = 0, tip: str = "", stroke: str = "") -> None:
         """Add a rectangle."""
@@ -72,7 +73,7 @@ class Canvas:
         """Add a text in one line."""
         if words:
             row = {"c0": _px(x), "c1": _px(y), "c2": words, "c3": colour, "c4": round(px, 1), "c5": round(angle, 1)}
-            self._add(("text", align, baseline, weight), row)
+            self._texts.setdefault(("text", align, baseline, weight), []).append(row)
 
     def line(self, points: Iterable[tuple[float, float]], colour: str, *, width: float = 1, dash: tuple[int, ...] = ()) -> None:
         """Add a line through points."""
@@ -96,14 +97,14 @@ class Canvas:
 
     def layers(self) -> tuple[dict[str, Any], ...]:
         """Return what was added as views of Vega-Lite."""
-        return tuple(_LAYERS[key[0]](key, rows) for key, rows in self._layers)
+        return tuple(_LAYERS[key[0]](key, rows) for key, rows in (*self._shapes, *self._texts.items()))
 
     def _add(self, key: tuple[Any, ...], row: dict[str, Any], tip: str = "") -> None:
         if tip:
             row["t"] = tip
-        if not self._layers or self._layers[-1][0] != key:
-            self._layers.append((key, []))
-        self._layers[-1][1].append(row)
+        if not self._shapes or self._shapes[-1][0] != key:
+            self._shapes.append((key, []))
+        self._shapes[-1][1].append(row)
 
 
 def _px(value: float) -> float:

@@ -137,3 +137,13 @@ def distinct_texts(values: Iterable[str]) -> list[str]:
         taken.add(name)
         found.append(name)
     return found
+
+
+def told_apart(values: Iterable[str]) -> list[str]:
+    """Return texts of which none comes twice, though people see them alike: spaces without width follow those that do."""
+    seen: dict[str, int] = {}
+    found = []
+    for value in values:
+        found.append(value + "\u200b" * seen.get(value, 0))
+        seen[value] = seen.get(value, 0) + 1
+    return found

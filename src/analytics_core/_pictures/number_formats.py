@@ -64,9 +64,12 @@ class NumberFormat:
         return d3_number(value, self.spec)
 
     def axis(self) -> dict[str, Any]:
-        """Return what an axis or legend of Vega-Lite needs to write its labels so; all its texts are literals."""
-        if self.kind == "d3" and not (self.before or self.after):
-            return {"format": self.spec} if self.spec else {}
+        """Return what an axis or legend of Vega-Lite needs to write its labels so; all its texts are literals.
+
+        It is an expression, since the format of an axis would take its digits from the ticks.
+        """
+        if self.kind == "d3" and not self.spec and not (self.before or self.after):
+            return {}
         written = {
             "smart": _SMART_EXPRESSION,
             "signed": f"(datum.value > 0 ? '+' : '') + ({_SMART_EXPRESSION})",

@@ -12,7 +12,22 @@ from analytics_core._pictures.canvas import drawn, note_lines, page
 from analytics_core._pictures.data import PictureData, Size, Theme
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.form_fields import FormFields
-from analytics_core._pictures.kinds import numbers, series, tables
+from analytics_core._pictures.kinds import (
+    clouds,
+    distributions,
+    flows,
+    gauges,
+    grids,
+    hierarchies,
+    numbers,
+    parts,
+    pivots,
+    points,
+    profiles,
+    series,
+    spans,
+    tables,
+)
 from analytics_core._pictures.table import Table
 from analytics_core._pictures.text_metrics import fitted, wrapped
 from analytics_core._pictures.theme import NOTE_PX, TITLE_PX, colours_of, config_of
@@ -41,8 +56,12 @@ _OLD_NAMES: Final = MappingProxyType(
 )
 """The same names as forms may have (`_formdata.registry`)."""
 
+_MODULES: Final = (
+    *(numbers, series, tables, pivots, parts, hierarchies, gauges, distributions, grids),
+    *(clouds, flows, spans, profiles, points),
+)
 KINDS: Final[Mapping[str, PictureKind]] = MappingProxyType(
-    {kind.name: kind for module in (numbers, series, tables) for kind in module.KINDS}
+    {kind.name: kind for module in _MODULES for kind in module.KINDS}
 )
 """The kinds that are drawn; any other one is a table that says so."""
 
