@@ -19,7 +19,9 @@ _NAMED: Final = {"Green": "good", "Red": "bad"}
 def conditional_fills(view: ChartView, name: str, values: Sequence[Any]) -> list[str | None]:
     """Return the colour behind each cell of a column; None where no condition of the form holds. A later one wins."""
     conditions = [
-        one for one in view.form.items("conditional_formatting") if isinstance(one, Mapping) and one.get("column") == name
+        one
+        for one in view.form.items("conditional_formatting")
+        if isinstance(one, Mapping) and one.get("column") == name
     ]
     found: list[str | None] = [None] * len(values)
     numbers = [cells.number(value) for value in values]
@@ -38,9 +40,7 @@ def _colour(view: ChartView, condition: Mapping[str, Any]) -> str:
     return str(getattr(view.colours, _NAMED.get(str(told), "accent")))
 
 
-def _shares(
-    condition: Mapping[str, Any], numbers: Sequence[float | None], values: Sequence[Any]
-) -> list[float | None]:
+def _shares(condition: Mapping[str, Any], numbers: Sequence[float | None], values: Sequence[Any]) -> list[float | None]:
     """Return how strong the colour of each cell is, from 0 to 1; None where the condition does not hold."""
     operator = str(condition.get("operator"))
     target = cells.number(condition.get("targetValue"))

@@ -108,7 +108,13 @@ class _Grid:
     """Draws a table into a room."""
 
     def __init__(
-        self, canvas: Canvas, room: Box, view: ChartView, columns: Sequence[GridColumn], widths: Sequence[float], shown: int
+        self,
+        canvas: Canvas,
+        room: Box,
+        view: ChartView,
+        columns: Sequence[GridColumn],
+        widths: Sequence[float],
+        shown: int,
     ) -> None:
         self.canvas, self.room, self.colours = canvas, room, view.colours
         self.columns, self.widths, self.shown = columns, widths, shown

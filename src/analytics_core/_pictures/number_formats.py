@@ -21,7 +21,16 @@ _MOST_DIGITS: Final = 20
 _MINUS: Final = "\u2212"
 _CURRENCIES: Final[Mapping[str, str]] = {
     **{"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "CN¥", "INR": "₹", "KRW": "₩", "BRL": "R$", "ILS": "₪"},
-    **{"MXN": "MX$", "CAD": "CA$", "AUD": "A$", "NZD": "NZ$", "VND": "₫", "PHP": "₱", "XAF": "FCFA", "XOF": "F\u202fCFA"},
+    **{
+        "MXN": "MX$",
+        "CAD": "CA$",
+        "AUD": "A$",
+        "NZD": "NZ$",
+        "VND": "₫",
+        "PHP": "₱",
+        "XAF": "FCFA",
+        "XOF": "F\u202fCFA",
+    },
 }
 _NAMED: Final[Mapping[str, str]] = {"SMART_NUMBER": "smart", "SMART_NUMBER_SIGNED": "signed", "~g": ""}
 _SPANS: Final[Mapping[str, float]] = {"DURATION": 1, "DURATION_SUB": 1, "DURATION_COL": 1}

@@ -205,7 +205,9 @@ def _distinct(series: Sequence[Series]) -> list[Series]:
 def _with_roles(series: Sequence[Series], periods: Sequence[Any]) -> list[Series]:
     """Return the series with what they are to each other: forecasts of one, or one at another time."""
     by_label = {one.label: one for one in series}
-    ends = [one.label for one in series if one.label.endswith((_LOWER, _UPPER)) and one.label.rpartition("_")[0] in by_label]
+    ends = [
+        one.label for one in series if one.label.endswith((_LOWER, _UPPER)) and one.label.rpartition("_")[0] in by_label
+    ]
     found = []
     for one in series:
         if one.label in ends:

@@ -193,7 +193,12 @@ def _parts(colour: str) -> tuple[int, int, int]:
 
 def config_of(colours: Colours) -> dict[str, Any]:
     """Return what Vega-Lite draws alike in all pictures of a theme."""
-    label = {"labelColor": colours.muted, "labelFontSize": LABEL_PX, "titleColor": colours.muted, "titleFontSize": LABEL_PX}
+    label = {
+        "labelColor": colours.muted,
+        "labelFontSize": LABEL_PX,
+        "titleColor": colours.muted,
+        "titleFontSize": LABEL_PX,
+    }
     return {
         "font": FONT,
         "view": {"stroke": None},

@@ -83,7 +83,8 @@ def _free_place(room: Box, size: tuple[float, float], taken: list[Box]) -> Box |
             continue
         box = Box(x=x, y=y, width=width, height=height)
         if not any(
-            box.x < other.right and other.x < box.right and box.y < other.bottom and other.y < box.bottom for other in taken
+            box.x < other.right and other.x < box.right and box.y < other.bottom and other.y < box.bottom
+            for other in taken
         ):
             return box
     return None

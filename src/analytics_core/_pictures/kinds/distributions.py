@@ -39,14 +39,22 @@ def _histogram(view: ChartView) -> Drawing:
                 at += value
     rows = rows[:MOST_MARKS]
     is_share = form.flag("normalize")
-    shown = view.number_format("y_axis_format") if form.get("y_axis_format") else NumberFormat(kind="d3", spec=".0%") if is_share else NumberFormat()
+    shown = (
+        view.number_format("y_axis_format")
+        if form.get("y_axis_format")
+        else NumberFormat(kind="d3", spec=".0%")
+        if is_share
+        else NumberFormat()
+    )
     colour = {
         "field": "c2",
         "type": "nominal",
         "scale": {"domain": labels, "range": view.series_colours(labels)},
         "legend": legend_of(view, labels, symbol="square"),
     }
-    across = axes.value_axis(view, view.number_format("x_axis_format"), form.text("x_axis_title") or _measured(view), zero=False, grid=False)
+    across = axes.value_axis(
+        view, view.number_format("x_axis_format"), form.text("x_axis_title") or _measured(view), zero=False, grid=False
+    )
     across["axis"]["values"] = [bins[0][1], *(high for _, _, high in bins)]
     across["scale"]["nice"] = False
     title = form.text("y_axis_title") or ("Share" if is_share else "Count")
@@ -54,7 +62,11 @@ def _histogram(view: ChartView) -> Drawing:
     encoding = {"x": {"field": "c0", **across}, "x2": {"field": "c1"}, "y": {"field": "c3", **up}}
     encoding |= {"y2": {"field": "c4"}, "color": colour}
     layers: list[dict[str, Any]] = [
-        {"data": {"values": rows}, "mark": {"type": "rect", "stroke": view.colours.background, "strokeWidth": 1}, "encoding": encoding}
+        {
+            "data": {"values": rows},
+            "mark": {"type": "rect", "stroke": view.colours.background, "strokeWidth": 1},
+            "encoding": encoding,
+        }
     ]
     if form.flag("show_value"):
         layers.append(_bin_labels(view, table, bins, shown, encoding))
@@ -70,7 +82,11 @@ def _measured(view: ChartView) -> str:
 
 
 def _bin_labels(
-    view: ChartView, table: Table, bins: Sequence[tuple[str, float, float]], shown: NumberFormat, encoding: dict[str, Any]
+    view: ChartView,
+    table: Table,
+    bins: Sequence[tuple[str, float, float]],
+    shown: NumberFormat,
+    encoding: dict[str, Any],
 ) -> dict[str, Any]:
     rows = []
     for name, low, high in bins:
@@ -100,11 +116,15 @@ def _box_plot(view: ChartView) -> Drawing:
     layers = _box_layers(view, boxes, outliers, names, [table.label(name) for name in metrics], shown)
     highest = max(boxes, key=lambda row: row["c4"])
     told = f"Box plot of {', '.join(table.label(name) for name in metrics)} for {len(names)} groups"
-    told += f"; medians from {shown.text(min(row['c4'] for row in boxes))} to {shown.text(highest['c4'])} ({highest['c0']})"
+    told += (
+        f"; medians from {shown.text(min(row['c4'] for row in boxes))} to {shown.text(highest['c4'])} ({highest['c0']})"
+    )
     return Drawing(layers=tuple(layers), description=told, notes=tuple(notes))
 
 
-def _boxes(table: Table, metrics: Sequence[str], labels: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _boxes(
+    table: Table, metrics: Sequence[str], labels: Sequence[str]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     boxes, outliers = [], []
     for metric in metrics:
         columns = [table.numbers(f"{metric}__{part}") for part in ("min", "q1", "median", "q3", "max")]

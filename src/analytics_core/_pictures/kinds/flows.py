@@ -190,7 +190,9 @@ def _ribbons(
             f"M{start.right:.1f},{y0:.1f}C{half:.1f},{y0:.1f} {half:.1f},{y1:.1f} {end.x:.1f},{y1:.1f}"
             f"L{end.x:.1f},{y1 + thick:.1f}C{half:.1f},{y1 + thick:.1f} {half:.1f},{y0 + thick:.1f} {start.right:.1f},{y0 + thick:.1f}Z"
         )
-        canvas.shape(path, colours[link.source], opacity=0.4, tip=f"{link.source} to {link.target}: {shown.text(link.value)}")
+        canvas.shape(
+            path, colours[link.source], opacity=0.4, tip=f"{link.source} to {link.target}: {shown.text(link.value)}"
+        )
 
 
 def _chord(view: ChartView) -> Drawing:
@@ -300,7 +302,13 @@ def _graph(view: ChartView) -> Drawing:
             canvas.line([places[link.source], places[link.target]], view.colours.line, width=round(width * 2) / 2)
     for node in nodes:
         radius = 5 + 11 * math.sqrt(through[node] / largest)
-        canvas.circle(*places[node], radius, colours[node], stroke=view.colours.background, tip=f"{node}: {shown.text(through[node])}")
+        canvas.circle(
+            *places[node],
+            radius,
+            colours[node],
+            stroke=view.colours.background,
+            tip=f"{node}: {shown.text(through[node])}",
+        )
     for node in sorted(nodes, key=lambda node: -through[node])[:40]:
         x, y = places[node]
         radius = 5 + 11 * math.sqrt(through[node] / largest)
@@ -321,7 +329,10 @@ def _circle_places(nodes: Sequence[str], room: Box) -> dict[str, tuple[float, fl
 def _force_places(flow: Flow, room: Box) -> dict[str, tuple[float, float]]:
     nodes = flow.nodes()
     golden = math.pi * (3 - math.sqrt(5))
-    at = [(math.sqrt(i + 0.5) * math.cos(i * golden), math.sqrt(i + 0.5) * math.sin(i * golden)) for i in range(len(nodes))]
+    at = [
+        (math.sqrt(i + 0.5) * math.cos(i * golden), math.sqrt(i + 0.5) * math.sin(i * golden))
+        for i in range(len(nodes))
+    ]
     place_of = {node: place for place, node in enumerate(nodes)}
     pairs = [(place_of[link.source], place_of[link.target]) for link in flow.links if link.source != link.target]
     heat = 1.0

@@ -22,7 +22,9 @@ _RINGS: Final = 4
 def _gauge(view: ChartView) -> Drawing:
     table, form = view.table, view.form
     metric = metric_column(view, table, "metric", "metrics")
-    parts = read_parts(view, text_columns(view, table, "groupby") if form.items("groupby") else [], metric, positive=False)
+    parts = read_parts(
+        view, text_columns(view, table, "groupby") if form.items("groupby") else [], metric, positive=False
+    )
     shown = view.number_format("number_format")
     parts_shown = parts.parts[:_MOST_GAUGES]
     notes = [*parts.notes]
@@ -33,7 +35,8 @@ def _gauge(view: ChartView) -> Drawing:
     canvas, room = page(view, notes)
     if len(parts_shown) > 1:
         entries = [
-            (f"{part.label}: {shown.text(part.value)}", colour) for part, colour in zip(parts_shown, colours, strict=True)
+            (f"{part.label}: {shown.text(part.value)}", colour)
+            for part, colour in zip(parts_shown, colours, strict=True)
         ]
         room = legend(canvas, room, entries, view.colours, at="bottom")
     _dial(canvas, room, view, parts_shown, colours, (low, high), shown)
@@ -104,9 +107,17 @@ def _dial(
         words = shown.text(parts[0].value)
         template = view.form.text("value_formatter")
         words = template.replace("{value}", words)[:60] if template and "{value}" in template else words
-        canvas.text(words, centre[0], centre[1] + radius * 0.45, view.colours.text, px=22, align="center", weight="bold")
+        canvas.text(
+            words, centre[0], centre[1] + radius * 0.45, view.colours.text, px=22, align="center", weight="bold"
+        )
         if parts[0].keys:
-            canvas.text(fitted(parts[0].label, radius * 1.6, LABEL_PX), centre[0], centre[1] + radius * 0.45 + 20, view.colours.muted, align="center")
+            canvas.text(
+                fitted(parts[0].label, radius * 1.6, LABEL_PX),
+                centre[0],
+                centre[1] + radius * 0.45 + 20,
+                view.colours.muted,
+                align="center",
+            )
 
 
 def _radar(view: ChartView) -> Drawing:
@@ -159,7 +170,9 @@ def _corners(room: Box, shares: Sequence[float], *, circle: bool) -> list[tuple[
     for place, share in enumerate(shares):
         angle = 2 * math.pi * place / len(shares)
         reach = radius * min(share, 1.0)
-        found.append((room.x + room.width / 2 + reach * math.sin(angle), room.y + room.height / 2 - reach * math.cos(angle)))
+        found.append(
+            (room.x + room.width / 2 + reach * math.sin(angle), room.y + room.height / 2 - reach * math.cos(angle))
+        )
     return found
 
 
@@ -180,7 +193,9 @@ def _web(
         align = "center" if abs(across) < 0.2 else "left" if across > 0 else "right"
         away = 12 if y > centre[1] else -12
         out = (x + (6 if align == "left" else -6 if align == "right" else 0), y + (away if align == "center" else 0))
-        room_px = room.width * 0.9 if align == "center" else (room.right - out[0] if align == "left" else out[0] - room.x)
+        room_px = (
+            room.width * 0.9 if align == "center" else (room.right - out[0] if align == "left" else out[0] - room.x)
+        )
         words = f"{label} ({shown.text(top)})"
         canvas.text(fitted(words, room_px, LABEL_PX), *out, view.colours.muted, align=align)
 

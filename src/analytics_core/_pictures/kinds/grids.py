@@ -25,24 +25,44 @@ def _heatmap(view: ChartView) -> Drawing:
     metric = metric_column(view, table, "metric")
     others = [name for name in table.names if name not in (metric, "rank")]
     told = [name for name in (*form.columns("x_axis"), *form.columns("groupby")) if name in others]
-    across, up = [*told, *(name for name in others if name not in told)][:2] if len(others) > 1 else (others[0], None) if others else (None, None)
+    across, up = (
+        [*told, *(name for name in others if name not in told)][:2]
+        if len(others) > 1
+        else (others[0], None)
+        if others
+        else (None, None)
+    )
     if across is None or up is None:
         raise CannotDrawError("the answer needs two columns of groups and a number.")
     xs, ys = texts_of(view, table, across, "x_axis_time_format"), texts_of(view, table, up)
     values = table.numbers(metric)
     shares = table.numbers("rank") if "rank" in table.names and form.get("normalize_across") in ("x", "y") else values
-    points = {(x, y): (value, share) for x, y, value, share in zip(xs, ys, values, shares, strict=True) if value is not None and share is not None}
+    points = {
+        (x, y): (value, share)
+        for x, y, value, share in zip(xs, ys, values, shares, strict=True)
+        if value is not None and share is not None
+    }
     columns, notes = _axis_order(view, "sort_x_axis", xs, values, table.label(across))
     lines, more = _axis_order(view, "sort_y_axis", ys, values, table.label(up))
-    found = [{"c0": x, "c1": y, "c2": value, "c3": share} for (x, y), (value, share) in points.items() if x in columns and y in lines]
+    found = [
+        {"c0": x, "c1": y, "c2": value, "c3": share}
+        for (x, y), (value, share) in points.items()
+        if x in columns and y in lines
+    ]
     if not found:
         raise CannotDrawError(f"{table.label(metric)} has no values.")
     shown = view.number_format("y_axis_format", "value_format")
-    layers = _heat_layers(view, found, list(columns), list(lines), (table.label(across), table.label(up), table.label(metric)), shown)
+    layers = _heat_layers(
+        view, found, list(columns), list(lines), (table.label(across), table.label(up), table.label(metric)), shown
+    )
     largest = max(found, key=lambda row: row["c2"])
     told_text = f"Heatmap of {table.label(metric)} by {table.label(across)} ({len(columns)}) and {table.label(up)} ({len(lines)}). "
     told_text += f"Values from {shown.text(min(row['c2'] for row in found))} to {shown.text(largest['c2'])}; "
-    return Drawing(layers=tuple(layers), description=f"{told_text}the largest is {largest['c0']}, {largest['c1']}", notes=(*notes, *more))
+    return Drawing(
+        layers=tuple(layers),
+        description=f"{told_text}the largest is {largest['c0']}, {largest['c1']}",
+        notes=(*notes, *more),
+    )
 
 
 def _axis_order(
@@ -84,7 +104,11 @@ def _heat_layers(
     low, high = min(known) if low is None else low, max(known) if high is None else high
     ramp = heat_colours(view.colours, form.text("linear_color_scheme"))
     stops = [low + (high - low) * place / (len(ramp) - 1) for place in range(len(ramp))] if high > low else [low]
-    colour: dict[str, Any] = {"field": "c3", "type": "quantitative", "scale": {"domain": stops, "range": list(ramp[: len(stops)]), "clamp": True}}
+    colour: dict[str, Any] = {
+        "field": "c3",
+        "type": "quantitative",
+        "scale": {"domain": stops, "range": list(ramp[: len(stops)]), "clamp": True},
+    }
     is_share = form.get("normalize_across") in ("x", "y")
     label = NumberFormat(kind="d3", spec=".0%") if is_share else shown
     legend = {"title": None, "orient": "right", "gradientLength": max(view.size.height_px // 3, 60), **label.axis()}
@@ -95,17 +119,30 @@ def _heat_layers(
     }
     for channel in base.values():
         channel["axis"]["domain"] = False
-    tips = [{"field": "c0", "type": "nominal", "title": names[0]}, {"field": "c1", "type": "nominal", "title": names[1]}]
+    tips = [
+        {"field": "c0", "type": "nominal", "title": names[0]},
+        {"field": "c1", "type": "nominal", "title": names[1]},
+    ]
     tips.append({"field": "c2", "type": "quantitative", "title": names[2]})
     gap = 1 if len(columns) * len(lines) < 2_000 else 0
     mark = {"type": "rect", "stroke": view.colours.background, "strokeWidth": gap}
-    layers: list[dict[str, Any]] = [{"data": {"values": rows}, "mark": mark, "encoding": {**base, "color": colour, "tooltip": tips}}]
+    layers: list[dict[str, Any]] = [
+        {"data": {"values": rows}, "mark": mark, "encoding": {**base, "color": colour, "tooltip": tips}}
+    ]
     if (form.flag("show_values") or form.flag("show_percentage") and is_share) and len(rows) <= _MOST_TEXTS:
         layers += _heat_texts(view, rows, base, (low, high), ramp, shown, (len(columns), len(lines)))
     return layers
 
 
-def _heat_texts(view: ChartView, rows: list[dict[str, Any]], base: dict[str, Any], ends: tuple[float, float], ramp: Sequence[str], shown: NumberFormat, counts: tuple[int, int]) -> list[dict[str, Any]]:
+def _heat_texts(
+    view: ChartView,
+    rows: list[dict[str, Any]],
+    base: dict[str, Any],
+    ends: tuple[float, float],
+    ramp: Sequence[str],
+    shown: NumberFormat,
+    counts: tuple[int, int],
+) -> list[dict[str, Any]]:
     low, high = ends
     written = []
     for row in rows:
@@ -153,7 +190,11 @@ def _calendar(view: ChartView) -> Drawing:
     _weeks(canvas, room, view, days, shown)
     best = max(days, key=lambda day: days[day])
     told = f"Calendar of {table.label(metric)}: {len(days)} days from {min(days):%Y-%m-%d} to {max(days):%Y-%m-%d}. "
-    return drawn(canvas, f"{told}Values from {shown.text(min(days.values()))} to {shown.text(days[best])}; the largest is on {best:%Y-%m-%d}", notes)
+    return drawn(
+        canvas,
+        f"{told}Values from {shown.text(min(days.values()))} to {shown.text(days[best])}; the largest is on {best:%Y-%m-%d}",
+        notes,
+    )
 
 
 def _weeks(canvas: Canvas, room: Box, view: ChartView, days: dict[datetime, float], shown: NumberFormat) -> None:
@@ -183,7 +224,9 @@ def _weeks(canvas: Canvas, room: Box, view: ChartView, days: dict[datetime, floa
     _scale(canvas, Box(x=left, y=top + 7 * size + 14, width=120, height=10), view, ramp, (low, high), shown)
 
 
-def _months(canvas: Canvas, view: ChartView, start: datetime, last: datetime, corner: tuple[float, float], size: float) -> None:
+def _months(
+    canvas: Canvas, view: ChartView, start: datetime, last: datetime, corner: tuple[float, float], size: float
+) -> None:
     month = datetime(start.year, start.month, 1, tzinfo=UTC)
     free = corner[0]
     while month <= last:
@@ -195,7 +238,9 @@ def _months(canvas: Canvas, view: ChartView, start: datetime, last: datetime, co
         month = datetime(month.year + month.month // 12, month.month % 12 + 1, 1, tzinfo=UTC)
 
 
-def _scale(canvas: Canvas, box: Box, view: ChartView, ramp: Sequence[str], ends: tuple[float, float], shown: NumberFormat) -> None:
+def _scale(
+    canvas: Canvas, box: Box, view: ChartView, ramp: Sequence[str], ends: tuple[float, float], shown: NumberFormat
+) -> None:
     steps = 12
     for step in range(steps):
         part = Box(x=box.x + step * box.width / steps, y=box.y, width=box.width / steps + 0.5, height=box.height)

@@ -103,13 +103,17 @@ def _told(parts: Parts, top: Sequence[Node], shown: NumberFormat) -> str:
     return f"{text}; the largest is {largest.label} with {shown.text(largest.value)}"
 
 
-def _tile(canvas: Canvas, box: Box, view: ChartView, node: Node, colour: str, shown: NumberFormat, *, depth: int) -> None:
+def _tile(
+    canvas: Canvas, box: Box, view: ChartView, node: Node, colour: str, shown: NumberFormat, *, depth: int
+) -> None:
     tip = f"{node.label}: {shown.text(node.value)}"
     canvas.rect(box, colour, stroke=view.colours.background, tip=tip)
     inside = box.inset(4, 3, 4, 3)
     ink = readable_on(colour)
     if node.children and box.width > 30 and box.height > 40:
-        canvas.text(fitted(tip, inside.width, LABEL_PX, bold=True), inside.x, box.y + _HEADER_PX / 2, ink, weight="bold")
+        canvas.text(
+            fitted(tip, inside.width, LABEL_PX, bold=True), inside.x, box.y + _HEADER_PX / 2, ink, weight="bold"
+        )
         inner = box.inset(2, _HEADER_PX, 2, 2)
         children = node.sorted_children()
         for place, (child, part) in enumerate(
@@ -143,7 +147,9 @@ def _sunburst(view: ChartView) -> Drawing:
     radius = max(min(room.width, room.height) / 2 - 2, 10)
     centre = (room.x + room.width / 2, room.y + room.height / 2)
     top = root.sorted_children()
-    colours = _second_colours(view, table, parts, second[0], top) if second else view.series_colours([n.label for n in top])
+    colours = (
+        _second_colours(view, table, parts, second[0], top) if second else view.series_colours([n.label for n in top])
+    )
     start = 0.0
     for node, colour in zip(top, colours, strict=True):
         turn = node.value / root.value * _TURN
@@ -307,27 +313,64 @@ def _lay_tree(canvas: Canvas, room: Box, view: ChartView, root: Node, *, radial:
             (x, y), (to_x, to_y) = places[id(node)], places[id(child)]
             half = (x + to_x) / 2
             bend = f"C{half:.1f},{y:.1f} {half:.1f},{to_y:.1f} {to_x:.1f},{to_y:.1f}"
-            path = f"M{x:.1f},{y:.1f}L{to_x:.1f},{to_y:.1f}" if radial or orient in ("TB", "BT") else f"M{x:.1f},{y:.1f}{bend}"
+            path = (
+                f"M{x:.1f},{y:.1f}L{to_x:.1f},{to_y:.1f}"
+                if radial or orient in ("TB", "BT")
+                else f"M{x:.1f},{y:.1f}{bend}"
+            )
             canvas.shape(path, "transparent", stroke=view.colours.muted, width=1)
     for node, _ in order:
-        canvas.circle(*places[id(node)], 4, view.colours.accent if node.children else view.colours.background, stroke=view.colours.accent)
+        canvas.circle(
+            *places[id(node)],
+            4,
+            view.colours.accent if node.children else view.colours.background,
+            stroke=view.colours.accent,
+        )
     middle = room.x + room.width / 2
     for node, _ in order:
         x, y = places[id(node)]
         if radial and node.children:
-            canvas.text(fitted(node.label, margin - 10, LABEL_PX), x, y - 10, view.colours.text, align="center", weight="bold")
+            canvas.text(
+                fitted(node.label, margin - 10, LABEL_PX), x, y - 10, view.colours.text, align="center", weight="bold"
+            )
         elif radial:
             right = x >= middle
-            canvas.text(fitted(node.label, margin - 10, LABEL_PX), x + (8 if right else -8), y, view.colours.text, align="left" if right else "right")
+            canvas.text(
+                fitted(node.label, margin - 10, LABEL_PX),
+                x + (8 if right else -8),
+                y,
+                view.colours.text,
+                align="left" if right else "right",
+            )
         elif orient in ("TB", "BT"):
-            canvas.text(fitted(node.label, room.width / max(len(leaves), 1) * 0.98, LABEL_PX), x, y + 12, view.colours.text, align="center")
+            canvas.text(
+                fitted(node.label, room.width / max(len(leaves), 1) * 0.98, LABEL_PX),
+                x,
+                y + 12,
+                view.colours.text,
+                align="center",
+            )
         elif node.children:
-            canvas.text(fitted(node.label, margin, LABEL_PX), x, y - 10, view.colours.text, align="center" if level_of[id(node)] else "left")
+            canvas.text(
+                fitted(node.label, margin, LABEL_PX),
+                x,
+                y - 10,
+                view.colours.text,
+                align="center" if level_of[id(node)] else "left",
+            )
         else:
-            canvas.text(fitted(node.label, margin - 10, LABEL_PX), x + (8 if orient != "RL" else -8), y, view.colours.text, align="left" if orient != "RL" else "right")
+            canvas.text(
+                fitted(node.label, margin - 10, LABEL_PX),
+                x + (8 if orient != "RL" else -8),
+                y,
+                view.colours.text,
+                align="left" if orient != "RL" else "right",
+            )
 
 
-def _tree_place(room: Box, across: float, along: float, margin: float, *, radial: bool, orient: str) -> tuple[float, float]:
+def _tree_place(
+    room: Box, across: float, along: float, margin: float, *, radial: bool, orient: str
+) -> tuple[float, float]:
     if radial:
         radius = along * max(min(room.width / 2 - margin, room.height / 2 - 10), 10)
         angle = across * _TURN
@@ -373,7 +416,9 @@ def _bar(canvas: Canvas, view: ChartView, node: Node, colour: str, box: Box, sho
     words = f"{node.label}: {shown.text(node.value)}"
     canvas.rect(box, colour, stroke=view.colours.background, tip=words)
     if box.height >= LABEL_PX + 3:
-        canvas.text(fitted(words, box.width - 8, LABEL_PX), box.x + 4, box.y + min(box.height / 2, 12), readable_on(colour))
+        canvas.text(
+            fitted(words, box.width - 8, LABEL_PX), box.x + 4, box.y + min(box.height / 2, 12), readable_on(colour)
+        )
 
 
 KINDS: Final = (

@@ -67,7 +67,9 @@ def _labels(view: ChartView, parts: Parts, shown: NumberFormat) -> list[str]:
         share = part.value / parts.total
         words = {"key": part.label, "value": shown.text(part.value), "percent": _PERCENT.text(share)}
         names = [name for name in ("key", "value", "percent") if name in kind.split("_")] or ["key"]
-        text = words[names[0]] if len(names) == 1 else f"{words[names[0]]}: {', '.join(words[name] for name in names[1:])}"
+        text = (
+            words[names[0]] if len(names) == 1 else f"{words[names[0]]}: {', '.join(words[name] for name in names[1:])}"
+        )
         if len(names) == 3:
             text = f"{words['key']}: {words['value']} ({words['percent']})"
         found.append(text if share >= least else "")
@@ -79,7 +81,9 @@ def _slices(
 ) -> None:
     outside = view.form.flag("labels_outside", absent=True)
     widest = max((text_width(label, LABEL_PX) for label in labels), default=0) if outside else 0
-    half = min(room.width / 2 - min(widest, room.width * 0.28) - 24, room.height / 2 - (14 if outside and widest else 4))
+    half = min(
+        room.width / 2 - min(widest, room.width * 0.28) - 24, room.height / 2 - (14 if outside and widest else 4)
+    )
     radius = max(half, 12)
     inner = _inner(view) * radius
     centre = (room.x + room.width / 2, room.y + room.height / 2)
@@ -209,7 +213,9 @@ def _funnel_steps(
             left = middle + widths[place] / 2 + 8
             room_px = room.right - left
             is_tight = text_width(words, LABEL_PX) > room_px
-            canvas.text(words, room.right if is_tight else left, y, view.colours.text, align="right" if is_tight else "left")
+            canvas.text(
+                words, room.right if is_tight else left, y, view.colours.text, align="right" if is_tight else "left"
+            )
 
 
 KINDS: Final = (

@@ -113,16 +113,20 @@ def _cube(
         raise CannotDrawError("there is no number.")
     rows, columns = list(dict.fromkeys(row for row, _ in values)), list(dict.fromkeys(column for _, column in values))
     cube = _Cube(rows=rows, columns=columns, values=values, aggregate=aggregate)
-    rows = _ordered(rows, view.form.text("rowOrder"), lambda key: cube.cell(key, None) or 0.0)
-    columns = _ordered(columns, view.form.text("colOrder"), lambda key: cube.cell(None, key) or 0.0)
+    ranks = {table.label(metric): f"{rank:04d}" for rank, metric in enumerate(metrics)}
+    rows = _ordered(rows, view.form.text("rowOrder"), lambda key: cube.cell(key, None) or 0.0, ranks)
+    columns = _ordered(columns, view.form.text("colOrder"), lambda key: cube.cell(None, key) or 0.0, ranks)
     return _Cube(rows=rows, columns=columns, values=values, aggregate=aggregate)
 
 
-def _ordered(keys: Sequence[_Key], order: str | None, value: Callable[[_Key], float]) -> list[_Key]:
+def _ordered(
+    keys: Sequence[_Key], order: str | None, value: Callable[[_Key], float], ranks: Mapping[str, str]
+) -> list[_Key]:
+    """Return keys sorted by their texts or values; metrics stay in the order of the form."""
     reverse = bool(order) and str(order).endswith("z_to_a")
     if order and order.startswith("value"):
         return sorted(keys, key=lambda key: (value(key), key), reverse=reverse)
-    return sorted(keys, reverse=reverse)
+    return sorted(keys, key=lambda key: tuple(ranks.get(part, part) for part in key), reverse=reverse)
 
 
 def _drawing(view: ChartView, cube: _Cube, heads: Sequence[str], metrics: Sequence[str]) -> Drawing:
@@ -140,7 +144,9 @@ def _drawing(view: ChartView, cube: _Cube, heads: Sequence[str], metrics: Sequen
         name = column[-1] if len(metrics) == 1 else next((part for part in column if part in metrics), "")
         fills = conditional_fills(view, metrics[0] if len(metrics) == 1 else name, numbers)
         headers = column if any(column) else (metrics[0],)
-        grid.append(GridColumn(headers=headers, texts=[write(v) for v in numbers], align="right", fills=fills, total=total))
+        grid.append(
+            GridColumn(headers=headers, texts=[write(v) for v in numbers], align="right", fills=fills, total=total)
+        )
     if view.form.flag("rowTotals") and len(columns) > 1:
         totals = [write(cube.cell(row, None)) for row in rows]
         headers = (*[""] * (levels - 1), _TOTAL)

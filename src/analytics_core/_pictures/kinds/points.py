@@ -26,7 +26,9 @@ _MOST_BARS: Final = 40
 
 def _bubble(view: ChartView) -> Drawing:
     table, form = view.table, view.form
-    names = [next((name for name in form.metrics(field)[:1] if name in table.names), None) for field in ("x", "y", "size")]
+    names = [
+        next((name for name in form.metrics(field)[:1] if name in table.names), None) for field in ("x", "y", "size")
+    ]
     numeric = [name for name in table.names if table.is_numeric(name)]
     free = iter([name for name in numeric if name not in names])
     across, up = (name or next(free, None) for name in names[:2])
@@ -106,7 +108,13 @@ def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str,
     mark = {"type": "circle", "opacity": opacity if opacity is not None and 0 < opacity <= 1 else 0.6}
     mark |= {"stroke": view.colours.background, "strokeWidth": 0.5}
     size = {"field": "c5", "type": "quantitative", "scale": None, "legend": None}
-    encoding = {"x": {"field": "c0", **across}, "y": {"field": "c1", **up}, "size": size, "color": colour, "tooltip": tips}
+    encoding = {
+        "x": {"field": "c0", **across},
+        "y": {"field": "c1", **up},
+        "size": size,
+        "color": colour,
+        "tooltip": tips,
+    }
     return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
 
@@ -202,7 +210,9 @@ def _shapes(view: ChartView) -> Drawing:
     if shapes < table.rows:
         notes.append(f"Shows {shapes:,} of {table.rows:,} shapes.")
     layer = _shape_layer(view, rows, table.label(measure) if measure else None)
-    return Drawing(layers=(layer,), description=f"Map of {shapes:,} shapes by longitude and latitude", notes=tuple(notes))
+    return Drawing(
+        layers=(layer,), description=f"Map of {shapes:,} shapes by longitude and latitude", notes=tuple(notes)
+    )
 
 
 def _outlines(shapes: Sequence[tuple[list[tuple[float, float]], float]], *, swaps: bool) -> list[dict[str, Any]]:
@@ -250,11 +260,19 @@ def _corners(told: Any, kind: str) -> list[tuple[float, float]]:
             told = told.get(name, told)
     if isinstance(told, Mapping):
         told = told.get("coordinates")
-    while isinstance(told, list | tuple) and told and isinstance(told[0], list | tuple) and told[0] and isinstance(told[0][0], list | tuple):
+    while (
+        isinstance(told, list | tuple)
+        and told
+        and isinstance(told[0], list | tuple)
+        and told[0]
+        and isinstance(told[0][0], list | tuple)
+    ):
         told = told[0]
     if not isinstance(told, list | tuple):
         return []
-    pairs = [(cells.number(one[0]), cells.number(one[1])) for one in told if isinstance(one, list | tuple) and len(one) >= 2]
+    pairs = [
+        (cells.number(one[0]), cells.number(one[1])) for one in told if isinstance(one, list | tuple) and len(one) >= 2
+    ]
     return [(lon, lat) for lon, lat in pairs if lon is not None and lat is not None]
 
 
@@ -267,7 +285,10 @@ def _earth_axes(view: ChartView, points: Sequence[tuple[float, float]]) -> tuple
     scale = max(wide / max(view.size.width_px - 130, 50), high / max(view.size.height_px - 130, 50)) * 1.05
     form = NumberFormat(kind="d3")
     found = []
-    for values, size, factor, name in ((lons, view.size.width_px - 130, squeeze, "Longitude"), (lats, view.size.height_px - 130, 1.0, "Latitude")):
+    for values, size, factor, name in (
+        (lons, view.size.width_px - 130, squeeze, "Longitude"),
+        (lats, view.size.height_px - 130, 1.0, "Latitude"),
+    ):
         half, centre = scale * max(size, 50) / factor / 2, (min(values) + max(values)) / 2
         axis = axes.value_axis(view, form, name, zero=False)
         axis["scale"] = {"domain": [centre - half, centre + half], "nice": False, "zero": False}
@@ -296,7 +317,11 @@ def _earth(
         encoding = {**places, "x2": {"field": "c2"}, "y2": {"field": "c3"}}
         mark = {"type": "rule", "opacity": 0.2, "color": picked, "strokeWidth": 1, "clip": True}
         told = f"Map of {count:,} arcs by longitude and latitude"
-        return Drawing(layers=({"data": {"values": lines}, "mark": mark, "encoding": encoding},), description=told, notes=tuple(notes))
+        return Drawing(
+            layers=({"data": {"values": lines}, "mark": mark, "encoding": encoding},),
+            description=told,
+            notes=tuple(notes),
+        )
     largest = max((abs(row["c2"]) for row in rows), default=1.0) or 1.0
     for row in rows:
         row["c4"] = round(12 + 288 * abs(row["c2"]) / largest, 1) if measure else 20
@@ -313,7 +338,9 @@ def _earth(
     encoding = {**places, "size": size, "color": colour}
     told = f"Map of {count:,} points by longitude and latitude" + (f", sized by {measure}" if measure else "")
     mark = {"type": "circle", "opacity": 0.5, "clip": True}
-    return Drawing(layers=({"data": {"values": rows}, "mark": mark, "encoding": encoding},), description=told, notes=tuple(notes))
+    return Drawing(
+        layers=({"data": {"values": rows}, "mark": mark, "encoding": encoding},), description=told, notes=tuple(notes)
+    )
 
 
 def _countries(view: ChartView) -> Drawing:
@@ -348,7 +375,10 @@ KINDS: Final = (
     PictureKind(name="bubble_v2", noun="bubble chart", draw=_bubble),
     *(PictureKind(name=name, noun="map of points", draw=_places) for name in _POINTS),
     PictureKind(name="deck_arc", noun="map of arcs", draw=_arcs),
-    *(PictureKind(name=name, noun="map of shapes", draw=_shapes) for name in ("deck_polygon", "deck_path", "deck_geojson")),
+    *(
+        PictureKind(name=name, noun="map of shapes", draw=_shapes)
+        for name in ("deck_polygon", "deck_path", "deck_geojson")
+    ),
     PictureKind(name="world_map", noun="map of the world", draw=_countries),
     PictureKind(name="country_map", noun="map of a country", draw=_countries),
 )

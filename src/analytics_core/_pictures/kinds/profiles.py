@@ -51,7 +51,10 @@ def _parallel(view: ChartView) -> Drawing:
         canvas.line([(x, plot.y), (x, plot.bottom)], view.colours.muted)
         width = plot.width / (len(metrics) - 1)
         header = fitted(table.label(name), width - 8, LABEL_PX, bold=True)
-        left = min(max(x, room.x + text_width(header, LABEL_PX, bold=True) / 2), room.right - text_width(header, LABEL_PX, bold=True) / 2)
+        left = min(
+            max(x, room.x + text_width(header, LABEL_PX, bold=True) / 2),
+            room.right - text_width(header, LABEL_PX, bold=True) / 2,
+        )
         canvas.text(header, left, plot.y - 22, view.colours.text, align="center", weight="bold")
         canvas.text(shown.text(max(values)), x, plot.y - 7, view.colours.muted, align="center", px=LABEL_PX - 1)
         canvas.text(shown.text(min(values)), x, plot.bottom + 9, view.colours.muted, align="center", px=LABEL_PX - 1)
@@ -94,11 +97,15 @@ def _horizon(view: ChartView) -> Drawing:
     bottom = plot.y + len(series) * row_px + 8
     if data.kind is AxisKind.TIME:
         canvas.text(moment_text(data.places[0], ""), plot.x, bottom, view.colours.muted, px=LABEL_PX - 1)
-        canvas.text(moment_text(data.places[-1], ""), plot.right, bottom, view.colours.muted, px=LABEL_PX - 1, align="right")
+        canvas.text(
+            moment_text(data.places[-1], ""), plot.right, bottom, view.colours.muted, px=LABEL_PX - 1, align="right"
+        )
     return drawn(canvas, f"Horizon chart of {len(series)} series: {', '.join(one.label for one in series[:8])}", notes)
 
 
-def _bands(canvas: Canvas, view: ChartView, box: Box, places: Sequence[float], values: Sequence[float | None], top: float) -> None:
+def _bands(
+    canvas: Canvas, view: ChartView, box: Box, places: Sequence[float], values: Sequence[float | None], top: float
+) -> None:
     first, last = places[0], places[-1]
     band = top / _BANDS
     for sign, colour in ((1, view.colours.accent), (-1, view.colours.bad)):
@@ -107,7 +114,10 @@ def _bands(canvas: Canvas, view: ChartView, box: Box, places: Sequence[float], v
             if not any(heights):
                 continue
             points = [
-                (box.x + box.width * ((place - first) / (last - first) if last > first else 0.5), box.bottom - height * box.height)
+                (
+                    box.x + box.width * ((place - first) / (last - first) if last > first else 0.5),
+                    box.bottom - height * box.height,
+                )
                 for place, height in zip(places, heights, strict=True)
             ]
             outline = "L".join(f"{x:.1f},{y:.1f}" for x, y in points)
@@ -135,7 +145,9 @@ def _rose(view: ChartView) -> Drawing:
     return drawn(canvas, told, notes)
 
 
-def _petals(canvas: Canvas, room: Box, view: ChartView, data: SeriesData, colours: Sequence[str], count: int, *, by_area: bool) -> None:
+def _petals(
+    canvas: Canvas, room: Box, view: ChartView, data: SeriesData, colours: Sequence[str], count: int, *, by_area: bool
+) -> None:
     sums = [math.fsum(max(one.values[place] or 0.0, 0.0) for one in data.series) for place in range(count)]
     largest = max(sums, default=0.0)
     if largest <= 0:
@@ -162,8 +174,6 @@ def _petals(canvas: Canvas, room: Box, view: ChartView, data: SeriesData, colour
         value = data.places[place]
         words = moment_text(value, spec, grain=grain) if data.kind is AxisKind.TIME else str(value)
         canvas.text(fitted(words, 90, LABEL_PX), x, y, view.colours.muted, align=align, px=LABEL_PX - 1)
-
-
 
 
 KINDS: Final = (

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from analytics_core._pictures import axes, cells
+from analytics_core._pictures.annotations import annotation_layers
 from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
 from analytics_core._pictures.number_formats import NumberFormat
@@ -16,12 +17,13 @@ from analytics_core._pictures.series_layers import Scales, SeriesStyle, series_l
 from analytics_core._pictures.theme import mixed
 from analytics_core._pictures.time_formats import moment_text
 
-_CURVES: Final[Mapping[str, str]] = {
+CURVES: Final[Mapping[str, str]] = {
     "smooth": "monotone",
     "start": "step-before",
     "middle": "step",
     "end": "step-after",
 }
+"""How lines run between points, by the type of the series."""
 _STACKS: Final[Mapping[str, str]] = {"stack": "zero", "stream": "center", "expand": "normalize"}
 _PALER: Final = 0.35
 
@@ -32,16 +34,24 @@ def _draw(view: ChartView, *, mark: str, noun: str, curve: str | None = None) ->
     if mark == "any":
         mark = {"bar": "bar", "scatter": "point"}.get(str(told), "line")
     if mark == "line" and curve is None:
-        curve = _CURVES.get(str(told)) if isinstance(told, str) else None
+        curve = CURVES.get(str(told)) if isinstance(told, str) else None
     if mark == "line" and form.flag("area"):
         mark = "area"
     data = limited(read_series(view, view.table, form, is_bar=mark == "bar"), averages=mark != "bar")
     style = _style(view, data, mark, curve)
     if style.horizontal or (data.kind is AxisKind.TIME and form.flag("xAxisForceCategorical")):
-        data = _as_categories(view, data)
+        data = as_categories(view, data)
     scales = scales_of(view, data, style, data.series)
     layers = series_layers(view, data, style, scales)
-    return Drawing(layers=tuple(layers), description=describe(view, noun, data, style.format), notes=data.notes)
+    added, notes = annotation_layers(view, view.table, data, scales.place, value_channel(view, style))
+    told = describe(noun, data, style.format)
+    return Drawing(layers=(*layers, *added), description=told, notes=(*data.notes, *notes))
+
+
+def value_channel(view: ChartView, style: SeriesStyle) -> dict[str, Any]:
+    """Return the scale and axis of a chart's values."""
+    zero = style.zero or style.mark == "bar"
+    return axes.value_axis(view, style.format, style.title, bounds=style.bounds, log=style.log, zero=zero)
 
 
 def _style(view: ChartView, data: SeriesData, mark: str, curve: str | None) -> SeriesStyle:
@@ -87,7 +97,8 @@ def _stack(view: ChartView, mark: str) -> str | None:
     return _STACKS.get(told.casefold()) if isinstance(told, str) else None
 
 
-def _as_categories(view: ChartView, data: SeriesData) -> SeriesData:
+def as_categories(view: ChartView, data: SeriesData) -> SeriesData:
+    """Return series whose places are texts."""
     if data.kind is AxisKind.CATEGORY:
         return data
     spec, grain = view.time_format("x_axis_time_format"), view.form.text("time_grain_sqla")
@@ -135,10 +146,12 @@ def colours_of_series(view: ChartView, series: Sequence[Series]) -> list[str]:
     return colours
 
 
-def describe(view: ChartView, noun: str, data: SeriesData, form: NumberFormat) -> str:
+def describe(noun: str, data: SeriesData, form: NumberFormat) -> str:
     """Return what a chart of series shows."""
     names = [one.label for one in data.series]
-    told = names[0] if len(names) == 1 else f"{len(names)} series ({', '.join(names[:5])}{' …' if len(names) > 5 else ''})"
+    told = (
+        names[0] if len(names) == 1 else f"{len(names)} series ({', '.join(names[:5])}{' …' if len(names) > 5 else ''})"
+    )
     text = f"{noun.capitalize()} of {told}" + (f" by {data.axis}" if data.axis else "")
     places = data.places
     if data.kind is not AxisKind.CATEGORY and len(places) > 1:
@@ -181,5 +194,7 @@ KINDS: Final = (
     PictureKind(
         name="echarts_timeseries_scatter", noun="scatter plot", draw=partial(_draw, mark="point", noun="scatter plot")
     ),
-    PictureKind(name="echarts_timeseries", noun="chart of series", draw=partial(_draw, mark="any", noun="chart of series")),
+    PictureKind(
+        name="echarts_timeseries", noun="chart of series", draw=partial(_draw, mark="any", noun="chart of series")
+    ),
 )

@@ -88,9 +88,7 @@ def _waterfall_layers(
     bars = {"x": across, "y": {"field": "c1", **up}, "y2": {"field": "c2"}, "color": colour}
     layers: list[dict[str, Any]] = [{"data": {"values": steps}, "mark": {"type": "bar"}, "encoding": bars}]
     if form.flag("show_value") and len(steps) <= _MOST_TEXTS:
-        rows = [
-            {"c0": step["c0"], "c2": max(step["c1"], step["c2"]), "c5": shown.text(step["c4"])} for step in steps
-        ]
+        rows = [{"c0": step["c0"], "c2": max(step["c1"], step["c2"]), "c5": shown.text(step["c4"])} for step in steps]
         encoding = {"x": across, "y": {"field": "c2", **up}, "text": {"field": "c5", "type": "nominal"}}
         size = LABEL_PX
         mark = {"type": "text", "baseline": "bottom", "dy": -3, "fontSize": size, "color": colours.text}
@@ -107,7 +105,10 @@ def _gantt(view: ChartView) -> Drawing:
         return next((name for name in form.columns(field)[:1] if name in table.names), None)
 
     temporal = [name for name in table.names if table.is_temporal(name)]
-    start, end = column("start_time") or next(iter(temporal), None), column("end_time") or next(iter(temporal[1:]), None)
+    start, end = (
+        column("start_time") or next(iter(temporal), None),
+        column("end_time") or next(iter(temporal[1:]), None),
+    )
     if start is None or end is None:
         raise CannotDrawError("the answer needs a column of starts and one of ends.")
     row = column("y_axis") or next((name for name in table.names if name not in (start, end)), None)
@@ -159,8 +160,6 @@ def _gantt_layers(
         places = {key: value for key, value in encoding.items() if key != "x2"}
         layers.append({"data": {"values": short}, "mark": {"type": "tick", "thickness": 2}, "encoding": places})
     return layers
-
-
 
 
 KINDS: Final = (

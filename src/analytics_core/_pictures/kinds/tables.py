@@ -45,7 +45,9 @@ def as_table(view: ChartView, note: str | None = None) -> Drawing:
     notes = [note] if note else []
     if len(table.names) > _MOST_COLUMNS:
         notes.append(f"Shows {_MOST_COLUMNS} of {len(table.names):,} columns.")
-    drawn_columns = [_grid_column(view, table, column, totals, is_first=not place) for place, column in enumerate(shown)]
+    drawn_columns = [
+        _grid_column(view, table, column, totals, is_first=not place) for place, column in enumerate(shown)
+    ]
     told = f"Table of {table.rows:,} rows: {', '.join(table.label(name) for name in table.names[:10])}"
     rows = min(table.rows, _MOST_ROWS)
     return draw_grid(view, drawn_columns, rows, told, notes, all_rows=max(_count(view), table.rows))
