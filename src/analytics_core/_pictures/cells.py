@@ -14,6 +14,7 @@ from analytics_core._pictures.text_metrics import ELLIPSIS
 
 NULL: Final = "(null)"
 EMPTY: Final = "(empty)"
+_COUNTING: Final = {ord("0"): "\u200c", ord("1"): "\u200b"}
 _LONGEST: Final = 160
 _UNSAFE: Final = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\uffff]+"
@@ -22,6 +23,7 @@ _UNSAFE: Final = re.compile(
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MS: Final = timedelta(milliseconds=1)
+_LARGEST: Final = 1e100
 _LATEST_MS: Final = 8_640_000_000_000_000
 _HEX_BYTES: Final = 8
 
@@ -44,7 +46,7 @@ def plain(value: Any) -> Any:
 
 
 def number(value: Any) -> float | None:
-    """Return a finite number; None where a value is none. A span of time is its seconds."""
+    """Return a number that can be drawn; None where a value is none, or beyond 1e100. A span of time is its seconds."""
     value = plain(value)
     if isinstance(value, timedelta):
         return value.total_seconds()
@@ -54,7 +56,7 @@ def number(value: Any) -> float | None:
         read = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return read if math.isfinite(read) else None
+    return read if abs(read) <= _LARGEST else None
 
 
 def moment_ms(value: Any) -> int | None:
@@ -142,10 +144,11 @@ def distinct_texts(values: Iterable[str]) -> list[str]:
 
 
 def told_apart(values: Iterable[str]) -> list[str]:
-    """Return texts of which none comes twice, though people see them alike: spaces without width follow those that do."""
+    """Return texts of which none comes twice, though people see them alike: marks without width count those that do."""
     seen: dict[str, int] = {}
     found = []
     for value in values:
-        found.append(value + "\u200b" * seen.get(value, 0))
-        seen[value] = seen.get(value, 0) + 1
+        count = seen.get(value, 0)
+        found.append(value + f"{count:b}".translate(_COUNTING) if count else value)
+        seen[value] = count + 1
     return found

@@ -58,7 +58,7 @@ def draw_grid(
     """
     lines = max(len(column.headers) for column in columns) + any(column.total is not None for column in columns)
     room_px = view.size.height_px - _NOTES_PX - (27 if view.title else 0)
-    shown = max(1, min(rows, int(room_px // _ROW_PX) - lines))
+    shown = min(rows, max(1, int(room_px // _ROW_PX) - lines))
     notes = list(notes)
     if shown < all_rows:
         notes.append(f"Shows the first {shown:,} of {all_rows:,} rows.")

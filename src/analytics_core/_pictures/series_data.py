@@ -9,12 +9,15 @@ from enum import StrEnum
 from typing import Any, Final
 
 from analytics_core._pictures import cells
-from analytics_core._pictures.drawing import MOST_MARKS, CannotDrawError, ChartView
+from analytics_core._pictures.drawing import CannotDrawError, ChartView
 from analytics_core._pictures.form_fields import FormFields
 from analytics_core._pictures.table import Table
 
 _TIME: Final = "__timestamp"
 _MOST_SERIES: Final = 100
+_MOST_POINTS: Final = 4_000
+"""Bands, labels and lone points come on top, up to 5,000 marks in all."""
+
 _EXPECTED, _LOWER, _UPPER = "__yhat", "__yhat_lower", "__yhat_upper"
 _NO_VALUE: Final = -math.inf
 
@@ -147,15 +150,29 @@ def _long(table: Table, axis: str, dimensions: Sequence[str], measured: Sequence
     first = {key: row for row, key in reversed(list(enumerate(keys)))}
     rows = sorted(first.values())
     place_of = {keys[row]: place for place, row in enumerate(rows)}
-    found: dict[str, list[float | None]] = {}
+    found: dict[str, dict[int, float]] = {}
     for name in measured:
         head = [table.label(name)] if len(measured) > 1 else []
         for group, key, value in zip(groups, keys, table.numbers(name), strict=True):
-            label = ", ".join([*head, *group])
-            values = found.setdefault(label, [None] * len(rows))
-            values[place_of[key]] = value
-    series = [Series(label=cells.shortened(label), values=values) for label, values in found.items()]
-    return SeriesData(axis=table.label(axis), kind=AxisKind.CATEGORY, places=rows, series=series)
+            points = found.setdefault(", ".join([*head, *group]), {})
+            if value is not None:
+                points[place_of[key]] = value
+    kept, notes = _largest({label: list(points.values()) for label, points in found.items()})
+    series = [
+        Series(label=cells.shortened(label), values=[found[label].get(place) for place in range(len(rows))])
+        for label in kept
+    ]
+    return SeriesData(axis=table.label(axis), kind=AxisKind.CATEGORY, places=rows, series=series, notes=notes)
+
+
+def _largest(values: Mapping[str, Sequence[float]]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the labels of the series with the largest sums in their order, and a note of what is left out."""
+    if len(values) <= _MOST_SERIES:
+        return list(values), ()
+    sums = {label: math.fsum(abs(value) for value in own) for label, own in values.items()}
+    kept = set(sorted(sums, key=lambda label: -sums[label])[:_MOST_SERIES])
+    note = f"Shows the {_MOST_SERIES} largest of {len(values):,} series."
+    return [label for label in values if label in kept], (note,)
 
 
 def _key(value: Any) -> str:
@@ -278,14 +295,12 @@ def _aggregate(order: str | None, values: Sequence[float]) -> float:
 
 
 def limited(data: SeriesData, *, averages: bool) -> SeriesData:
-    """Return no more than 5,000 points: of the largest series, and of neighbours their mean or the first of them."""
+    """Return no more than 4,000 points: of the largest series, and of neighbours their mean or the first of them."""
     notes = list(data.notes)
-    if len(data.series) > _MOST_SERIES:
-        ranked = sorted(data.series, key=lambda one: -_aggregate("sum", [abs(value) for value in one.known()]))
-        kept = {one.label for one in ranked[:_MOST_SERIES]}
-        notes.append(f"Shows the {_MOST_SERIES} largest of {len(data.series):,} series.")
-        data = replace(data, series=tuple(one for one in data.series if one.label in kept))
-    most = max(1, MOST_MARKS // max(len(data.series), 1))
+    kept, left_out = _largest({one.label: one.known() for one in data.series})
+    notes += left_out
+    data = replace(data, series=tuple(one for one in data.series if one.label in set(kept)))
+    most = max(1, _MOST_POINTS // max(len(data.series), 1))
     count = len(data.places)
     if count > most and averages and data.kind is not AxisKind.CATEGORY:
         step = -(-count // most)

@@ -14,6 +14,7 @@ from analytics_core._pictures.series_data import AxisKind, Series, SeriesData
 from analytics_core._pictures.theme import LABEL_PX
 
 _MOST_LABELS: Final = 80
+_MOST_LONE: Final = 300
 _MOST_BAR_SHARE: Final = 0.8
 _DAY_MS: Final = 86_400_000
 
@@ -208,13 +209,14 @@ class _Layers:
         """Return points of lines that have no neighbour, and would not be seen."""
         if self.style.mark not in ("line", "area") or self.style.markers:
             return None
-        rows = []
+        rows: list[dict[str, Any]] = []
         for series in self.data.series:
             values = [self._shown(value) for value in series.values]
             for step, (place, value) in enumerate(zip(self.data.places, values, strict=True)):
                 beside = values[max(step - 1, 0) : step] + values[step + 1 : step + 2]
                 if value is not None and all(other is None for other in beside):
                     rows.append({"c0": place, "c1": series.label, "c2": value})
+        rows = rows[:_MOST_LONE]
         if not rows or self.style.is_stacked and len(self.data.places) > 1:
             return None
         encoding = {self.places: self.place(), self.values: self.value(stacked=False)}

@@ -112,11 +112,13 @@ def _drawing(view: ChartView) -> Drawing:
     error = next((table.data.error for table in view.tables if table.data.error is not None), None)
     if error is not None:
         return _message(view, "This chart has no answer", error)
-    if not any(table.rows for table in view.tables):
+    if not any(table.rows and table.names for table in view.tables):
         return _message(view, "No data", "The answer has no rows.")
     told = view.form.get("viz_type")
     name = str(told)
     kind = KINDS.get(_OLD_NAMES.get(name, name))
+    if kind is not None and not view.table.rows and kind.name != "mixed_timeseries":
+        return _message(view, "No data", "The answer has no rows.")
     if kind is None:
         shown = cells.shortened(name, 60)
         return tables.as_table(view, f"Charts of the kind {shown} are not drawn; this table shows their data.")

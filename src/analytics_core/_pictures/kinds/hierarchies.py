@@ -17,7 +17,7 @@ from analytics_core._pictures.theme import LABEL_PX, heat_colours, mixed, ramp_c
 
 _TURN: Final = 2 * math.pi
 _HEADER_PX: Final = 18
-_MOST_NODES: Final = 2_000
+_MOST_TREE_NODES: Final = 400
 _OLD_LABELS: Final = ("key", "value", "key_value")
 
 
@@ -38,14 +38,15 @@ class Node:
 def _tree_of(parts: Parts) -> tuple[Node, tuple[str, ...]]:
     root = Node(parts.measure)
     largest = sorted(parts.parts, key=lambda part: -part.value)
-    for part in largest[:_MOST_NODES]:
+    most = MOST_MARKS // 2 // (len(parts.dimensions) + 1)
+    for part in largest[:most]:
         root.value += part.value
         node = root
         for key in part.keys or ("all",):
             node = node.children.setdefault(key, Node(key))
             node.value += part.value
-    left = len(largest) - _MOST_NODES
-    note = (f"Shows the {_MOST_NODES:,} largest of {len(largest):,} groups.",) if left > 0 else ()
+    left = len(largest) - most
+    note = (f"Shows the {most:,} largest of {len(largest):,} groups.",) if left > 0 else ()
     return root, (*parts.notes, *note)
 
 
@@ -240,7 +241,7 @@ def _tree(view: ChartView) -> Drawing:
     root = _rooted(ids, parents, texts, form.text("root_node_id") or None)
     nodes = list(_walk(root))
     notes = []
-    if len(nodes) > 400:
+    if len(nodes) > _MOST_TREE_NODES:
         raise CannotDrawError(f"a tree of {len(nodes):,} nodes cannot be read.")
     left = len(set(ids)) - len(nodes)
     if left > 0:

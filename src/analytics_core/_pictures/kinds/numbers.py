@@ -34,9 +34,8 @@ def _with_trend(view: ChartView) -> Drawing:
     axis = next((one for one in table.names if one != name and table.is_temporal(one)), None)
     if axis is None:
         return _total(view)
-    points = sorted(
-        (ms, value) for ms, value in zip(table.moments(axis), table.numbers(name), strict=True) if ms is not None
-    )
+    pairs = zip(table.moments(axis), table.numbers(name), strict=True)
+    points = sorted([(ms, value) for ms, value in pairs if ms is not None], key=lambda point: point[0])
     if not points:
         raise CannotDrawError(f"{table.label(axis)} holds no moments.")
     known = [(ms, value) for ms, value in points if value is not None]

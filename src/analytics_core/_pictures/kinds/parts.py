@@ -47,8 +47,9 @@ def _pie(view: ChartView) -> Drawing:
 def _with_others(view: ChartView, parts: Parts) -> Parts:
     """Return parts in which those below the form's threshold, and those beyond what can be told apart, are one."""
     threshold = (view.form.number("threshold_for_other") or 0) / 100 * parts.total
-    kept = [part for part in parts.parts if part.value >= threshold][:_MOST_SLICES]
-    left = [part for part in parts.parts if part not in kept]
+    large = [part for part in parts.parts if part.value >= threshold]
+    kept = large[:_MOST_SLICES]
+    left = [*large[_MOST_SLICES:], *(part for part in parts.parts if part.value < threshold)]
     if not left:
         return parts
     others = Part(keys=("Others",), value=math.fsum(part.value for part in left))
@@ -62,9 +63,9 @@ def _labels(view: ChartView, parts: Parts, shown: NumberFormat) -> list[str]:
     kind = _OLD_LABELS[told] if isinstance(told, int) and 0 <= told < len(_OLD_LABELS) else str(told or "key")
     threshold = view.form.number("show_labels_threshold")
     least = (5.0 if threshold is None else threshold) / 100
-    found = []
+    found, total = [], parts.total
     for part in parts.parts:
-        share = part.value / parts.total
+        share = part.value / total
         words = {"key": part.label, "value": shown.text(part.value), "percent": _PERCENT.text(share)}
         names = [name for name in ("key", "value", "percent") if name in kind.split("_")] or ["key"]
         text = (
@@ -89,10 +90,10 @@ def _slices(
     centre = (room.x + room.width / 2, room.y + room.height / 2)
     largest = max(part.value for part in parts.parts)
     rose = view.form.get("roseType")
-    start = 0.0
+    start, total = 0.0, parts.total
     middles = []
     for part, colour in zip(parts.parts, colours, strict=True):
-        turn = part.value / parts.total * _TURN if rose != "area" else _TURN / len(parts.parts)
+        turn = part.value / total * _TURN if rose != "area" else _TURN / len(parts.parts)
         reach = radius
         if rose in ("area", "radius"):
             reach = inner + (radius - inner) * (part.value / largest) ** (0.5 if rose == "radius" else 1)

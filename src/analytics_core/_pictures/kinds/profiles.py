@@ -78,6 +78,8 @@ def _horizon(view: ChartView) -> Drawing:
     if not has_time:
         raise CannotDrawError("the answer has no column of time, and so no series.")
     data = limited(read_series(view, table, view.form, is_bar=False), averages=True)
+    if data.kind is AxisKind.CATEGORY:
+        raise CannotDrawError("its axis has categories, and no time.")
     series = data.series[:_MOST_ROWS]
     notes = list(data.notes)
     if len(series) < len(data.series):

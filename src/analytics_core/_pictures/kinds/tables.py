@@ -38,7 +38,7 @@ def _table(view: ChartView) -> Drawing:
 
 def as_table(view: ChartView, note: str | None = None) -> Drawing:
     """Return the first answer as a table; a note tells why it is one."""
-    table = view.table
+    table = next((one for one in view.tables if one.rows and one.names), view.table)
     columns = [_column(view, table, name) for name in table.names[:_MOST_COLUMNS]]
     shown = [column for column in columns if column.config.get("visible", True) is not False] or columns
     totals = _totals(view, table)
