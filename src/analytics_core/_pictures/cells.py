@@ -21,6 +21,12 @@ _UNSAFE: Final = re.compile(
 )
 """Controls, marks that turn the direction of writing, half pairs, and letters that no page of XML may hold."""
 
+_OF_EVERY_OBJECT: Final = frozenset(
+    "constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf __proto__ "
+    "__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__".split()
+)
+"""What every object of JavaScript has: Vega takes a title of that name for an operator, unless a mark follows it."""
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MS: Final = timedelta(milliseconds=1)
 _LARGEST: Final = 1e100
@@ -114,6 +120,8 @@ def shortened(value: str, longest: int = _LONGEST) -> str:
     """Return a text in one line, without controls and of at most some letters."""
     value = value[: longest * 8]
     line = " ".join(_UNSAFE.sub(" ", value).split())
+    if line in _OF_EVERY_OBJECT:
+        return line + "\u200b"
     return line if len(line) <= longest else line[: longest - 1].rstrip() + ELLIPSIS
 
 
