@@ -22,8 +22,20 @@ _UNSAFE: Final = re.compile(
 """Controls, marks that turn the direction of writing, half pairs, and letters that no page of XML may hold."""
 
 _OF_EVERY_OBJECT: Final = frozenset(
-    "constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf __proto__ "
-    "__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__".split()
+    [
+        "constructor",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+        "__proto__",
+        "__defineGetter__",
+        "__defineSetter__",
+        "__lookupGetter__",
+        "__lookupSetter__",
+    ]
 )
 """What every object of JavaScript has: Vega takes a title of that name for an operator, unless a mark follows it."""
 
@@ -37,7 +49,7 @@ _HEX_BYTES: Final = 8
 def plain(value: Any) -> Any:
     """Return a value of Python where a package has its own scalar; what is not a value is None."""
     if value is None or isinstance(value, str | bool | int | float):
-        return None if isinstance(value, float) and value != value else value
+        return None if isinstance(value, float) and math.isnan(value) else value
     if type(value).__name__ == "datetime64":
         value = value.astype("datetime64[ms]")
     if hasattr(value, "item") and not isinstance(value, bytes):
@@ -46,8 +58,8 @@ def plain(value: Any) -> Any:
         except (TypeError, ValueError):
             return str(value)
     try:
-        return None if value != value else value
-    except Exception:  # noqa: BLE001 - a type of its own decides what comparing it does
+        return None if value != value else value  # noqa: PLR0124 - what is no number, in every package
+    except Exception:  # packages raise errors of their own when their scalars are compared
         return str(value)
 
 
@@ -100,12 +112,8 @@ def text(value: Any) -> str:
     value = plain(value)
     if value is None:
         return NULL
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value) if value.bit_length() <= 1_000 else f"{'-' if value < 0 else ''}(very large)"
-    if isinstance(value, float):
-        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, bool | int | float):
+        return _number_text(value)
     if isinstance(value, bytes | bytearray | memoryview):
         start = bytes(value[:_HEX_BYTES]).hex()
         return f"0x{start}{ELLIPSIS if len(value) > _HEX_BYTES else ''}"
@@ -114,6 +122,14 @@ def text(value: Any) -> str:
     if isinstance(value, dict | list | tuple):
         value = json.dumps(value, ensure_ascii=False, default=str, skipkeys=True)
     return shortened(str(value)) or EMPTY
+
+
+def _number_text(value: float) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value) if value.bit_length() <= 1_000 else f"{'-' if value < 0 else ''}(very large)"
+    return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
 def shortened(value: str, longest: int = _LONGEST) -> str:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from analytics_core._pictures import cells
-from analytics_core._pictures.drawing import CannotDrawError, ChartView
+from analytics_core._pictures.drawing import CannotDrawError
 from analytics_core._pictures.form_fields import FormFields
 from analytics_core._pictures.table import Table
 
@@ -31,7 +31,7 @@ class AxisKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class PlottedSeries:
     """One series: its values, one for each place of the axis.
 
     Args:
@@ -72,7 +72,7 @@ class SeriesData:
     axis: str
     kind: AxisKind
     places: Sequence[Any]
-    series: Sequence[Series]
+    series: Sequence[PlottedSeries]
     notes: tuple[str, ...] = ()
 
     @property
@@ -81,11 +81,10 @@ class SeriesData:
         return len(self.places) * len(self.series)
 
 
-def read_series(view: ChartView, table: Table, form: FormFields, *, is_bar: bool, suffix: str = "") -> SeriesData:
+def read_series(table: Table, form: FormFields, *, is_bar: bool, suffix: str = "") -> SeriesData:
     """Return the series of an answer.
 
     Args:
-        view: the chart.
         table: the answer.
         form: the fields of the chart.
         is_bar: whether numbers on the axis are categories, as bars have it.
@@ -104,7 +103,7 @@ def read_series(view: ChartView, table: Table, form: FormFields, *, is_bar: bool
         raise CannotDrawError("the answer has no column of numbers.")
     kind = _axis_kind(table, form, axis, is_bar=is_bar)
     found = _long(table, axis, dimensions, measured) if dimensions and axis else _wide(table, axis, measured)
-    found = _placed(view, found, table, axis, kind)
+    found = _placed(found, table, axis, kind)
     found = replace(found, series=tuple(_with_roles(_distinct(found.series), form.items(f"time_compare{suffix}"))))
     return sorted_series(found, form)
 
@@ -138,7 +137,7 @@ def _axis_kind(table: Table, form: FormFields, axis: str | None, *, is_bar: bool
 
 
 def _wide(table: Table, axis: str | None, measured: Sequence[str]) -> SeriesData:
-    series = [Series(label=table.label(name), values=table.numbers(name)) for name in measured]
+    series = [PlottedSeries(label=table.label(name), values=table.numbers(name)) for name in measured]
     places = list(range(table.rows))
     return SeriesData(axis=table.label(axis) if axis else "", kind=AxisKind.CATEGORY, places=places, series=series)
 
@@ -159,7 +158,7 @@ def _long(table: Table, axis: str, dimensions: Sequence[str], measured: Sequence
                 points[place_of[key]] = value
     kept, notes = _largest({label: list(points.values()) for label, points in found.items()})
     series = [
-        Series(label=cells.shortened(label), values=[found[label].get(place) for place in range(len(rows))])
+        PlottedSeries(label=cells.shortened(label), values=[found[label].get(place) for place in range(len(rows))])
         for label in kept
     ]
     return SeriesData(axis=table.label(axis), kind=AxisKind.CATEGORY, places=rows, series=series, notes=notes)
@@ -179,7 +178,7 @@ def _key(value: Any) -> str:
     return f"{type(value).__name__} {cells.text(value)}"
 
 
-def _placed(view: ChartView, data: SeriesData, table: Table, axis: str | None, kind: AxisKind) -> SeriesData:
+def _placed(data: SeriesData, table: Table, axis: str | None, kind: AxisKind) -> SeriesData:
     """Return series whose places are values of the axis instead of numbers of rows."""
     rows = list(data.places)
     if axis is None:
@@ -208,18 +207,18 @@ def _taken(data: SeriesData, order: Sequence[int]) -> SeriesData:
     )
 
 
-def mapped(series: Series, change: Callable[[Sequence[float | None]], Sequence[float | None]]) -> Series:
+def mapped(series: PlottedSeries, change: Callable[[Sequence[float | None]], Sequence[float | None]]) -> PlottedSeries:
     """Return a series whose values, and the ends of its forecast, are changed alike."""
     lower, upper = (change(end) if end else () for end in (series.lower, series.upper))
     return replace(series, values=change(series.values), lower=lower, upper=upper)
 
 
-def _distinct(series: Sequence[Series]) -> list[Series]:
+def _distinct(series: Sequence[PlottedSeries]) -> list[PlottedSeries]:
     labels = cells.distinct_texts([one.label for one in series])
     return [replace(one, label=label) for one, label in zip(series, labels, strict=True)]
 
 
-def _with_roles(series: Sequence[Series], periods: Sequence[Any]) -> list[Series]:
+def _with_roles(series: Sequence[PlottedSeries], periods: Sequence[Any]) -> list[PlottedSeries]:
     """Return the series with what they are to each other: forecasts of one, or one at another time."""
     by_label = {one.label: one for one in series}
     ends = [
@@ -247,7 +246,7 @@ def _with_roles(series: Sequence[Series], periods: Sequence[Any]) -> list[Series
     return found
 
 
-def _compared(series: Series, others: Mapping[str, Series], periods: Sequence[str]) -> Series:
+def _compared(series: PlottedSeries, others: Mapping[str, PlottedSeries], periods: Sequence[str]) -> PlottedSeries:
     label = series.label
     for period in periods:
         if label == period:
@@ -271,7 +270,7 @@ _ORDERS: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
 def sorted_series(data: SeriesData, form: FormFields) -> SeriesData:
     """Return the series, and the categories of the axis, in the order that the form asks for."""
     order = form.text("sort_series_type")
-    if order == "name" or order in _ORDERS and form.get("sort_series_ascending") is not None:
+    if order == "name" or (order in _ORDERS and form.get("sort_series_ascending") is not None):
         ascending = form.flag("sort_series_ascending")
         keys = [one.label if order == "name" else _aggregate(order, one.known()) for one in data.series]
         ranked = sorted(range(len(keys)), key=lambda place: keys[place], reverse=not ascending)

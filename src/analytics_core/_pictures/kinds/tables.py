@@ -139,7 +139,7 @@ def _bars(view: ChartView, column: _Column, numbers: Sequence[float | None]) -> 
     is_table = str(view.form.get("viz_type")) in ("table", "ag-grid-table")
     measured = set(view.form.metrics("metrics", "percent_metrics"))
     measured |= {f"%{name}" for name in measured}
-    is_measure = column.name in measured or not measured and view.form.get("query_mode") == "raw"
+    is_measure = column.name in measured or (not measured and view.form.get("query_mode") == "raw")
     known = [value for value in numbers if value is not None]
     if not (wanted and is_table and is_measure and known) or not any(known):
         return []
