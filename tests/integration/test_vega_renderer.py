@@ -77,9 +77,8 @@ def test_letters_of_the_system_s_fonts_are_boxes_unless_a_folder_has_them(
 ) -> None:
     def width(letter: str, by: VegaRenderer) -> bytes:
         text = f'<text y="20" font-family="Liberation Sans">{letter}</text>'
-        return by.render_pages(
-            [f'<svg xmlns="http://www.w3.org/2000/svg" width="30" height="30">{text}</svg>'], format=PictureFormat.PNG
-        )
+        page = f'<svg xmlns="http://www.w3.org/2000/svg" width="30" height="30">{text}</svg>'
+        return by.render_pages([page], format=PictureFormat.PNG)
 
     assert width("☃", renderer) == width("中", renderer) != width("a", renderer)
     fonts = Path("/usr/share/fonts/truetype/dejavu")

@@ -16,29 +16,8 @@ _XML: Final = "http://www.w3.org/XML/1998/namespace"
 _SEPARATOR: Final = "\n"
 
 _ELEMENTS: Final = frozenset(
-    [
-        "svg",
-        "g",
-        "defs",
-        "title",
-        "desc",
-        "path",
-        "rect",
-        "line",
-        "circle",
-        "ellipse",
-        "polyline",
-        "polygon",
-        "text",
-        "tspan",
-        "image",
-        "clipPath",
-        "mask",
-        "linearGradient",
-        "radialGradient",
-        "stop",
-        "pattern",
-    ]
+    ("svg", "g", "defs", "title", "desc", "path", "rect", "line", "circle", "ellipse", "polyline", "polygon", "text")
+    + ("tspan", "image", "clipPath", "mask", "linearGradient", "radialGradient", "stop", "pattern")
 )
 _AS_GROUPS: Final = frozenset({"a"})
 """Elements that are copied as groups: links of a picture lead nowhere."""
@@ -50,7 +29,7 @@ _PIXELS: Final = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9
 _STYLE: Final = re.compile(r"[\w\s:;.,#%()'-]*")
 _FUNCTION: Final = re.compile(r"([^\s(,;:]*)\s*\(")
 _FUNCTIONS: Final = frozenset(
-    ["matrix", "translate", "scale", "rotate", "skewx", "skewy", "rgb", "rgba", "hsl", "hsla", "lab", "lch"]
+    ("matrix", "translate", "scale", "rotate", "skewx", "skewy", "rgb", "rgba", "hsl", "hsla", "lab", "lch")
 )
 _LONGEST_DEPTH: Final = 200
 _WHITE: Final = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

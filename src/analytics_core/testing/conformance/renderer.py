@@ -95,9 +95,9 @@ class RendererConformance:
         """A PDF has as many pages as are given, and no other format has several."""
         found = renderer.render_pages([_PAGE, _PAGE, _PAGE], format=PictureFormat.PDF)
         assert b"/Count 3" in found
-        for format in (PictureFormat.SVG, PictureFormat.PNG):
+        for kind in (PictureFormat.SVG, PictureFormat.PNG):
             with pytest.raises(PictureError):
-                renderer.render_pages([_PAGE, _PAGE], format=format)
+                renderer.render_pages([_PAGE, _PAGE], format=kind)
         with pytest.raises(PictureError):
             renderer.render_pages([], format=PictureFormat.PDF)
 
@@ -117,14 +117,14 @@ class RendererConformance:
             f'<image width="9" height="9" href="{address}/b.png"/>'
         )
         for specification in (marked, loading):
-            for format in PictureFormat:
+            for kind in PictureFormat:
                 try:
-                    found = renderer.render(specification, format=format)
+                    found = renderer.render(specification, format=kind)
                 except PictureError:
                     continue
-                assert format is not PictureFormat.SVG or address.encode() not in found
-        for format in PictureFormat:
-            renderer.render_pages([image], format=format)
+                assert kind is not PictureFormat.SVG or address.encode() not in found
+        for kind in PictureFormat:
+            renderer.render_pages([image], format=kind)
         assert asked == []
 
     def test_what_cannot_be_drawn_says_so_without_a_stack(
