@@ -407,8 +407,10 @@ class AnalyticsCore(Namespaces):
         runtime = self._runtime
         for work in (runtime.job_registry, runtime.batches, runtime.uploads, runtime.oauth_tokens):
             work.close()
-        for part in (*runtime.notifiers, *filter(None, (runtime.renderer,))):
-            part.close()
+        for notifier in runtime.notifiers:
+            notifier.close()
+        if runtime.renderer is not None:
+            runtime.renderer.close()
         for way in (runtime.observer, runtime.connector, runtime.store):
             way.close()
 

@@ -16,8 +16,10 @@ _XML: Final = "http://www.w3.org/XML/1998/namespace"
 _SEPARATOR: Final = "\n"
 
 _ELEMENTS: Final = frozenset(
-    ("svg", "g", "defs", "title", "desc", "path", "rect", "line", "circle", "ellipse", "polyline", "polygon", "text")
-    + ("tspan", "image", "clipPath", "mask", "linearGradient", "radialGradient", "stop", "pattern")
+    (
+        *("svg", "g", "defs", "title", "desc", "path", "rect", "line", "circle", "ellipse", "polyline", "polygon"),
+        *("text", "tspan", "image", "clipPath", "mask", "linearGradient", "radialGradient", "stop", "pattern"),
+    )
 )
 _AS_GROUPS: Final = frozenset({"a"})
 """Elements that are copied as groups: links of a picture lead nowhere."""
