@@ -19,7 +19,8 @@ _USUAL_COLUMNS: Final = 4
 _USUAL_UNITS: Final = 50
 _TALLEST_UNITS: Final = 400
 _HEADERS_PX: Final[Mapping[str, int]] = {"LARGE_HEADER": 44, "MEDIUM_HEADER": 36, "SMALL_HEADER": 28}
-_SECTION_PX: Final = 40
+_SECTION_PX: Final = 32
+_BELOW_SECTION_PX: Final = 12
 _DIVIDER_PX: Final = 16
 _DEEPEST: Final = 40
 _MOST_BOXES: Final = 2_000
@@ -193,7 +194,7 @@ class _Tree:
             kind=BoxKind.SECTION, x=room.x, y=room.y, width=room.width, height=_SECTION_PX, text=self._title(tab)
         )
         yield title
-        inside = replace(room, y=room.y + _SECTION_PX, depth=room.depth + 1)
+        inside = replace(room, y=room.y + _SECTION_PX + _BELOW_SECTION_PX, depth=room.depth + 1)
         yield from self._stacked(self._children_of(tab), inside)
 
     def _row(self, name: str, room: _Room) -> Iterator[Box]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypedDict
 
-from analytics_core._pictures.dashboard_page import MARGIN_PX, PADDING_PX, ChartImage, DashboardPage
+from analytics_core._pictures.dashboard_page import MARGIN_PX, ChartImage, DashboardPage, ImageKey, image_key
 from analytics_core._pictures.data import PictureData, Size, Theme
 from analytics_core._pictures.markdown_lines import markdown_height
-from analytics_core._pictures.page_layout import PageLayout, page_layouts, tabs_around
+from analytics_core._pictures.page_layout import BoxKind, PageLayout, page_layouts, tabs_around
 from analytics_core._pictures.specification import chart_specification
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
@@ -105,15 +105,13 @@ class DashboardDrawer:
         """Return the dashboard as a picture: a PDF has a page for each tab, a PNG or an SVG one below the other."""
         page = self._page(look)
         pages = page.svg_pages() if look.format is PictureFormat.PDF else (page.svg(),)
-        height = sum(one.height for one in page.pages) + 2 * MARGIN_PX
-        pixels = look.width_px * height
-        scale = min(look.scale, max((_MOST_PIXELS / pixels) ** 0.5, 0.1)) if pixels else look.scale
+        scale = min(look.scale, max((_MOST_PIXELS / (look.width_px * page.height_px)) ** 0.5, 0.1))
         return Picture(
             data=self._drawer.draw(pages, look.format, scale=scale, keep_s=self._keep_s()),
             format=look.format,
             description=self._description(),
             width_px=look.width_px,
-            height_px=int(height),
+            height_px=page.height_px,
         )
 
     def _keep_s(self) -> int | None:
@@ -143,19 +141,13 @@ class DashboardDrawer:
             css=self._dashboard.css or "",
         )
 
-    def _images(self, pages: Sequence[PageLayout], look: Look) -> Iterator[tuple[int, ChartImage]]:
-        """Yield each chart as it is drawn at its first place."""
+    def _images(self, pages: Sequence[PageLayout], look: Look) -> Iterator[tuple[ImageKey, ChartImage]]:
+        """Yield each chart in each of its sizes."""
         by_id = {chart.chart_id: chart for chart in self._data}
-        seen = set[int]()
-        for box in (box for page in pages for box in page.boxes if box.chart_id):
-            if box.chart_id not in seen:
-                seen.add(box.chart_id)
-                own = replace(
-                    look,
-                    width_px=max(int(box.width) - 2 * PADDING_PX, 60),
-                    height_px=max(int(box.height) - 2 * PADDING_PX, 60),
-                )
-                yield box.chart_id, self._image(by_id[box.chart_id], own)
+        boxes = (box for page in pages for box in page.boxes if box.kind is BoxKind.CHART)
+        for key in dict.fromkeys(map(image_key, boxes)):
+            chart_id, width_px, height_px = key
+            yield key, self._image(by_id[chart_id], replace(look, width_px=width_px, height_px=height_px))
 
     def _image(self, chart: DashboardChart, look: Look) -> ChartImage:
         title, size = chart.name or f"chart {chart.chart_id}", Size(width_px=look.width_px, height_px=look.height_px)
