@@ -154,7 +154,9 @@ class _Tree:
         if len(names) == 1 and self._type(names[0]) == "GRID":
             names = self._children_of(names[0])
         if len(names) == 1 and self._type(names[0]) == "TABS":
-            return [(self._title(tab), self._children_of(tab)) for tab in self._tabs(names[0])]
+            return [(self._title(tab), self._children_of(tab)) for tab in self._tabs(self._children_of(names[0]))]
+        if names and all(self._type(name) == "TAB" for name in names):
+            return [(self._title(tab), self._children_of(tab)) for tab in self._tabs(names)]
         return [("", names)]
 
     def page(self, title: str, names: Sequence[str], width_px: int) -> PageLayout:
@@ -177,7 +179,7 @@ class _Tree:
             case "ROW":
                 yield from self._row(name, room)
             case "TABS":
-                for tab in self._tabs(name):
+                for tab in self._tabs(self._children_of(name)):
                     boxes = tuple(self._section(tab, room))
                     yield from boxes
                     room = room.below(boxes)
@@ -226,9 +228,9 @@ class _Tree:
         else:
             yield Box(kind=BoxKind.DIVIDER, x=x, y=y, width=width, height=_DIVIDER_PX)
 
-    def _tabs(self, name: str) -> list[str]:
-        """Return the tabs of a node that are shown."""
-        tabs = [child for child in self._children_of(name) if self._type(child) == "TAB"]
+    def _tabs(self, names: Sequence[str]) -> list[str]:
+        """Return those of some nodes that are tabs and shown."""
+        tabs = [name for name in names if self._type(name) == "TAB"]
         return [tab for tab in tabs if self._shown is None or tab in self._shown]
 
     def _columns(self, name: str) -> float:
