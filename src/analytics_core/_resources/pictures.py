@@ -219,8 +219,10 @@ class PictureDrawer:
         told = json.dumps([self._renderer.fingerprint, format.value, scale, shown])
         key = f"picture-{hashlib.sha256(told.encode()).hexdigest()}"
         entry = self._cache.get(key)
-        if entry is not None and self._seal.holds(key, entry[:SEAL_BYTES], entry[SEAL_BYTES:]):
-            return entry[SEAL_BYTES:]
+        if entry is not None and len(entry) > SEAL_BYTES:
+            seal, kept = entry[:SEAL_BYTES], entry[SEAL_BYTES:]
+            if self._seal.holds(key, seal, kept):
+                return kept
         picture = drawn()
         if len(picture) <= self._most_bytes:
             self._cache.set(key, self._seal.made(key, [picture]) + picture, timeout_s=keep_s)
