@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.guests import guest_world
 from tests.support.reports import KEY, ReportWorld, form, report_world
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core.errors import (
     AnalyticsError,
     ChartAccessError,
+    DashboardAccessError,
+    GuestAccessError,
     NotFoundError,
     PictureError,
     QueryError,
@@ -206,6 +209,29 @@ def test_a_picture_that_somebody_else_put_into_the_cache_is_not_shown(tmp_path: 
             cache.entries[key] = wrong
             assert core.charts.picture(1).data == first
         assert len(renderer.drawn) == 5
+
+
+def test_guests_get_pictures_of_the_rows_and_dashboards_of_their_token(tmp_path: Path, renderer: FakeRenderer) -> None:
+    with guest_world(f"sqlite:///{tmp_path / 'shop.db'}", renderer=renderer) as world:
+        acme, globex = world.guest("acme"), world.guest("globex")
+        assert acme.charts.picture(1).data != globex.charts.picture(1).data
+        page, picture = acme.dashboards.page(1), acme.dashboards.picture(1, filters={"NATIVE_FILTER-city": ["Kiel"]})
+        assert (page.count("<svg "), picture.format) == (2, "png")
+        told = [json.dumps(drawn.specification) for drawn in renderer.drawn if drawn.specification]
+        assert ["Bonn" in told[0], "Oslo" in told[0], "Bonn" in told[1], "Oslo" in told[1]] == [
+            True,
+            False,
+            False,
+            True,
+        ]
+        assert not any("Oslo" in text for text in told[2:])
+        with pytest.raises(ChartAccessError):
+            acme.charts.picture(3)
+        with pytest.raises(DashboardAccessError):
+            acme.dashboards.page(2)
+        for options in ({"force": True}, {"permalink": "abc"}, {"filters": {"Nothing": 1}}):
+            with pytest.raises(GuestAccessError):
+                acme.dashboards.picture(1, **options)
 
 
 # -------------------------------------------------------------------------------------------------------- dashboards
