@@ -78,7 +78,11 @@ def test_a_chart_as_png_stands_inside_the_mail(world: ReportWorld, renderer: Fak
 
 @pytest.mark.parametrize(
     ("named", "tabs"),
-    [({}, ["Regions", "Totals"]), ({"selected_tabs": [1]}, ["Totals"]), ({"extra": {"tabs": ["Regions"]}}, ["Regions"])],
+    [
+        ({}, ["Regions", "Totals"]),
+        ({"selected_tabs": [1]}, ["Totals"]),
+        ({"extra": {"tabs": ["Regions"]}}, ["Regions"]),
+    ],
     ids=str,
 )
 def test_a_dashboard_as_pdf_has_a_page_for_each_tab(

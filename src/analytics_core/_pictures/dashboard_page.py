@@ -9,7 +9,7 @@ from typing import Final
 
 from analytics_core._pictures.data import Theme
 from analytics_core._pictures.markdown_lines import markdown_lines
-from analytics_core._pictures.page_layout import Box, BoxKind, PageLayout
+from analytics_core._pictures.page_layout import BoxKind, PageBox, PageLayout
 from analytics_core._pictures.safe_css import safe_css
 from analytics_core._pictures.safe_svg import safe_svg
 from analytics_core._pictures.text_metrics import FONT, fitted
@@ -39,7 +39,7 @@ class ChartImage:
 ImageKey = tuple[int, int, int]
 
 
-def image_key(box: Box) -> ImageKey:
+def image_key(box: PageBox) -> ImageKey:
     """Return by what the image of a chart is known: its id, and the width and height of its box inside the padding."""
     return box.chart_id, max(int(box.width) - 2 * PADDING_PX, 60), max(int(box.height) - 2 * PADDING_PX, 60)
 
@@ -110,7 +110,7 @@ class DashboardPage:
             f'<div class="grid-container" style="height:{page.height:.0f}px">{boxes}</div></section>'
         )
 
-    def _box_html(self, box: Box, prefix: str, markdown: Callable[[str], str]) -> str:
+    def _box_html(self, box: PageBox, prefix: str, markdown: Callable[[str], str]) -> str:
         place = f"left:{box.x:.0f}px;top:{box.y:.0f}px;width:{box.width:.0f}px;height:{box.height:.0f}px"
         match box.kind:
             case BoxKind.CHART:
@@ -157,7 +157,7 @@ class DashboardPage:
         if len(self.pages) > 1:
             yield _Words(text=tab.title, size_px=_TAB_PX, colour=colours.accent, is_bold=True), _TAB_PX
 
-    def _box_svg(self, box: Box, colours: Colours, prefix: str) -> Iterator[str]:
+    def _box_svg(self, box: PageBox, colours: Colours, prefix: str) -> Iterator[str]:
         x, y, width, height = box.x, box.y, box.width, box.height
         title = _Words(text=box.text, size_px=box.size_px or _SECTION_PX, colour=colours.text, is_bold=True)
         match box.kind:
@@ -188,7 +188,7 @@ class _Words:
     is_code: bool = False
 
 
-def _markdown_svg(box: Box, colours: Colours) -> Iterator[str]:
+def _markdown_svg(box: PageBox, colours: Colours) -> Iterator[str]:
     for line in markdown_lines(box.text, box.width):
         words = _Words(
             text=line.text, size_px=line.size_px, colour=colours.text, is_bold=line.is_bold, is_code=line.is_code
