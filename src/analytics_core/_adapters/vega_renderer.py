@@ -171,7 +171,7 @@ class VegaRenderer:
             process = self._taken()
             try:
                 answer = process.answer(request, self._timeout_s)
-            except BaseException:
+            except BaseException:  # Ctrl-C as well: half an answer may wait in its pipe
                 self._drop(process)
                 raise
             if answer is not None:
