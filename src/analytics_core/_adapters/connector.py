@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,9 +25,18 @@ from analytics_core._execution.connection_uri import (
     check_uri,
 )
 from analytics_core._execution.diagnosis import SentStatement, diagnose
-from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
+from analytics_core._execution.driver_limits import LOGGING_NAME, open_by, without_driver_logs
+from analytics_core._execution.handed_over import (
+    Files,
+    Frame,
+    HandedEngine,
+    HandedOver,
+    HandedTables,
+    elsewhere,
+    is_marked,
+)
 from analytics_core._execution.server_authorities import AuthoritiesFile, arguments, asked_of, check_authorities
-from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
+from analytics_core._execution.sessions.base import ANSWER_GRACE_S, STREAM_OPTION, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
 from analytics_core._execution.sessions.opening import ADDRESSED_DRIVERS, ADDRESSES, PEER, BeforeConnect
 from analytics_core._execution.tunnels import Tunnel
@@ -133,6 +142,7 @@ class SqlAlchemyConnector:
         self._opened: dict[_Key, _PooledEngine] = {}
         self._sessions: dict[str, Session] = {}
         self._tunnels: dict[tuple[int, str, int], Tunnel] = {}
+        self._handed_over: dict[str, HandedOver] = {}
         self._lost_memories: set[str] = set()
         self._of_the_parent: list[object] = []
         tell_of_forks(self)
@@ -152,6 +162,34 @@ class SqlAlchemyConnector:
         """
         return self._open(database, identity, access).engine
 
+    def hand_over(self, uuid: str, source: HandedOver) -> None:
+        """Read the database of this uuid, from now on, from what a host hands over; its URI only names the engine."""
+        with self._lock:
+            self._drop([key for key in self._opened if key.uuid == uuid], release=True)
+            self._handed_over[uuid] = source
+
+    def put_table(self, uuid: str, name: str, table: Frame | Files | None) -> Frame | Files | None:
+        """Put a frame or files into the database of this uuid, or take them out (None); return what was there."""
+        with self._lock:
+            source = self._handed_over.get(uuid)
+            tables = dict(source.tables) if isinstance(source, HandedTables) else {}
+            before = tables.pop(name, None)
+            if table is not None:
+                tables[name] = table
+            self.hand_over(uuid, HandedTables(tables=tables))
+            return before
+
+    def handed_tables(self) -> Mapping[str, HandedTables]:
+        """Return the tables that were handed over, by the uuids of their databases."""
+        found = dict(self._handed_over)
+        return {uuid: source for uuid, source in found.items() if isinstance(source, HandedTables)}
+
+    def take_back(self, uuid: str) -> None:
+        """Forget what was handed over for the database of this uuid."""
+        with self._lock:
+            self._drop([key for key in self._opened if key.uuid == uuid], release=True)
+            self._handed_over.pop(uuid, None)
+
     def dispose(self, database_id: int) -> None:
         """Close the pools of this database, and what it alone holds open: its file, or its memory with all in it."""
         with self._lock:
@@ -159,9 +197,10 @@ class SqlAlchemyConnector:
             self._drop(keys, release=True)
 
     def close(self) -> None:
-        """Close all pools, files and memories; the connector may be used again."""
+        """Close all pools, files and memories, and forget what was handed over; the connector may be used again."""
         with self._lock:
             self._drop(list(self._opened), release=True)
+            self._handed_over = {}
         self._addresses.close()
 
     @contextmanager
@@ -194,9 +233,8 @@ class SqlAlchemyConnector:
             if opened.request.memory_name is not None:
                 self._lost_memories.add(opened.request.memory_name)
             opened.engine.dispose(close=False)
-        self._opened, self._sessions = {}, {}
-        self._of_the_parent.append(self._tunnels)
-        self._tunnels = {}
+        self._of_the_parent += [self._tunnels, self._handed_over]
+        self._opened, self._sessions, self._tunnels, self._handed_over = {}, {}, {}, {}
 
     def _open(self, database: Database, identity: Identity | None, access: Access) -> _PooledEngine:
         if access is Access.WRITE and not (database.allow_dml or database.allow_file_upload):
@@ -256,6 +294,11 @@ class SqlAlchemyConnector:
 
     def _make(self, database: Database, key: _Key) -> _PooledEngine:
         checked = check_uri(database.uri, settings=self._settings, specs=self._specs, allowed_files=self._allowed_files)
+        handed_over = self._handed_over.get(database.uuid)
+        if handed_over is None and is_marked(database.extra):
+            raise elsewhere(database.database_name, database.engine)
+        if handed_over is not None and (key.identity is not None or key.access is Access.WRITE):
+            raise _only_read(database)
         options = check_engine_params(database.extra, checked.spec)
         bundle = check_authorities(database.extra, checked.spec, asked=asked_of(checked, options))
         authorities = None if bundle is None else AuthoritiesFile(bundle)
@@ -272,6 +315,8 @@ class SqlAlchemyConnector:
         try:
             session = self._session(checked.spec)
             engine = session.make_engine(request)
+            if isinstance(handed_over, HandedEngine):
+                engine = _opened_by(engine, handed_over)
         except (ImportError, NoSuchModuleError):  # the dialect or its driver is not installed
             failure = _missing_driver(checked)
         except AnalyticsError:
@@ -296,8 +341,9 @@ class SqlAlchemyConnector:
             memory_name = f"{self._name}-{database.id}-{database.uuid}"
         if checked.file is not None or memory_name is not None:
             pool["pool_recycle"] = -1
+        handed_over = self._handed_over.get(database.uuid)
         request = OpenRequest(
-            url=checked.engine_url,
+            url=handed_over.engine.url if isinstance(handed_over, HandedEngine) else checked.engine_url,
             file=checked.file,
             memory_name=memory_name,
             access=key.access,
@@ -309,11 +355,13 @@ class SqlAlchemyConnector:
             },
             pool_options={**pool, **options.pool, **secret_arguments(database, checked.spec)},
             answer_s=self._settings.statement_timeout_s + ANSWER_GRACE_S,
-            before_connect=(
-                self._steps(checked) if database.ssh_tunnel is None else (self._tunnel(database, checked, key),)
-            ),
+            before_connect=() if handed_over is not None else self._first_steps(database, checked, key),
+            handed_over=handed_over,
         )
         return request if key.identity is None else _acting(request, database, checked, key.identity)
+
+    def _first_steps(self, database: Database, checked: CheckedUri, key: _Key) -> tuple[BeforeConnect, ...]:
+        return self._steps(checked) if database.ssh_tunnel is None else (self._tunnel(database, checked, key),)
 
     def _tunnel(self, database: Database, checked: CheckedUri, key: _Key) -> BeforeConnect:
         """Return what leads each connection through the database's tunnel, to where its SSH server finds the name."""
@@ -380,6 +428,19 @@ def _acting(request: OpenRequest, database: Database, checked: CheckedUri, ident
         if how.is_sent_each_time:
             pool = {**pool, "pool_recycle": 0}  # no connection is lent twice
     return replace(request, url=url, pool_options=pool, before_connect=steps)
+
+
+def _opened_by(engine: sa.Engine, handed_over: HandedEngine) -> sa.Engine:
+    """Return our engine with connections that a host's engine opens, the ones that stop a statement too."""
+    open_by(engine, handed_over.open_connection, comes_first=True)
+    return engine.execution_options(**{STREAM_OPTION: handed_over.open_connection})
+
+
+def _only_read(database: Database) -> DatabaseAccessError:
+    return DatabaseAccessError(
+        f"database {database.database_name!r} was handed over, and is only read, by the connections that it came with: "
+        "no files are uploaded to it, and nobody is impersonated"
+    )
 
 
 def _trust(authorities: AuthoritiesFile, checked: CheckedUri, options: EngineOptions) -> BeforeConnect:
