@@ -30,7 +30,7 @@ class FileFormat(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Frame:
+class HandedFrame:
     """Arrow data (a Table, or a Dataset), read where it lies; `owner` is the object whose memory it shares."""
 
     data: Any
@@ -38,7 +38,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
+class HandedFiles:
     """Files of one format, whose rows are one table.
 
     Attributes:
@@ -51,11 +51,14 @@ class Files:
     types: Mapping[str, str] | None = None
 
 
+HandedTable = HandedFrame | HandedFiles
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HandedTables:
     """Tables of one DuckDB in memory, by name."""
 
-    tables: Mapping[str, Frame | Files] = field(default_factory=dict)
+    tables: Mapping[str, HandedTable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

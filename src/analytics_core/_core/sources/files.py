@@ -15,7 +15,7 @@ import pyarrow.dataset as ds
 
 from analytics_core._core.sources.frames import required_frame
 from analytics_core._core.sources.paths import DATABASES, FileType, broken_file, type_of
-from analytics_core._execution.handed_over import FileFormat, Files, Frame
+from analytics_core._execution.handed_over import FileFormat, HandedFiles, HandedFrame, HandedTable
 from analytics_core._settings import Settings
 from analytics_core._uploads.limits import FileLimits
 from analytics_core._uploads.reading import opened_table
@@ -23,7 +23,7 @@ from analytics_core.errors import FileUploadError, MissingExtraError, PayloadSch
 from analytics_core.models.upload import FileKind, FileUploadOptions
 
 
-def table_of_files(paths: Iterable[Path], settings: Settings) -> Frame | Files:
+def table_of_files(paths: Iterable[Path], settings: Settings) -> HandedTable:
     """Return files of one type as one table, one after the other; it is looked at whether they can be read.
 
     Raises:
@@ -41,7 +41,7 @@ def table_of_files(paths: Iterable[Path], settings: Settings) -> Frame | Files:
     if kind in DATABASES:
         raise broken_file(files[0], f"it is {kind.value}, which is connected alone: connect({files[0].name!r})")
     if kind in _FORMATS:
-        return _looked_at(Files(format=_FORMATS[kind], paths=tuple(files)))
+        return _looked_at(HandedFiles(format=_FORMATS[kind], paths=tuple(files)))
     if kind is FileType.XLSX:
         return _of_sheets([table for path in files for table in sheets_of(path, settings).values()], files)
     return _of_arrow_files(files, kind)
@@ -54,7 +54,7 @@ _FORMATS: Final = {
 }
 
 
-def _looked_at(files: Files) -> Files:
+def _looked_at(files: HandedFiles) -> HandedFiles:
     """Return files with the types of their columns, which the whole of a text file tells."""
     failure = None
     with duckdb_in_memory() as root:
@@ -88,7 +88,7 @@ _COLUMN: Final = re.compile(r"Error when converting column \"(?P<column>[^\"]+)\
 _FILE: Final = re.compile(r"(?:file|file = |magic bytes found at end of file) ?[\"']?(?P<path>/[^\n\"']+)")
 
 
-def _diagnosed(files: Files, text: str) -> SourceError:
+def _diagnosed(files: HandedFiles, text: str) -> SourceError:
     """Return the error for files that DuckDB cannot read: of its text pass a row's number and a column's name."""
     named = _FILE.search(text)
     path = next((one for one in files.paths if named and str(one) == named["path"].strip()), files.paths[0])
@@ -172,7 +172,7 @@ def _sheet_names(path: Path) -> list[str]:
         ) from error
 
 
-def _of_sheets(tables: list[pa.Table], files: list[Path]) -> Frame:
+def _of_sheets(tables: list[pa.Table], files: list[Path]) -> HandedFrame:
     """Return tables of the same columns as one frame."""
     if len(files) == 1 and len(tables) > 1:
         what = "it has several sheets with rows; connect it alone, or read one by pandas.read_excel"
@@ -184,7 +184,7 @@ def _of_sheets(tables: list[pa.Table], files: list[Path]) -> Frame:
     return required_frame(joined, files[0].name)
 
 
-def _of_arrow_files(files: list[Path], kind: FileType) -> Frame:
+def _of_arrow_files(files: list[Path], kind: FileType) -> HandedFrame:
     """Return Arrow files: those that can be read by parts stay where they are, streams are read into memory."""
     try:
         if kind is FileType.ARROW:

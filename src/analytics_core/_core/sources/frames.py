@@ -12,14 +12,14 @@ import pyarrow.dataset as ds
 from pandas.api.types import infer_dtype
 
 from analytics_core._error_types import short_repr
-from analytics_core._execution.handed_over import Frame
+from analytics_core._execution.handed_over import HandedFrame
 from analytics_core.errors import SourceError
 
 _MISFITS = (pa.ArrowException, TypeError, ValueError, OverflowError)
 """What Arrow raises for values that have no type in common, or none at all."""
 
 
-def frame_of(thing: Any, name: str) -> Frame | None:
+def frame_of(thing: Any, name: str) -> HandedFrame | None:
     """Return a frame as Arrow data, and None for what is no frame; `name` is what errors call it.
 
     Numbers, moments and texts that Arrow, Polars or pandas hold in Arrow's way are not copied. A lazy frame is
@@ -45,7 +45,7 @@ def frame_of(thing: Any, name: str) -> Frame | None:
     return None
 
 
-def required_frame(thing: Any, name: str) -> Frame:
+def required_frame(thing: Any, name: str) -> HandedFrame:
     """Return a frame as Arrow data; SourceError for what is none."""
     found = frame_of(thing, name)
     if found is None:
@@ -55,7 +55,7 @@ def required_frame(thing: Any, name: str) -> Frame:
     return found
 
 
-def frame_of_rows(rows: Sequence[Mapping[str, Any]], name: str) -> Frame:
+def frame_of_rows(rows: Sequence[Mapping[str, Any]], name: str) -> HandedFrame:
     """Return rows, each a mapping from names to values, as a frame; a name that a row has not is null there.
 
     Raises:
@@ -78,7 +78,7 @@ def _read_stream(thing: Any, name: str) -> pa.Table:
 
 
 # ------------------------------------------------------------------------------------------------------------- pandas
-def _of_pandas(frame: pd.DataFrame, name: str) -> Frame:
+def _of_pandas(frame: pd.DataFrame, name: str) -> HandedFrame:
     # A shallow copy: pandas then copies a column before it is changed, so that what was handed over stays as it is.
     kept = _with_index(frame.copy(deep=False), name)
     headers = [_pandas_header(header, name) for header in kept.columns]
@@ -153,15 +153,15 @@ def _kinds(values: Iterable[Any]) -> Counter[str]:
 
 
 # ------------------------------------------------------------------------------------------------------ Polars, Arrow
-def _of_dataset(dataset: ds.Dataset, name: str) -> Frame:
+def _of_dataset(dataset: ds.Dataset, name: str) -> HandedFrame:
     """Return a dataset as it is: its files are read each time anew, by Arrow."""
     names = dataset.schema.names
     if _named(names, name) != names or not names:
         raise SourceError(f"{name}: a column of this Arrow dataset has no name; name it", extra={"name": name})
-    return Frame(data=dataset)
+    return HandedFrame(data=dataset)
 
 
-def _of_polars(frame: Any, name: str) -> Frame:
+def _of_polars(frame: Any, name: str) -> HandedFrame:
     from polars import CompatLevel
 
     for header, kind in frame.schema.items():
@@ -170,11 +170,11 @@ def _of_polars(frame: Any, name: str) -> Frame:
     return _of_arrow(frame.to_arrow(compat_level=CompatLevel.newest()), name, owner=frame)
 
 
-def _of_arrow(table: pa.Table, name: str, owner: Any = None) -> Frame:
+def _of_arrow(table: pa.Table, name: str, owner: Any = None) -> HandedFrame:
     """Return a table as DuckDB reads it: each column named, and of a type that it has."""
     headers = _named(table.column_names, name)
     columns = [_readable(column, header, name) for column, header in zip(table.columns, headers, strict=True)]
-    return Frame(data=_table(columns, headers, name), owner=owner)
+    return HandedFrame(data=_table(columns, headers, name), owner=owner)
 
 
 def _table(columns: Sequence[Any], headers: Sequence[str], name: str) -> pa.Table:

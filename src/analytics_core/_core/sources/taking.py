@@ -14,7 +14,14 @@ from sqlalchemy import pool
 from analytics_core._core.sources import advice, files, frames, paths
 from analytics_core._core.sources.paths import DATABASES, FileType
 from analytics_core._error_types import short_repr
-from analytics_core._execution.handed_over import Files, Frame, HandedConnection, HandedEngine, HandedOver, HandedTables
+from analytics_core._execution.handed_over import (
+    HandedConnection,
+    HandedEngine,
+    HandedFrame,
+    HandedOver,
+    HandedTable,
+    HandedTables,
+)
 from analytics_core._settings import Settings
 from analytics_core.errors import SourceError
 
@@ -92,7 +99,7 @@ def taken(thing: Any, settings: Settings) -> Taken:
     return HandedTables(tables=_checked(_tables(thing, settings)))
 
 
-def table(thing: Any, name: str, settings: Settings) -> Frame | Files:
+def table(thing: Any, name: str, settings: Settings) -> HandedTable:
     """Return a frame, a list of rows or files, which will be the dataset of this name; errors as in `taken`."""
     found = _table(thing, name, settings)
     return _checked({name: found})[name]
@@ -128,7 +135,7 @@ def _named(text: str | bytes, settings: Settings, *, is_text: bool) -> Taken:
     return HandedTables(tables=_checked(_tables_of_path(text, settings)))
 
 
-def _tables_of_path(text: str, settings: Settings) -> dict[str, Frame | Files]:
+def _tables_of_path(text: str, settings: Settings) -> dict[str, HandedTable]:
     """Return a glob as one table, a folder as a table of each file, a workbook as a table of each sheet."""
     if paths.is_glob(text):
         found = paths.files_of_glob(text)
@@ -154,16 +161,16 @@ def _name_of_glob(text: str) -> str:
     return paths.table_name(plain[-1]) if plain else paths.table_name(Path.cwd().name)
 
 
-def _each(named: Sequence[Any], settings: Settings) -> dict[str, Frame | Files]:
+def _each(named: Sequence[Any], settings: Settings) -> dict[str, HandedTable]:
     """Return the tables of several paths together; SourceError where two have one name."""
-    found: dict[str, Frame | Files] = {}
+    found: dict[str, HandedTable] = {}
     for path in named:
         for name, rows in _tables_of_path(os.fspath(path), settings).items():
             _add(found, name, rows)
     return found
 
 
-def _add(found: dict[str, Frame | Files], name: str, rows: Frame | Files) -> None:
+def _add(found: dict[str, HandedTable], name: str, rows: HandedTable) -> None:
     if name.casefold() in {known.casefold() for known in found}:
         raise SourceError(
             f"two tables would be called {name!r} (capitals do not count); name them in a dict, such as "
@@ -173,7 +180,7 @@ def _add(found: dict[str, Frame | Files], name: str, rows: Frame | Files) -> Non
 
 
 # ------------------------------------------------------------------------------------------------- frames and rows
-def _tables(thing: Any, settings: Settings) -> dict[str, Frame | Files]:
+def _tables(thing: Any, settings: Settings) -> dict[str, HandedTable]:
     if isinstance(thing, Mapping):
         return _of_mapping(thing, settings)
     if isinstance(thing, list | tuple) and thing and all(isinstance(item, str | os.PathLike) for item in thing):
@@ -181,8 +188,8 @@ def _tables(thing: Any, settings: Settings) -> dict[str, Frame | Files]:
     return {_UNNAMED: _table(thing, "", settings)}
 
 
-def _of_mapping(thing: Mapping[Any, Any], settings: Settings) -> dict[str, Frame | Files]:
-    found: dict[str, Frame | Files] = {}
+def _of_mapping(thing: Mapping[Any, Any], settings: Settings) -> dict[str, HandedTable]:
+    found: dict[str, HandedTable] = {}
     if not thing:
         raise SourceError(
             "the dict is empty; its keys name datasets, such as {'orders': frame, 'people': 'people.csv'}"
@@ -194,7 +201,7 @@ def _of_mapping(thing: Mapping[Any, Any], settings: Settings) -> dict[str, Frame
     return found
 
 
-def _table(thing: Any, name: str, settings: Settings) -> Frame | Files:
+def _table(thing: Any, name: str, settings: Settings) -> HandedTable:
     """Return one table: a frame, rows, or the files of a path, a glob or a list of them."""
     frame = frames.frame_of(thing, name or "the frame")
     if frame is not None:
@@ -233,11 +240,11 @@ def _files_of(path: Any) -> list[Path]:
     return [found]
 
 
-def _checked(tables: dict[str, Frame | Files]) -> dict[str, Frame | Files]:
+def _checked(tables: dict[str, HandedTable]) -> dict[str, HandedTable]:
     """Return tables whose frames DuckDB can read; SourceError names the column that it cannot."""
     with files.duckdb_in_memory() as root:
         for name, one in tables.items():
-            if isinstance(one, Frame) and not _can_read(root, one.data):
+            if isinstance(one, HandedFrame) and not _can_read(root, one.data):
                 frames.raise_unreadable(one.data, name, lambda column: _can_read(root, column))
     return tables
 
@@ -245,7 +252,7 @@ def _checked(tables: dict[str, Frame | Files]) -> dict[str, Frame | Files]:
 def _can_read(root: Any, data: Any) -> bool:
     try:
         root.from_arrow(data).limit(0).fetchall()
-    except Exception:
+    except Exception:  # the border to DuckDB, whose errors are of many classes
         return False
     return True
 

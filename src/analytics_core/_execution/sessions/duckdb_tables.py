@@ -7,10 +7,10 @@ from typing import Any
 
 import duckdb
 
-from analytics_core._execution.handed_over import FileFormat, Files, Frame
+from analytics_core._execution.handed_over import FileFormat, HandedFiles, HandedFrame, HandedTable
 
 
-def open_tables(tables: Mapping[str, Frame | Files], config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
+def open_tables(tables: Mapping[str, HandedTable], config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
     """Return a connection whose views are these tables; of all files it can read theirs alone, and it is locked.
 
     `config` leaves access to files on; it is taken away here, when it is known which may be read. The views keep no
@@ -22,7 +22,7 @@ def open_tables(tables: Mapping[str, Frame | Files], config: Mapping[str, Any]) 
     """
     root = duckdb.connect(":memory:", config=dict(config))
     try:
-        allow_only(root, [table for table in tables.values() if isinstance(table, Files)])
+        allow_only(root, [table for table in tables.values() if isinstance(table, HandedFiles)])
         for name, table in tables.items():
             relation_of(root, table).create_view(name, replace=False)
         root.execute("SET lock_configuration = true")
@@ -32,7 +32,7 @@ def open_tables(tables: Mapping[str, Frame | Files], config: Mapping[str, Any]) 
     return root
 
 
-def allow_only(root: duckdb.DuckDBPyConnection, files: list[Files]) -> None:
+def allow_only(root: duckdb.DuckDBPyConnection, files: list[HandedFiles]) -> None:
     """Let a connection read these files, and reach nothing else outside of its memory."""
     # DuckDB takes the list only after it was started, and only while access is on.
     root.execute("SET GLOBAL allowed_paths = $1", [[str(path) for one in files for path in one.paths]])
@@ -40,9 +40,9 @@ def allow_only(root: duckdb.DuckDBPyConnection, files: list[Files]) -> None:
     root.execute("SET GLOBAL TimeZone = 'UTC'")
 
 
-def relation_of(root: duckdb.DuckDBPyConnection, table: Frame | Files) -> duckdb.DuckDBPyRelation:
+def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.DuckDBPyRelation:
     """Return the rows of a frame or of files; without known types those that DuckDB finds in the whole of the files."""
-    if isinstance(table, Frame):
+    if isinstance(table, HandedFrame):
         return root.from_arrow(table.data)
     paths: Any = [str(path) for path in table.paths]
     types: Any = None if table.types is None else dict(table.types)
