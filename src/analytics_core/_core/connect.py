@@ -131,7 +131,8 @@ def connect(url: Source, *, lazy: bool = False, **settings: Unpack[SettingsField
     chosen = Settings(**settings)
     source = taken(url, chosen)
     address = url_of(source) if isinstance(source, DatabaseFile) else source if isinstance(source, str) else ""
-    chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(address, chosen)))
+    if isinstance(source, str):
+        chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(source, chosen)))
     core = AnalyticsCore(chosen, allowed_files=[source.path] if isinstance(source, DatabaseFile) else _file_of(address))
     try:
         admin = core.create_first_administrator("admin", first_name="Admin")
