@@ -118,7 +118,7 @@ def test_a_missing_file_is_told_with_the_nearest_names(tmp_path: Path) -> None:
 
 
 def test_a_glob_or_folder_without_files_is_told(tmp_path: Path) -> None:
-    (tmp_path / "readme.md").touch()
+    (tmp_path / "readme.rst").touch()
     assert "no file is called like" in str(refusal(tmp_path / "*.parquet"))
     assert "has no Parquet, CSV" in str(refusal(tmp_path))
     assert "is a folder" in str(refusal({"x": tmp_path}))
