@@ -32,7 +32,9 @@ def a_question(core: AnalyticsCore) -> ChartData:
 
 def a_chart(core: AnalyticsCore) -> bytes:
     sales = core.dataset(1)
-    chart = sales.query("revenue").during(grain="month").rolling(7).pivot("product", fill=0).chart("line", stack="Stack")
+    chart = (
+        sales.query("revenue").during(grain="month").rolling(7).pivot("product", fill=0).chart("line", stack="Stack")
+    )
     assert_type(chart, QueryChart)
     assert_type(chart.picture(format="png").data, bytes)
     return chart.picture().data

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from analytics_core._builder.accessors import DatasetNames
@@ -24,8 +23,8 @@ from analytics_core._builder.charts import ChartNamespace, QueryChart
 from analytics_core._builder.conditions import ConditionPlace
 from analytics_core._builder.expressions import ColumnExpression
 from analytics_core._builder.forms import TABLE, chart_form, table_form
-from analytics_core._builder.payload import query_axes, query_context
-from analytics_core._builder.specification import QuerySpecification, VerbStep
+from analytics_core._builder.payload import copied, query_axes, query_context
+from analytics_core._builder.specification import ChainCall, QuerySpecification, VerbStep
 from analytics_core._builder.values import TimeRangeText, count_of, grain_text, range_text
 from analytics_core._compile.time_offset import parse_time_offset
 from analytics_core._error_types import short_repr
@@ -70,7 +69,7 @@ class DatasetQuery:
         >>> core.close()
     """
 
-    __slots__ = ("_charts", "_facts", "_names", "_specification")
+    __slots__ = ("_charts", "_context", "_facts", "_names", "_specification")
 
     def __init__(
         self,
@@ -83,6 +82,7 @@ class DatasetQuery:
         self._names = names
         self._charts = charts
         self._specification = QuerySpecification() if specification is None else specification
+        self._context: dict[str, Any] | None = None
 
     # --------------------------------------------------------------------------------------------------------- what
     def query(self, *metrics: MetricLike) -> DatasetQuery:
@@ -385,7 +385,8 @@ class DatasetQuery:
             EmptyQueryError, DuplicateLabelError: nothing is asked, or two things have one name.
             QueryError: steps that do not go together; the message says what to do.
         """
-        return query_context(self._specification, dataset_id=self._facts.id, main_time=self._facts.main_dttm_col)
+        own: dict[str, Any] = copied(self._own_context())
+        return own
 
     @property
     def sql(self) -> str:
@@ -401,7 +402,7 @@ class DatasetQuery:
 
     def explain(self) -> Explanation:
         """Return why the answer would be what it is, as `charts.explain` does; nothing runs."""
-        return self._charts.explain(self.payload())
+        return self._charts.explain(self._own_context())
 
     def run(self, *, force: bool = False) -> ChartData:
         """Return the answer: `run().results[0]` has the rows.
@@ -412,7 +413,7 @@ class DatasetQuery:
         Raises:
             AnalyticsError: what the query fails with, typed: also what has changed since the dataset was read.
         """
-        return self._charts.data(self.payload(), force=force).raise_for_error()
+        return self._charts.data(self._own_context(), force=force).raise_for_error()
 
     def pandas(self) -> pd.DataFrame:
         """Run the query and return its rows as a pandas DataFrame; `run` has the other forms.
@@ -451,16 +452,23 @@ class DatasetQuery:
         return self.chart(TABLE).save_as(name)
 
     def __repr__(self) -> str:
-        return ".".join([self._names.owner, *self._specification.code])
+        return ".".join([self._names.owner, *map(repr, self._specification.calls)])
 
     # ------------------------------------------------------------------------------------------------------- inside
     def _with(
-        self, call: str, said: Sequence[object] = (), named: Mapping[str, object] | None = None, **changes: Any
+        self, call: str, said: tuple[object, ...] = (), named: Mapping[str, object] | None = None, **changes: Any
     ) -> DatasetQuery:
-        """Return the query after one more call, as code and with what it changes."""
-        arguments = [*map(repr, said), *(f"{name}={value!r}" for name, value in (named or {}).items())]
-        code = (*self._specification.code, f"{call}({', '.join(arguments)})")
-        return DatasetQuery(self._facts, self._names, self._charts, replace(self._specification, code=code, **changes))
+        """Return the query after one more call, with what it changes."""
+        calls = (*self._specification.calls, ChainCall(call, said, named or {}))
+        specification = self._specification._replace(calls=calls, **changes)
+        return DatasetQuery(self._facts, self._names, self._charts, specification)
+
+    def _own_context(self) -> dict[str, Any]:
+        """Return the query context, made once, which nobody may change."""
+        if self._context is None:
+            facts = self._facts
+            self._context = query_context(self._specification, dataset_id=facts.id, main_time=facts.main_dttm_col)
+        return self._context
 
     def _further_step(self, verb: str, **options: Any) -> tuple[VerbStep, ...]:
         return (*self._specification.steps, VerbStep(verb=verb, options=options))
