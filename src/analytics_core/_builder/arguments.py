@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal, get_args
 
 from analytics_core._builder.accessors import DatasetNames
 from analytics_core._builder.conditions import ConditionPlace, QueryCondition, SingleCondition
@@ -22,6 +22,11 @@ MetricLike = str | MetricExpression | ColumnExpression | SqlExpression
 ColumnLike = str | ColumnExpression | SqlExpression
 ConditionLike = QueryCondition | SqlExpression
 OrderLike = str | OrderKey | MetricExpression | ColumnExpression | SqlExpression
+
+Comparison = Literal["values", "difference", "percentage", "ratio"]
+Orientation = Literal["column", "row"]
+COMPARISONS: Final[tuple[str, ...]] = get_args(Comparison)
+ORIENTATIONS: Final[tuple[str, ...]] = get_args(Orientation)
 
 _SPOKEN_OF: Final = {"where": "rows", "having": "groups"}
 
@@ -65,14 +70,13 @@ def group_name(names: DatasetNames, spec: QuerySpecification, column: object) ->
     return column_of(names, column).name
 
 
-def conditions_of(
-    names: DatasetNames, call: str, conditions: Sequence[object], wrong: ConditionPlace
-) -> tuple[SingleCondition, ...]:
+def conditions_of(names: DatasetNames, call: str, conditions: Sequence[object]) -> tuple[SingleCondition, ...]:
     """Return the single conditions of a call of `where` or `having`.
 
     Raises:
-        QueryError: no condition, or one of the `wrong` place, which the other call takes.
+        QueryError: no condition, or one that the other call takes.
     """
+    wrong = ConditionPlace.GROUPS if call == "where" else ConditionPlace.ROWS
     found: list[SingleCondition] = []
     for item in conditions:
         condition = item.condition if isinstance(item, SqlExpression) else item

@@ -81,16 +81,31 @@ class ComparableExpression:
         return hash(self.code)
 
     def between(self, low: Value, high: Value) -> QueryCondition:
-        """Return the condition that this lies between two values, both included."""
+        """Return the condition that this lies between two values, both included.
+
+        Examples:
+            >>> orders.c.amount.between(1, 2)
+            orders.c.amount.between(1, 2)
+        """
         both = (self >= low) & (self <= high)
         return QueryCondition(both.singles, f"{self.code}.between({low!r}, {high!r})")
 
     def asc(self) -> OrderKey:
-        """Return the key of an ascending order, for `order`."""
+        """Return the key of an ascending order, for `order`.
+
+        Examples:
+            >>> orders.c.country.asc()
+            orders.c.country.asc()
+        """
         return self._order(is_ascending=True)
 
     def desc(self) -> OrderKey:
-        """Return the key of a descending order, for `order`."""
+        """Return the key of a descending order, for `order`.
+
+        Examples:
+            >>> orders.query("revenue").by("country").order(orders.m.revenue.desc()).run().results[0].rows()[0][0]
+            'Germany'
+        """
         return self._order(is_ascending=False)
 
     def __and__(self, other: object) -> NoReturn:
@@ -122,41 +137,85 @@ class ColumnExpression(ComparableExpression):
     name: str
 
     def isin(self, values: Iterable[Value]) -> QueryCondition:
-        """Return the condition that the column has one of these values; None among them finds nulls."""
+        """Return the condition that the column has one of these values; None among them finds nulls.
+
+        Examples:
+            >>> orders.query(orders.count()).where(orders.c.country.isin(["France", "Germany"])).run().results[0].rows()
+            [(...,)]
+        """
         return self._listed(FilterOperator.IN, values, "isin")
 
     def not_in(self, values: Iterable[Value]) -> QueryCondition:
-        """Return the condition that the column has none of these values."""
+        """Return the condition that the column has none of these values.
+
+        Examples:
+            >>> orders.c.country.not_in(["France"])
+            orders.c.country.not_in(['France'])
+        """
         return self._listed(FilterOperator.NOT_IN, values, "not_in")
 
     def like(self, pattern: str) -> QueryCondition:
-        """Return the condition that the text has a pattern: `%` for any characters, `_` for one; case counts."""
+        """Return the condition that the text has a pattern: `%` for any characters, `_` for one; case counts.
+
+        Examples:
+            >>> orders.c.country.like("F%")
+            orders.c.country.like('F%')
+        """
         return self._matched(FilterOperator.LIKE, pattern, "like")
 
     def ilike(self, pattern: str) -> QueryCondition:
-        """Return the condition that the text has a pattern, in any case."""
+        """Return the condition that the text has a pattern, in any case.
+
+        Examples:
+            >>> orders.c.country.ilike("f%")
+            orders.c.country.ilike('f%')
+        """
         return self._matched(FilterOperator.ILIKE, pattern, "ilike")
 
     def is_null(self) -> QueryCondition:
-        """Return the condition that there is no value."""
+        """Return the condition that there is no value.
+
+        Examples:
+            >>> orders.c.channel.is_null()
+            orders.c.channel.is_null()
+        """
         return self._unary(FilterOperator.IS_NULL, "is_null")
 
     def not_null(self) -> QueryCondition:
-        """Return the condition that there is a value."""
+        """Return the condition that there is a value.
+
+        Examples:
+            >>> orders.c.channel.not_null()
+            orders.c.channel.not_null()
+        """
         return self._unary(FilterOperator.IS_NOT_NULL, "not_null")
 
     def is_true(self) -> QueryCondition:
-        """Return the condition that a Boolean is true."""
+        """Return the condition that a Boolean is true.
+
+        Examples:
+            >>> orders.c.returned.is_true()
+            orders.c.returned.is_true()
+        """
         return self._unary(FilterOperator.IS_TRUE, "is_true")
 
     def is_false(self) -> QueryCondition:
-        """Return the condition that a Boolean is false."""
+        """Return the condition that a Boolean is false.
+
+        Examples:
+            >>> orders.c.returned.is_false()
+            orders.c.returned.is_false()
+        """
         return self._unary(FilterOperator.IS_FALSE, "is_false")
 
     def during(self, time_range: TimeRangeText) -> QueryCondition:
         """Return the condition that a moment lies in a range of time: `Last quarter`, `2024-01-01 : 2024-04-01`.
 
         The first moment counts, the end does not. Each time column may have a range of its own.
+
+        Examples:
+            >>> orders.c.order_date.during("Last week")
+            orders.c.order_date.during('Last week')
         """
         text = range_text(time_range)
         if self.facts.kind not in (GenericType.TEMPORAL, None):
@@ -164,7 +223,12 @@ class ColumnExpression(ComparableExpression):
         return self._filtered(FilterOperator.TEMPORAL_RANGE, f"{self.code}.during({time_range!r})", val=text)
 
     def grain(self, grain: str) -> ColumnExpression:
-        """Return the time column cut into buckets, to group by: `month` or `P1M`, `week`, `day` ..."""
+        """Return the time column cut into buckets, to group by: `month` or `P1M`, `week`, `day` ...
+
+        Examples:
+            >>> len(orders.query("revenue").by(orders.c.order_date.grain("year")).run().results[0].rows())
+            2
+        """
         if self.facts.kind not in (GenericType.TEMPORAL, None):
             raise FilterValueError(f"{self.code}.grain needs a time column; it holds {self.facts.noun}")
         cut = {**self._reference(), "timeGrain": grain_text(grain)}

@@ -84,13 +84,6 @@ def query_context(spec: QuerySpecification, *, dataset_id: int, main_time: str |
     return {"datasource": {"id": dataset_id, "type": "table"}, "queries": [query]}
 
 
-def copied(value: Any) -> Any:
-    """Return a value of JSON whose lists and objects belong to nobody else."""
-    if isinstance(value, dict):
-        return {name: copied(item) for name, item in value.items()}
-    return [copied(item) for item in value] if isinstance(value, list) else value
-
-
 def _axis(column: str, grain: str) -> ColumnExpression:
     from_name = {
         "columnType": BASE_AXIS,
@@ -183,3 +176,16 @@ def _first_metric(spec: QuerySpecification) -> OrderKey:
     if not spec.metrics:
         raise QueryError(".top needs something to choose by; name it: .top(10, by='amount')")
     return spec.metrics[0].desc()
+
+
+def annotation_layer(name: str, value: int | str) -> dict[str, Any]:
+    """Return an annotation layer: the events of a stored one by its id, or a formula."""
+    is_formula = isinstance(value, str)
+    return {
+        "name": name,
+        "value": value,
+        "annotationType": "FORMULA" if is_formula else "EVENT",
+        **({} if is_formula else {"sourceType": "NATIVE"}),
+        "show": True,
+        "showMarkers": False,
+    }

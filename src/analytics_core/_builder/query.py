@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any
 
 from analytics_core._builder.accessors import DatasetNames
 from analytics_core._builder.arguments import (
+    COMPARISONS,
+    ORIENTATIONS,
     ColumnLike,
+    Comparison,
     ConditionLike,
     MetricLike,
     OrderLike,
+    Orientation,
     choosing_key,
     column_of,
     conditions_of,
@@ -19,31 +23,21 @@ from analytics_core._builder.arguments import (
     one_of,
     order_key,
 )
-from analytics_core._builder.charts import ChartNamespace, QueryChart
-from analytics_core._builder.conditions import ConditionPlace
+from analytics_core._builder.charts import QueryChart
 from analytics_core._builder.expressions import ColumnExpression
 from analytics_core._builder.forms import TABLE, chart_form, table_form
-from analytics_core._builder.payload import copied, query_axes, query_context
+from analytics_core._builder.payload import annotation_layer, query_axes, query_context
+from analytics_core._builder.runnable import ChartNamespace, RunnableQuery
 from analytics_core._builder.specification import ChainCall, QuerySpecification, VerbStep
-from analytics_core._builder.values import TimeRangeText, count_of, grain_text, range_text
+from analytics_core._builder.values import TimeRangeText, count_of, fraction_of, grain_text, range_text
 from analytics_core._compile.time_offset import parse_time_offset
-from analytics_core._error_types import short_repr
-from analytics_core._querying.explain import Explanation
-from analytics_core._results.answer import ChartData
 from analytics_core.errors import QueryError
 from analytics_core.models.chart import ChartGet
 from analytics_core.models.dataset import DatasetGet
 from analytics_core.models.postprocessing import CumulativeOperator, ResampleMethod, RollingType
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-Comparison = Literal["values", "difference", "percentage", "ratio"]
-_COMPARISONS: Final = ("values", "difference", "percentage", "ratio")
-_ORIENTATIONS: Final = ("column", "row")
-
-
-class DatasetQuery:
+class DatasetQuery(RunnableQuery):
     """A query on a dataset: each step returns another one, so that a base may be asked in several ways.
 
     Nothing runs before `run`, `sql`, `explain` or a display. What names and values can be checked without the database
@@ -56,33 +50,25 @@ class DatasetQuery:
         specification: what has been said so far.
 
     Examples:
-        >>> import analytics_core
-        >>> from analytics_core.testing.sample_data import make_shop
-        >>> core = analytics_core.connect(make_shop())
-        >>> _ = core.datasets.create({"database": 1, "table_name": "orders"})
-        >>> orders = core.dataset("orders")
-        >>> query = orders.query("amount").by("country").where(orders.c.channel == "web").top(2)
-        >>> print(query.pandas().to_string(index=False))
-        country    amount
-        Germany ...
-         France ...
-        >>> core.close()
+        `orders` is the dataset that the example of `DatasetHandle` makes.
+
+        >>> query = orders.query("revenue").by("country").where(orders.c.channel == "web").top(2)
+        >>> query
+        orders.query('revenue').by('country').where(orders.c.channel == 'web').top(2)
+        >>> [row[0] for row in query.run().results[0].rows()]
+        ['Germany', 'France']
     """
 
-    __slots__ = ("_charts", "_context", "_facts", "_names", "_specification")
+    __slots__ = ("_facts", "_made", "_names", "_specification")
 
     def __init__(
-        self,
-        facts: DatasetGet,
-        names: DatasetNames,
-        charts: ChartNamespace,
-        specification: QuerySpecification | None = None,
+        self, facts: DatasetGet, names: DatasetNames, charts: ChartNamespace, specification: QuerySpecification
     ) -> None:
+        super().__init__(charts)
         self._facts = facts
         self._names = names
-        self._charts = charts
-        self._specification = QuerySpecification() if specification is None else specification
-        self._context: dict[str, Any] | None = None
+        self._specification = specification
+        self._made: dict[str, Any] | None = None
 
     # --------------------------------------------------------------------------------------------------------- what
     def query(self, *metrics: MetricLike) -> DatasetQuery:
@@ -91,6 +77,10 @@ class DatasetQuery:
         Raises:
             UnknownMetricError: nothing is called so; the message names what comes nearest.
             FilterValueError: a column that does not hold numbers.
+
+        Examples:
+            >>> orders.query("revenue").query(orders.count()).payload()["queries"][0]["metrics"][0]
+            'revenue'
         """
         spec = self._specification
         if spec.metrics is None:
@@ -106,6 +96,10 @@ class DatasetQuery:
 
         Raises:
             UnknownColumnError: there is no such column; the message names the nearest one.
+
+        Examples:
+            >>> [row[0] for row in orders.query("revenue").by("channel").run().results[0].rows()]
+            ['app', 'store', 'web', None]
         """
         found = tuple([column_of(self._names, column) for column in columns])
         return self._with("by", columns, columns=(*self._specification.columns, *found))
@@ -119,6 +113,10 @@ class DatasetQuery:
         Raises:
             UnknownColumnError: there is no such column.
             QueryError: the query has metrics.
+
+        Examples:
+            >>> orders.query().raw("id", "country").limit(1).run().results[0].rows()
+            [(1, '...')]
         """
         if self._specification.metrics:
             raise QueryError(".raw asks for rows, which have no metrics; begin with query() without any")
@@ -138,6 +136,10 @@ class DatasetQuery:
 
         Raises:
             TimeRangeError, UnknownTimeGrainError: it is none; the message shows what would work.
+
+        Examples:
+            >>> len(orders.query("revenue").during("2024-01-01 : 2024-04-01", grain="month").run().results[0].rows())
+            3
         """
         given = {"time_range": None if time_range is None else range_text(time_range)}
         if grain is not None:
@@ -150,6 +152,10 @@ class DatasetQuery:
 
         Raises:
             UnknownColumnError: there is no such column.
+
+        Examples:
+            >>> orders.query("revenue").as_time("order_date").during("2024").payload()["queries"][0]["granularity"]
+            'order_date'
         """
         return self._with("as_time", (column,), time_column=column_of(self._names, column).facts.name)
 
@@ -165,8 +171,13 @@ class DatasetQuery:
 
         Raises:
             TimeOffsetError: it is none; the message shows what would work.
+
+        Examples:
+            >>> year = orders.query("revenue").during("2024-01-01 : 2025-01-01")
+            >>> year.compare("1 year ago").run().results[0].colnames
+            ('revenue', 'revenue__1 year ago')
         """
-        one_of(show, _COMPARISONS, "show of .compare")
+        one_of(show, COMPARISONS, "show of .compare")
         for offset in offsets:
             parse_time_offset(offset)
         changes: dict[str, Any] = {"offsets": (*self._specification.offsets, *offsets)}
@@ -183,11 +194,13 @@ class DatasetQuery:
 
         Raises:
             QueryError: no condition, or one on metrics, which `having` takes.
+
+        Examples:
+            >>> toys = (orders.c.category == "toys") & (orders.c.amount > 100)
+            >>> orders.query(orders.count()).where(toys).run().results[0].rows()
+            [(...,)]
         """
-        spec, found = self._specification, conditions_of(self._names, "where", conditions, ConditionPlace.GROUPS)
-        filters = [single.filter for single in found if single.filter is not None]
-        texts = [single.sql for single in found if single.filter is None]
-        return self._with("where", conditions, filters=(*spec.filters, *filters), where=(*spec.where, *texts))
+        return self._narrowed("where", conditions)
 
     def having(self, *conditions: ConditionLike) -> DatasetQuery:
         """Return the query of groups that meet all conditions, those of earlier calls too.
@@ -198,11 +211,12 @@ class DatasetQuery:
 
         Raises:
             QueryError: no condition, or one on columns, which `where` takes.
+
+        Examples:
+            >>> orders.query("revenue").by("country").having(orders.m.revenue > 300_000).run().results[0].rows()
+            [('Germany', ...)]
         """
-        spec, found = self._specification, conditions_of(self._names, "having", conditions, ConditionPlace.ROWS)
-        filters = [single.filter for single in found if single.filter is not None]
-        texts = [single.sql for single in found if single.filter is None]
-        return self._with("having", conditions, filters=(*spec.filters, *filters), having=(*spec.having, *texts))
+        return self._narrowed("having", conditions)
 
     # ---------------------------------------------------------------------------------------------- order and limits
     def order(self, *keys: OrderLike) -> DatasetQuery:
@@ -214,6 +228,10 @@ class DatasetQuery:
 
         Raises:
             UnknownColumnError: nothing is called so.
+
+        Examples:
+            >>> orders.query("revenue").by("country").order("-revenue", "country").payload()["queries"][0]["orderby"]
+            [['revenue', False], ['country', True]]
         """
         found = tuple([order_key(self._names, self._specification, key) for key in keys])
         return self._with("order", keys, order=(*self._specification.order, *found))
@@ -231,13 +249,22 @@ class DatasetQuery:
         Raises:
             LimitError: no whole number above 0.
             UnknownColumnError: nothing is called so.
+
+        Examples:
+            >>> [row[0] for row in orders.query("revenue").by("country").top(2).run().results[0].rows()]
+            ['Germany', 'France']
         """
         number = count_of(count, ".top", least=1)
         key = None if by is None else choosing_key(self._names, self._specification, by)
         return self._with("top", (count,), {} if by is None else {"by": by}, top=(number, key))
 
     def others(self) -> DatasetQuery:
-        """Return the query with what `top` leaves out as one more group, `Others`."""
+        """Return the query with what `top` leaves out as one more group, `Others`.
+
+        Examples:
+            >>> [row[0] for row in orders.query("revenue").by("country").top(2).others().run().results[0].rows()]
+            ['Others', 'Germany', 'France']
+        """
         return self._with("others", has_others=True)
 
     def limit(self, rows: int) -> DatasetQuery:
@@ -245,14 +272,19 @@ class DatasetQuery:
 
         Raises:
             LimitError: no whole number, or below 0.
+
+        Examples:
+            >>> len(orders.query("revenue").by("country").limit(4).run().results[0].rows())
+            4
         """
         return self._with("limit", (rows,), limit=count_of(rows, ".limit"))
 
     def offset(self, rows: int) -> DatasetQuery:
-        """Return the query without the first rows.
+        """Return the query without the first rows; errors are those of `limit`.
 
-        Raises:
-            LimitError: no whole number, or below 0.
+        Examples:
+            >>> len(orders.query("revenue").by("country").offset(4).run().results[0].rows())
+            2
         """
         return self._with("offset", (rows,), offset=count_of(rows, ".offset"))
 
@@ -270,6 +302,10 @@ class DatasetQuery:
         Raises:
             UnknownColumnError: there is no such column.
             QueryError: none is named.
+
+        Examples:
+            >>> orders.query("revenue").by("country", "channel").pivot("channel").run().results[0].colnames
+            ('country', '<NULL>', 'app', 'store', 'web')
         """
         if not columns:
             raise QueryError(".pivot needs the columns that go across: .pivot('country')")
@@ -290,6 +326,11 @@ class DatasetQuery:
         Raises:
             LimitError: no whole number above 0.
             UnknownNameError: no such kind.
+
+        Examples:
+            >>> weeks = orders.query("revenue").during("2024-01-01 : 2025-01-01", grain="week")
+            >>> weeks.rolling(4, "sum").run().results[0].colnames
+            ('order_date', 'revenue')
         """
         one_of(kind, [known.value for known in RollingType], "kind of .rolling")
         options: dict[str, Any] = {"rolling_type": kind, "window": count_of(window, ".rolling", least=1)}
@@ -306,12 +347,16 @@ class DatasetQuery:
 
         Raises:
             UnknownNameError: no such operator.
+
+        Examples:
+            >>> orders.query(orders.count()).by("channel").cumulative().run().results[0].rows()[-1]
+            (None, ...)
         """
         one_of(operator, [known.value for known in CumulativeOperator], "operator of .cumulative")
         said = () if operator == "sum" else (operator,)
         return self._with("cumulative", said, steps=self._further_step("cumulative", operator=operator))
 
-    def share(self, orientation: Literal["column", "row"] = "column") -> DatasetQuery:
+    def share(self, orientation: Orientation = "column") -> DatasetQuery:
         """Return the query with shares in place of values: 0.25 is a quarter (contract, `contribution`).
 
         Args:
@@ -319,8 +364,13 @@ class DatasetQuery:
 
         Raises:
             UnknownNameError: neither.
+
+        Examples:
+            >>> shares = orders.query("revenue").by("country").share().run().results[0].rows()
+            >>> round(sum(share for _, share in shares), 6)
+            1.0
         """
-        one_of(orientation, _ORIENTATIONS, "orientation of .share")
+        one_of(orientation, ORIENTATIONS, "orientation of .share")
         said = () if orientation == "column" else (orientation,)
         return self._with("share", said, steps=self._further_step("share", orientation=orientation))
 
@@ -334,6 +384,11 @@ class DatasetQuery:
 
         Raises:
             UnknownNameError: no such method.
+
+        Examples:
+            >>> weeks = orders.query("revenue").during("2024-01-01 : 2024-01-15", grain="week")
+            >>> len(weeks.resample("1D", "ffill").run().results[0].rows())
+            8
         """
         one_of(method, [known.value for known in ResampleMethod], "method of .resample")
         options = {"rule": rule, "method": method, **({} if fill is None else {"fill_value": fill})}
@@ -350,79 +405,35 @@ class DatasetQuery:
         Raises:
             LimitError: no whole number.
             QueryError: no such confidence.
+
+        Examples:
+            >>> months = orders.query("revenue").during("2023-01-01 : 2025-01-01", grain="month")
+            >>> len(months.forecast(3).run().results[0].rows())
+            27
         """
-        number = count_of(periods, ".forecast")
-        if not _is_fraction(confidence):
-            raise QueryError(f"confidence of .forecast is a number between 0 and 1, not {short_repr(confidence)}")
-        steps = self._further_step("forecast", periods=number, confidence_interval=confidence)
+        sure = fraction_of(confidence, "confidence of .forecast")
+        steps = self._further_step("forecast", periods=count_of(periods, ".forecast"), confidence_interval=sure)
         return self._with("forecast", (periods,), {} if confidence == 0.8 else {"confidence": confidence}, steps=steps)
 
     def annotate(self, name: str, value: int | str) -> DatasetQuery:
-        """Return the query with an annotation layer: the id of a stored layer of events, or a formula of `x`.
+        """Return the query with an annotation layer: events of a stored layer, or a formula of `x`.
 
-        The answer has it in `annotation_data`, under its name (contract, `AnnotationLayer`).
+        The answer has events in `annotation_data` under this name; a formula is left to whoever draws (contract,
+        `AnnotationLayer`).
 
         Args:
             name: what it is called.
             value: an id of `core.annotation_layers`, or a formula such as `2 * x`.
+
+        Examples:
+            >>> orders.query("revenue").annotate("goal", "2 * x").run().results[0].rowcount
+            1
         """
-        is_formula = isinstance(value, str)
-        layer = {
-            "name": name,
-            "value": value,
-            "annotationType": "FORMULA" if is_formula else "EVENT",
-            **({} if is_formula else {"sourceType": "NATIVE"}),
-            "show": True,
-            "showMarkers": False,
-        }
-        return self._with("annotate", (name, value), layers=(*self._specification.layers, layer))
+        return self._with(
+            "annotate", (name, value), layers=(*self._specification.layers, annotation_layer(name, value))
+        )
 
-    # ------------------------------------------------------------------------------------------------------ answers
-    def payload(self) -> dict[str, Any]:
-        """Return the query context of this query, a plain dict of its own (contract, ChartDataQueryContextSchema).
-
-        Raises:
-            EmptyQueryError, DuplicateLabelError: nothing is asked, or two things have one name.
-            QueryError: steps that do not go together; the message says what to do.
-        """
-        own: dict[str, Any] = copied(self._own_context())
-        return own
-
-    @property
-    def sql(self) -> str:
-        """The statement that would run, values written in; nothing runs.
-
-        Raises:
-            AnalyticsError: what stops the query.
-        """
-        query = self.explain().queries[0]
-        if query.failure is not None:
-            raise query.failure
-        return query.sql
-
-    def explain(self) -> Explanation:
-        """Return why the answer would be what it is, as `charts.explain` does; nothing runs."""
-        return self._charts.explain(self._own_context())
-
-    def run(self, *, force: bool = False) -> ChartData:
-        """Return the answer: `run().results[0]` has the rows.
-
-        Args:
-            force: read from the source, not the cache.
-
-        Raises:
-            AnalyticsError: what the query fails with, typed: also what has changed since the dataset was read.
-        """
-        return self._charts.data(self._own_context(), force=force).raise_for_error()
-
-    def pandas(self) -> pd.DataFrame:
-        """Run the query and return its rows as a pandas DataFrame; `run` has the other forms.
-
-        Raises:
-            AnalyticsError: what the query fails with.
-        """
-        return self.run().results[0].pandas()
-
+    # ------------------------------------------------------------------------------------------------------- charts
     def chart(self, kind: str = "table", **form: Any) -> QueryChart:
         """Return the query as a chart: form data that front ends draw, and its picture.
 
@@ -434,6 +445,10 @@ class DatasetQuery:
         Raises:
             UnknownNameError: no such kind.
             QueryError: a step that such a chart has no field for.
+
+        Examples:
+            >>> orders.query("revenue").by("country").top(5).chart("bar").form_data["x_axis"]
+            'country'
         """
         spec, dataset_id = self._specification, self._facts.id
         axes = query_axes(spec, main_time=self._facts.main_dttm_col)
@@ -448,13 +463,17 @@ class DatasetQuery:
         Raises:
             PayloadError: a name that no chart may have.
             AccessError: the actor may not store charts on this dataset.
+
+        Examples:
+            >>> saved = orders.query("revenue").by("country").save_as("Revenue")
+            >>> core.charts.data(saved.id).results[0].rowcount
+            6
         """
         return self.chart(TABLE).save_as(name)
 
     def __repr__(self) -> str:
         return ".".join([self._names.owner, *map(repr, self._specification.calls)])
 
-    # ------------------------------------------------------------------------------------------------------- inside
     def _with(
         self, call: str, said: tuple[object, ...] = (), named: Mapping[str, object] | None = None, **changes: Any
     ) -> DatasetQuery:
@@ -463,16 +482,19 @@ class DatasetQuery:
         specification = self._specification._replace(calls=calls, **changes)
         return DatasetQuery(self._facts, self._names, self._charts, specification)
 
-    def _own_context(self) -> dict[str, Any]:
-        """Return the query context, made once, which nobody may change."""
-        if self._context is None:
+    def _context(self) -> dict[str, Any]:
+        """Return the query context, made once."""
+        if self._made is None:
             facts = self._facts
-            self._context = query_context(self._specification, dataset_id=facts.id, main_time=facts.main_dttm_col)
-        return self._context
+            self._made = query_context(self._specification, dataset_id=facts.id, main_time=facts.main_dttm_col)
+        return self._made
+
+    def _narrowed(self, call: str, conditions: tuple[ConditionLike, ...]) -> DatasetQuery:
+        """Return the query after `where` or `having`: filters, and beside them SQL."""
+        spec, found = self._specification, conditions_of(self._names, call, conditions)
+        filters = (*spec.filters, *(single.filter for single in found if single.filter is not None))
+        texts = (*getattr(spec, call), *(single.sql for single in found if single.filter is None))
+        return self._with(call, conditions, {}, **{"filters": filters, call: texts})
 
     def _further_step(self, verb: str, **options: Any) -> tuple[VerbStep, ...]:
         return (*self._specification.steps, VerbStep(verb=verb, options=options))
-
-
-def _is_fraction(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

@@ -13,7 +13,7 @@ from analytics_core._compile.time_range import parse_time_range
 from analytics_core._compile.values import convert
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
-from analytics_core.errors import FilterValueError, LimitError, TimeRangeError, UnknownTimeGrainError
+from analytics_core.errors import FilterValueError, LimitError, QueryError, TimeRangeError, UnknownTimeGrainError
 from analytics_core.models.enums import FilterOperator, GenericType, TimeGrain
 
 Value = str | int | float | bool | Decimal | date | datetime | None
@@ -153,3 +153,10 @@ def count_of(value: object, what: str, *, least: int = 0) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or number < least:
         raise LimitError(f"{what} takes a whole number, {least} or more, not {short_repr(value)}")
     return number
+
+
+def fraction_of(value: object, what: str) -> float:
+    """Return a number between 0 and 1; QueryError when it is none."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+        return value
+    raise QueryError(f"{what} is a number between 0 and 1, not {short_repr(value)}")
