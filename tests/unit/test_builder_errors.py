@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.support.builder import sales
 
@@ -41,7 +42,7 @@ WRITTEN: list[tuple[Line, type[Exception], str]] = [
     (lambda: SALES.avg("ordered_on"), FilterValueError, "AVG needs a numeric column"),
     (lambda: SALES.sql(" "), FragmentError, "SQL is a text"),
     (lambda: M.revenue.label("x"), QueryError, "saved metric"),
-    (lambda: SALES.sum.amount.label(""), QueryError, "a label is a text"),
+    (lambda: SALES.sum.amount.label(""), QueryError, "a label takes a text"),
     (lambda: REVENUE.by("contry"), UnknownColumnError, "did you mean 'country'"),
     (lambda: REVENUE.by(3), QueryError, "3 is no column"),
     (lambda: REVENUE.raw("id"), QueryError, "has no metrics|have no metrics"),
@@ -99,6 +100,9 @@ WRITTEN: list[tuple[Line, type[Exception], str]] = [
     (lambda: C.id.isin([]), FilterValueError, "at least one value"),
     (lambda: C.status.isin("paid"), FilterValueError, r"\['paid'\]"),
     (lambda: C.status == object(), FilterValueError, "is no text, number"),
+    (lambda: C.status == ["paid"], FilterValueError, r"use \.isin"),
+    (lambda: C.amount > C.quantity, QueryError, "write it as SQL"),
+    (lambda: C.id == np.timedelta64(3, "D"), FilterValueError, "is no text, number"),
     (lambda: C.status.like(3), FilterValueError, "text pattern"),
     (lambda: C.is_new > True, FilterValueError, "== and != only"),
     (lambda: C.is_new == "perhaps", FilterValueError, "is_new"),

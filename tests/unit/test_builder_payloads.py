@@ -368,6 +368,13 @@ FILTERS: list[tuple[Any, list[dict[str, Any]]]] = [
     (3 <= C.amount, [{"col": "amount", "op": ">=", "val": 3}]),  # noqa: SIM300
     (C.amount > Decimal("2.50"), [{"col": "amount", "op": ">", "val": "2.50"}]),
     (C.amount >= np.float64(2.5), [{"col": "amount", "op": ">=", "val": 2.5}]),
+    (C.id == np.int64(3), [{"col": "id", "op": "==", "val": 3}]),
+    (C.is_new == np.bool_(True), [{"col": "is_new", "op": "==", "val": True}]),
+    (
+        C.ordered_on >= np.datetime64("2024-01-01T06:00", "ns"),
+        [{"col": "ordered_on", "op": ">=", "val": "2024-01-01T06:00:00.000000"}],
+    ),
+    (C.status == FilterOperator.IN, [{"col": "status", "op": "==", "val": "IN"}]),
     (C["odd name"] == 1, [{"col": "odd name", "op": "==", "val": 1}]),
     (C.query == 1, [{"col": "query", "op": "==", "val": 1}]),
     (C.port == "https", [{"col": "port", "op": "==", "val": "https"}]),

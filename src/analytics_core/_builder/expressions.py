@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
@@ -12,6 +11,7 @@ from typing import Any, Final, NoReturn
 
 from analytics_core._builder.conditions import ConditionPlace, QueryCondition, SingleCondition, reject_operand
 from analytics_core._builder.values import (
+    LARGEST,
     ColumnFacts,
     TimeRangeText,
     Value,
@@ -20,6 +20,8 @@ from analytics_core._builder.values import (
     member_values,
     plain_value,
     range_text,
+    scalar,
+    text_of,
 )
 from analytics_core._error_types import short_repr
 from analytics_core._formdata.base_query import in_brackets
@@ -59,23 +61,31 @@ class ComparableExpression:
     def _order(self, *, is_ascending: bool) -> OrderKey:
         """Return the key of an order by this."""
 
+    def _compared(self, op: FilterOperator, value: object) -> QueryCondition:
+        if isinstance(value, ComparableExpression):
+            raise QueryError(
+                f"{self.code} {op.value} {value.code}: a filter compares with a value; write it as SQL: "
+                ".where(dataset.sql('a > b'))"
+            )
+        return self._compare(op, value)
+
     def __eq__(self, value: object) -> QueryCondition:  # type: ignore[override]
-        return self._compare(FilterOperator.EQUALS, value)
+        return self._compared(FilterOperator.EQUALS, value)
 
     def __ne__(self, value: object) -> QueryCondition:  # type: ignore[override]
-        return self._compare(FilterOperator.NOT_EQUALS, value)
+        return self._compared(FilterOperator.NOT_EQUALS, value)
 
     def __lt__(self, value: Value) -> QueryCondition:
-        return self._compare(FilterOperator.LESS, value)
+        return self._compared(FilterOperator.LESS, value)
 
     def __le__(self, value: Value) -> QueryCondition:
-        return self._compare(FilterOperator.LESS_OR_EQUAL, value)
+        return self._compared(FilterOperator.LESS_OR_EQUAL, value)
 
     def __gt__(self, value: Value) -> QueryCondition:
-        return self._compare(FilterOperator.GREATER, value)
+        return self._compared(FilterOperator.GREATER, value)
 
     def __ge__(self, value: Value) -> QueryCondition:
-        return self._compare(FilterOperator.GREATER_OR_EQUAL, value)
+        return self._compared(FilterOperator.GREATER_OR_EQUAL, value)
 
     def __hash__(self) -> int:
         return hash(self.code)
@@ -236,7 +246,7 @@ class ColumnExpression(ComparableExpression):
 
     def label(self, label: str) -> ColumnExpression:
         """Return the column under another name of the result."""
-        named = {**self._reference(), "label": _label(label)}
+        named = {**self._reference(), "label": text_of(label, "a label")}
         return replace(self, payload=named, name=label, code=f"{self.code}.label({label!r})")
 
     def _reference(self) -> dict[str, Any]:
@@ -294,7 +304,7 @@ class MetricExpression(ComparableExpression):
         """
         if not isinstance(self.payload, Mapping):
             raise QueryError(f"{self.code} is a saved metric, which comes back under its own name; rename the column")
-        named = {**self.payload, "label": _label(label), "hasCustomLabel": True}
+        named = {**self.payload, "label": text_of(label, "a label"), "hasCustomLabel": True}
         return replace(self, payload=named, name=label, code=f"{self.code}.label({label!r})")
 
     def _compare(self, op: FilterOperator, value: object) -> QueryCondition:
@@ -322,7 +332,7 @@ class SqlExpression(ComparableExpression):
 
     def label(self, label: str) -> SqlExpression:
         """Return the SQL under another name of the result."""
-        return replace(self, name=_label(label), code=f"{self.code}.label({label!r})")
+        return replace(self, name=text_of(label, "a label"), code=f"{self.code}.label({label!r})")
 
     @property
     def condition(self) -> QueryCondition:
@@ -354,12 +364,12 @@ class SqlExpression(ComparableExpression):
         return OrderKey(self._written(), self.name, is_ascending, code)
 
 
-def sql_expression(text: str, label: str | None, owner: str) -> SqlExpression:
+def sql_expression(text: object, label: str | None, owner: str) -> SqlExpression:
     """Return SQL as a value; FragmentError when it is no text."""
-    if not is_text(text):
+    if not isinstance(text, str) or not text.strip():
         raise FragmentError(f"SQL is a text such as 'SUM(amount) / COUNT(*)', not {short_repr(text)}")
     named = "" if label is None else f", label={label!r}"
-    return SqlExpression(text, text if label is None else _label(label), f"{owner}.sql({text!r}{named})")
+    return SqlExpression(text, text if label is None else text_of(label, "a label"), f"{owner}.sql({text!r}{named})")
 
 
 def aggregate_of(aggregate: Aggregate, facts: ColumnFacts, code: str, *, label: str | None = None) -> MetricExpression:
@@ -396,26 +406,12 @@ def compared_sql(text: str, op: FilterOperator, value: object, name: str) -> str
     Raises:
         FilterValueError: the value is no number.
     """
-    number = format(value, "f") if isinstance(value, Decimal) else plain_value(value, name)
-    if isinstance(value, bool | str) or op.value not in _SYMBOLS or not _is_finite(number):
+    number = float(value) if isinstance(value, Decimal) else scalar(value)
+    is_number = isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= LARGEST
+    if not is_number or op.value not in _SYMBOLS:
         raise FilterValueError(
             f"{name!r} is compared as SQL, with a number, not {short_repr(value)}; write the whole condition as "
             "dataset.sql('...')"
         )
     sign = {"==": "=", "!=": "<>"}.get(op.value, op.value)
-    return f"{text} {sign} {number}"
-
-
-def _is_finite(number: object) -> bool:
-    return isinstance(number, int | float | str) and math.isfinite(float(number))
-
-
-def is_text(value: object) -> bool:
-    """Tell whether a value is a text that says something."""
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _label(label: str) -> str:
-    if not is_text(label):
-        raise QueryError(f"a label is a text, not {short_repr(label)}")
-    return label
+    return f"{text} {sign} {format(value, 'f') if isinstance(value, Decimal) else number}"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from analytics_core._builder.expressions import ColumnExpression, OrderKey
 from analytics_core._builder.specification import QuerySpecification
 from analytics_core._builder.steps import StepWriter
-from analytics_core._builder.values import ColumnFacts
+from analytics_core._builder.values import ColumnFacts, count_of, text_of
 from analytics_core.errors import DuplicateLabelError, EmptyQueryError, QueryError
 from analytics_core.models.enums import GenericType
 
@@ -182,8 +182,8 @@ def annotation_layer(name: str, value: int | str) -> dict[str, Any]:
     """Return an annotation layer: the events of a stored one by its id, or a formula."""
     is_formula = isinstance(value, str)
     return {
-        "name": name,
-        "value": value,
+        "name": text_of(name, "the name of an annotation layer"),
+        "value": value if is_formula else count_of(value, "an annotation layer", least=1),
         "annotationType": "FORMULA" if is_formula else "EVENT",
         **({} if is_formula else {"sourceType": "NATIVE"}),
         "show": True,

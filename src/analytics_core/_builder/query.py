@@ -29,12 +29,22 @@ from analytics_core._builder.forms import TABLE, chart_form, table_form
 from analytics_core._builder.payload import annotation_layer, query_axes, query_context
 from analytics_core._builder.runnable import ChartNamespace, RunnableQuery
 from analytics_core._builder.specification import ChainCall, QuerySpecification, VerbStep
-from analytics_core._builder.values import TimeRangeText, count_of, fraction_of, grain_text, range_text
+from analytics_core._builder.values import (
+    TimeRangeText,
+    count_of,
+    fraction_of,
+    grain_text,
+    number_of,
+    range_text,
+    text_of,
+)
 from analytics_core._compile.time_offset import parse_time_offset
 from analytics_core.errors import QueryError
 from analytics_core.models.chart import ChartGet
 from analytics_core.models.dataset import DatasetGet
 from analytics_core.models.postprocessing import CumulativeOperator, ResampleMethod, RollingType
+
+Named = Mapping[str, object] | None
 
 
 class DatasetQuery(RunnableQuery):
@@ -141,11 +151,9 @@ class DatasetQuery(RunnableQuery):
             >>> len(orders.query("revenue").during("2024-01-01 : 2024-04-01", grain="month").run().results[0].rows())
             3
         """
-        given = {"time_range": None if time_range is None else range_text(time_range)}
-        if grain is not None:
-            given["grain"] = grain_text(grain)
-        ranges = () if time_range is None else (time_range,)
-        return self._with("during", ranges, {} if grain is None else {"grain": grain}, **given)
+        given: dict[str, Any] = {} if grain is None else {"grain": grain_text(grain)}
+        given["time_range"] = None if time_range is None else range_text(time_range)
+        return self._with("during", () if time_range is None else (time_range,), {"grain": grain}, **given)
 
     def as_time(self, column: str | ColumnExpression) -> DatasetQuery:
         """Return the query with another time column for `during`.
@@ -179,11 +187,9 @@ class DatasetQuery(RunnableQuery):
         """
         one_of(show, COMPARISONS, "show of .compare")
         for offset in offsets:
-            parse_time_offset(offset)
-        changes: dict[str, Any] = {"offsets": (*self._specification.offsets, *offsets)}
-        if show != "values":
-            changes["steps"] = self._further_step("compare", show=show)
-        return self._with("compare", offsets, {} if show == "values" else {"show": show}, **changes)
+            parse_time_offset(text_of(offset, ".compare"))
+        change = None if show == "values" else {"show": show}
+        return self._with("compare", offsets, change, step=change, offsets=(*self._specification.offsets, *offsets))
 
     # --------------------------------------------------------------------------------------------------- conditions
     def where(self, *conditions: ConditionLike) -> DatasetQuery:
@@ -200,7 +206,8 @@ class DatasetQuery(RunnableQuery):
             >>> orders.query(orders.count()).where(toys).run().results[0].rows()
             [(...,)]
         """
-        return self._narrowed("where", conditions)
+        added = conditions_of(self._names, self._specification, "where", conditions)
+        return self._with("where", conditions, **added)
 
     def having(self, *conditions: ConditionLike) -> DatasetQuery:
         """Return the query of groups that meet all conditions, those of earlier calls too.
@@ -216,7 +223,8 @@ class DatasetQuery(RunnableQuery):
             >>> orders.query("revenue").by("country").having(orders.m.revenue > 300_000).run().results[0].rows()
             [('Germany', ...)]
         """
-        return self._narrowed("having", conditions)
+        added = conditions_of(self._names, self._specification, "having", conditions)
+        return self._with("having", conditions, **added)
 
     # ---------------------------------------------------------------------------------------------- order and limits
     def order(self, *keys: OrderLike) -> DatasetQuery:
@@ -256,7 +264,7 @@ class DatasetQuery(RunnableQuery):
         """
         number = count_of(count, ".top", least=1)
         key = None if by is None else choosing_key(self._names, self._specification, by)
-        return self._with("top", (count,), {} if by is None else {"by": by}, top=(number, key))
+        return self._with("top", (count,), {"by": by}, top=(number, key))
 
     def others(self) -> DatasetQuery:
         """Return the query with what `top` leaves out as one more group, `Others`.
@@ -309,11 +317,10 @@ class DatasetQuery(RunnableQuery):
         """
         if not columns:
             raise QueryError(".pivot needs the columns that go across: .pivot('country')")
+        fill = None if fill is None else number_of(fill, "fill of .pivot")
         names = [group_name(self._names, self._specification, column) for column in columns]
-        options = {name: value for name, value in {"fill": fill, "totals": totals}.items() if value}
-        return self._with(
-            "pivot", columns, options, steps=self._further_step("pivot", columns=names, fill=fill, totals=totals)
-        )
+        said = {"fill": fill, "totals": totals or None}
+        return self._with("pivot", columns, said, step={"columns": names, "fill": fill, "totals": totals})
 
     def rolling(self, window: int, kind: str = "mean", *, min_periods: int | None = None) -> DatasetQuery:
         """Return the query with an aggregate over the last rows in place of each value.
@@ -336,8 +343,7 @@ class DatasetQuery(RunnableQuery):
         options: dict[str, Any] = {"rolling_type": kind, "window": count_of(window, ".rolling", least=1)}
         if min_periods is not None:
             options["min_periods"] = count_of(min_periods, "min_periods of .rolling")
-        told = {} if min_periods is None else {"min_periods": min_periods}
-        return self._with("rolling", (window, kind), told, steps=self._further_step("rolling", **options))
+        return self._with("rolling", (window, kind), {"min_periods": min_periods}, step=options)
 
     def cumulative(self, operator: str = "sum") -> DatasetQuery:
         """Return the query with running results in place of values, from the first row down.
@@ -354,7 +360,7 @@ class DatasetQuery(RunnableQuery):
         """
         one_of(operator, [known.value for known in CumulativeOperator], "operator of .cumulative")
         said = () if operator == "sum" else (operator,)
-        return self._with("cumulative", said, steps=self._further_step("cumulative", operator=operator))
+        return self._with("cumulative", said, step={"operator": operator})
 
     def share(self, orientation: Orientation = "column") -> DatasetQuery:
         """Return the query with shares in place of values: 0.25 is a quarter (contract, `contribution`).
@@ -372,7 +378,7 @@ class DatasetQuery(RunnableQuery):
         """
         one_of(orientation, ORIENTATIONS, "orientation of .share")
         said = () if orientation == "column" else (orientation,)
-        return self._with("share", said, steps=self._further_step("share", orientation=orientation))
+        return self._with("share", said, step={"orientation": orientation})
 
     def resample(self, rule: str, method: str = "asfreq", *, fill: float | None = None) -> DatasetQuery:
         """Return the query with rows at an even pace along its time axis.
@@ -391,9 +397,10 @@ class DatasetQuery(RunnableQuery):
             8
         """
         one_of(method, [known.value for known in ResampleMethod], "method of .resample")
-        options = {"rule": rule, "method": method, **({} if fill is None else {"fill_value": fill})}
-        told = {} if fill is None else {"fill": fill}
-        return self._with("resample", (rule, method), told, steps=self._further_step("resample", **options))
+        options: dict[str, Any] = {"rule": text_of(rule, ".resample"), "method": method}
+        if fill is not None:
+            options["fill_value"] = number_of(fill, "fill of .resample")
+        return self._with("resample", (rule, method), {"fill": fill}, step=options)
 
     def forecast(self, periods: int, *, confidence: float = 0.8) -> DatasetQuery:
         """Return the query with a forecast of each value: columns `NAME__yhat`, `__yhat_lower`, `__yhat_upper`.
@@ -412,8 +419,8 @@ class DatasetQuery(RunnableQuery):
             27
         """
         sure = fraction_of(confidence, "confidence of .forecast")
-        steps = self._further_step("forecast", periods=count_of(periods, ".forecast"), confidence_interval=sure)
-        return self._with("forecast", (periods,), {} if confidence == 0.8 else {"confidence": confidence}, steps=steps)
+        options = {"periods": count_of(periods, ".forecast"), "confidence_interval": sure}
+        return self._with("forecast", (periods,), {} if confidence == 0.8 else {"confidence": confidence}, step=options)
 
     def annotate(self, name: str, value: int | str) -> DatasetQuery:
         """Return the query with an annotation layer: events of a stored layer, or a formula of `x`.
@@ -429,9 +436,8 @@ class DatasetQuery(RunnableQuery):
             >>> orders.query("revenue").annotate("goal", "2 * x").run().results[0].rowcount
             1
         """
-        return self._with(
-            "annotate", (name, value), layers=(*self._specification.layers, annotation_layer(name, value))
-        )
+        layers = (*self._specification.layers, annotation_layer(name, value))
+        return self._with("annotate", (name, value), layers=layers)
 
     # ------------------------------------------------------------------------------------------------------- charts
     def chart(self, kind: str = "table", **form: Any) -> QueryChart:
@@ -475,12 +481,15 @@ class DatasetQuery(RunnableQuery):
         return ".".join([self._names.owner, *map(repr, self._specification.calls)])
 
     def _with(
-        self, call: str, said: tuple[object, ...] = (), named: Mapping[str, object] | None = None, **changes: Any
+        self, call: str, said: tuple[object, ...] = (), named: Named = None, *, step: Named = None, **changes: Any
     ) -> DatasetQuery:
-        """Return the query after one more call, with what it changes."""
-        calls = (*self._specification.calls, ChainCall(call, said, named or {}))
-        specification = self._specification._replace(calls=calls, **changes)
-        return DatasetQuery(self._facts, self._names, self._charts, specification)
+        """Return the query after one more call, with what it changes and its step on the rows."""
+        spec = self._specification
+        spoken = {name: value for name, value in (named or {}).items() if value is not None}
+        if step is not None:
+            changes["steps"] = (*spec.steps, VerbStep(verb=call, options=step))
+        changed = spec._replace(calls=(*spec.calls, ChainCall(call, said, spoken)), **changes)
+        return DatasetQuery(self._facts, self._names, self._charts, changed)
 
     def _context(self) -> dict[str, Any]:
         """Return the query context, made once."""
@@ -488,13 +497,3 @@ class DatasetQuery(RunnableQuery):
             facts = self._facts
             self._made = query_context(self._specification, dataset_id=facts.id, main_time=facts.main_dttm_col)
         return self._made
-
-    def _narrowed(self, call: str, conditions: tuple[ConditionLike, ...]) -> DatasetQuery:
-        """Return the query after `where` or `having`: filters, and beside them SQL."""
-        spec, found = self._specification, conditions_of(self._names, call, conditions)
-        filters = (*spec.filters, *(single.filter for single in found if single.filter is not None))
-        texts = (*getattr(spec, call), *(single.sql for single in found if single.filter is None))
-        return self._with(call, conditions, {}, **{"filters": filters, call: texts})
-
-    def _further_step(self, verb: str, **options: Any) -> tuple[VerbStep, ...]:
-        return (*self._specification.steps, VerbStep(verb=verb, options=options))
