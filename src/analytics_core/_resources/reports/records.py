@@ -217,7 +217,10 @@ class ScheduleRules:
         asked = str(options.format or schedule.report_format)
         if asked in (ReportFormat.PNG, FurtherFormat.PDF) and not self.draws_pictures:
             path = "report_format" if options.format is None else "extra.format"
-            message = "asks for a picture, and this core has no renderer; choose CSV or TEXT, or XLSX by extra.format"
+            message = (
+                'asks for a picture, and this core has no renderer: pip install "analytics-core[charts]" brings one; '
+                "or choose CSV or TEXT, or XLSX by extra.format"
+            )
             yield Problem(path=path, message=message)
         elif asked not in {*ReportFormat, *FurtherFormat}:
             yield Problem(path="report_format", message=f"must be one of {', '.join(ReportFormat)}")
