@@ -306,7 +306,7 @@ class AnalyticsCore(Namespaces):
         """Compile all charts against their tables as they are today, and return what broke and why; nothing is changed.
 
         Looked at is what the actor may read: datasets with their calculated columns and metrics, the queries of charts,
-        and what layouts and filters of dashboards name.
+        what layouts and filters of dashboards name; as whom active alerts and reports run, and what they need.
 
         Args:
             answers: ask the charts, too, which finds what only the database knows.
@@ -314,7 +314,7 @@ class AnalyticsCore(Namespaces):
         Raises:
             StoredDataError: no connection opens with the secret key, which says nothing about content.
         """
-        return ContentCheck(self._runtime, self._actor()).report(answers=answers)
+        return ContentCheck(self._runtime, self._actor(), self._actors.find).report(answers=answers)
 
     def diff(self, a: Any, b: Any = None, *, answers: bool = True, **stand_ins: Unpack[StandIns]) -> DiffReport:
         """Return which charts differ between two states of content, in SQL, columns and rows; nothing is stored.

@@ -20,7 +20,7 @@ class CheckedRecord:
     """One record that was looked at.
 
     Attributes:
-        kind: `dataset`, `chart` or `dashboard`.
+        kind: `dataset`, `chart`, `dashboard`, `alert` or `report`.
         id: of the record.
         uuid: by which bundles know it.
         name: of the record.
@@ -38,7 +38,7 @@ class CheckedRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckReport:
-    """All datasets, charts and dashboards that the actor may read, each with what broke; true where nothing did."""
+    """All content and schedules that the actor may read, each with what broke; true where nothing did."""
 
     records: tuple[CheckedRecord, ...]
 

@@ -153,7 +153,7 @@ class ContentMaker:
         body = _Body(
             heading=facts.name,
             title=facts.title,
-            below=f"{facts.title} · {facts.scheduled}" + (f" · value {facts.value}" if facts.value else ""),
+            below=" · ".join(_below(facts)),
             words=tuple(filter(None, (filled_in(options.body or "", facts), schedule.context_markdown))),
             link=self.link_of(schedule),
             charts=shown,
@@ -335,10 +335,7 @@ class _Body:
 
     def text(self) -> str:
         """Return it as plain text."""
-        tables = (
-            f"{chart.title}\n\n{results_text(chart.results, most_rows=TEXT_ROWS, formats=chart.formats)}"
-            for chart in self.charts
-        )
+        tables = ("\n\n".join(filter(None, (self._title(chart), self._table(chart)))) for chart in self.charts)
         attached = ["Attached: " + ", ".join(file.name for file in self.files)] if self.files else []
         shown = (picture.description for _, picture in self.images)
         parts = [f"{self.heading}\n{self.below}", *self.words, *shown, *tables, *attached, *filter(None, (self.link,))]
@@ -349,7 +346,8 @@ class _Body:
         markdown = MarkdownToHtml()
         words = "".join(markdown(word) or "" for word in self.words)
         tables = "".join(
-            f"<h2>{escape(chart.title)}</h2>{results_html(chart.results, most_rows=TEXT_ROWS, mail=chart.formats)}"
+            (f"<h2>{escape(title)}</h2>" if (title := self._title(chart)) else "")
+            + results_html(chart.results, most_rows=TEXT_ROWS, mail=chart.formats)
             for chart in self.charts
         )
         images = "".join(
@@ -365,6 +363,22 @@ class _Body:
             f'<h1>{escape(self.heading)}</h1><p class="facts">{escape(self.below)}</p>{words}{images}'
             f"{tables}{attached}{where}</body></html>"
         )
+
+    def _title(self, chart: ChartContent) -> str:
+        """Return what stands above a chart; nothing where the message has it already."""
+        return "" if len(self.charts) == 1 and chart.title == self.title else chart.title
+
+    def _table(self, chart: ChartContent) -> str:
+        return results_text(chart.results, most_rows=TEXT_ROWS, formats=chart.formats)
+
+
+def _below(facts: RunFacts) -> Iterator[str]:
+    """Yield what stands below the name of a schedule."""
+    if facts.title != facts.name:
+        yield facts.title
+    yield facts.scheduled
+    if facts.value:
+        yield f"value {facts.value}"
 
 
 def is_alert(schedule: ReportSchedule) -> bool:
