@@ -1,4 +1,4 @@
-"""A real browser (Debian's chromium) that shows pages, is used on them, and tells whether anything ran or was loaded."""
+"""A real browser (Debian's chromium) that shows pages, uses them, and tells whether anything ran or was loaded."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ USE = """
     const target = link && (link.href.baseVal || link.href) || '';
     if (target && !/^(javascript|data|vbscript):/i.test(target)) event.preventDefault();
   }, true);
-  addEventListener('submit', event => { 
+  addEventListener('submit', event => {
     const to = event.submitter && event.submitter.getAttribute('formaction') || event.target.action;
     if (/^https?:/.test(to)) event.preventDefault(); }, true);
   for (const part of parts) {
@@ -149,7 +149,7 @@ class Browser:
                 self.end_headers()
                 self.wfile.write(content)
 
-            do_POST = do_GET  # noqa: N815 - the name that the server calls
+            do_POST = do_GET
 
             def log_message(self, *_words: object) -> None:
                 pass
