@@ -13,6 +13,7 @@ from analytics_core._adapters.clock import SystemClock, SystemSleeper
 from analytics_core._adapters.observers import GuardedObserver, LogObserver
 from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._core.actors import Actors, HostUser, UserKey
+from analytics_core._core.display import core_blocks
 from analytics_core._core.guest_core import GuestCore
 from analytics_core._core.namespaces import Namespaces
 from analytics_core._core.operating import (
@@ -37,6 +38,8 @@ from analytics_core._core.wiring import (
     opened_store,
     pools,
 )
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import mime_bundle
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._records.people import GuestVisit, User
@@ -413,6 +416,14 @@ class AnalyticsCore(Namespaces):
         self.close()
 
     def __repr__(self) -> str:
+        return f"<AnalyticsCore, {self._acting()}>"
+
+    def _acting(self) -> str:
         key = self._acting_as.user if isinstance(self._acting_as, HostUser) else self._acting_as
         acting = "nobody" if key is None else f"user {getattr(key, 'id', key)!r}"
-        return f"<AnalyticsCore, {acting} acts>"
+        return f"{acting} acts"
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return core_blocks(self, acting=self._acting())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from analytics_core._results.answer import QueryResult, ledger
-from analytics_core._results.readable import readable_texts
+from analytics_core._results.answer import QueryResult
+from analytics_core._results.readable import ledger, readable_texts
 
 _WIDEST: Final = 40
 _CONTROLS: Final = dict.fromkeys((*range(32), 127, *range(128, 160), 0x2028, 0x2029), " ")
@@ -20,14 +20,14 @@ def results_text(results: Sequence[QueryResult], *, most_rows: int) -> str:
 
 def _result_text(result: QueryResult, most_rows: int) -> str:
     frame = result.frame
-    columns = [column.to_list()[:most_rows] for column in frame.columns]
+    columns = [column.head(most_rows) for column in frame.columns]
     heads = [_cell(result.verbose_names.get(name) or name) for name in frame.names]
     texts = [[_cell(text) for text in readable_texts(column)] for column in columns]
     widths = [max(map(len, (head, *column))) for head, column in zip(heads, texts, strict=True)]
     at_right = [_are_numbers(column) for column in columns]
     rows = zip(*texts, strict=True)
     lines = [_line(line, widths, at_right) for line in (heads, ["-" * width for width in widths], *rows)]
-    return "\n".join([*lines, ledger(result, most_rows, is_mail=True), *(f"- {note}" for note in result.notes)])
+    return "\n".join([*lines, ledger(result, most_rows, names_setter=False), *(f"- {note}" for note in result.notes)])
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], at_right: Sequence[bool]) -> str:

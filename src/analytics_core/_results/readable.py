@@ -1,12 +1,16 @@
-"""Columns of tables as people read them in a message: fractions of one column have the same number of digits."""
+"""Results as people read them in a message: fractions of one column alike, and a line that tells what cut the rows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from analytics_core._display.blocks import counted
 from analytics_core._frames.values import text_value
+
+if TYPE_CHECKING:
+    from analytics_core._results.answer import LimitEntry, QueryResult
 
 _LEAST_DIGITS: Final = 2
 _SIGNIFICANT: Final = 5
@@ -50,3 +54,18 @@ def _digits(numbers: Sequence[float]) -> int:
 
 def _is_enough(numbers: Sequence[float], digits: int, most: int) -> bool:
     return all(round(value, digits) == round(value, most) for value in numbers)
+
+
+def ledger(result: QueryResult, most_rows: int, *, names_setter: bool) -> str:
+    """Return in one line how many rows there are, how many of them are shown, and what cut them.
+
+    `names_setter` tells where a limit comes from: people who did not write the query, as those of a mail, are not told.
+    """
+    rows = len(result.held.frame)
+    told = counted(rows, "row") if rows <= most_rows else f"first {most_rows} of {counted(rows, 'row')}"
+    return "; ".join([told, *(_cut(limit, names_setter=names_setter) for limit in result.limits if limit.cut)])
+
+
+def _cut(limit: LimitEntry, *, names_setter: bool) -> str:
+    at = "cut" if limit.rows is None else f"cut at {counted(limit.rows, 'row')}"
+    return f"{at} by {limit.limit}{f' ({limit.set_by})' if names_setter else ''}"

@@ -24,7 +24,8 @@ from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.field_formatter import MarkdownToHtml
 from analytics_core._resources.reports.records import format_of, selected_tabs
-from analytics_core._results.answer import ChartData, QueryResult, results_html
+from analytics_core._results.answer import ChartData, QueryResult
+from analytics_core._results.mail_table import results_html
 from analytics_core._results.plain_table import results_text
 from analytics_core._results.spreadsheets import Sheet, csv_chunks, xlsx_bytes
 from analytics_core._runtime import Runtime
@@ -300,8 +301,7 @@ class _Body:
         markdown = MarkdownToHtml()
         words = "".join(markdown(word) or "" for word in self.words)
         tables = "".join(
-            f"<h2>{escape(chart.title)}</h2>{results_html(chart.results, most_rows=TEXT_ROWS, is_mail=True)}"
-            for chart in self.charts
+            f"<h2>{escape(chart.title)}</h2>{results_html(chart.results, most_rows=TEXT_ROWS)}" for chart in self.charts
         )
         named = ", ".join(escape(file.name) for file in self.files)
         attached = f"<p>Attached: {named}</p>" if named else ""

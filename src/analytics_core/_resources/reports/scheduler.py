@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.objects import object_blocks
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.registry import new_job_id
 from analytics_core._records.report import ReportExecution
@@ -57,6 +60,11 @@ class Tick:
     taken_up: int
     missed: int
     finished: int
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return object_blocks(self)
 
 
 @contextmanager
