@@ -45,6 +45,7 @@
     ├── StoreUnavailableError                   the metadata store does not answer or refuses a statement (500)
     ├── ThreadLimitError                        the process can start no more threads (500)
     ├── JobError                                JobNotFoundError (404)
+    ├── PictureError                            a picture that cannot be drawn (500)
     └── ReportError                             an alert or a report that cannot run, or be made (400)
         ├── AlertError                          what an alert's query gave cannot be judged (422)
         └── NotificationError                   a recipient was not reached
@@ -268,6 +269,10 @@ class ThreadLimitError(AnalyticsError, code="THREAD_LIMIT_ERROR"):
         super().__init__(
             "this process can start no more threads; raise its limits of threads and memory, or ask for less at a time"
         )
+
+
+class PictureError(AnalyticsError, code="PICTURE_ERROR"):
+    """A picture that cannot be drawn: a specification that is wrong, a renderer that is away or out of time."""
 
 
 # ------------------------------------------------------------------------------------------------------------ queries

@@ -32,6 +32,7 @@ from analytics_core._core.wiring import (
     build_runtime,
     check_ports,
     https_endpoint,
+    installed_renderer,
     job_handlers,
     job_threads,
     memory_or_guarded,
@@ -71,6 +72,7 @@ from analytics_core.ports import (
     NetworkPolicy,
     Notifier,
     Observer,
+    Renderer,
     RowFilterSource,
     SecretBox,
     Sleeper,
@@ -104,6 +106,8 @@ class AnalyticsCore(Namespaces):
             `Settings.allowed_networks`. A connector of the host's own is not asked.
         notifiers: hand alerts and reports to people; the first one that takes a recipient gets them. Those of installed
             packages come after them.
+        renderer: draws pictures of charts and dashboards; the default is `VegaRenderer` where the extra `charts` is
+            installed, else there are no pictures.
         engines: the engines that databases may have; the default are those of the library and of installed packages.
         allowed_files: database files that may be opened although no data root holds them.
 
@@ -134,6 +138,7 @@ class AnalyticsCore(Namespaces):
         sleeper: Sleeper | None = None,
         network: NetworkPolicy | None = None,
         notifiers: Sequence[Notifier] = (),
+        renderer: Renderer | None = None,
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
@@ -161,6 +166,7 @@ class AnalyticsCore(Namespaces):
                 allowed_files=tuple(Path(file).resolve() for file in allowed_files),
                 addresses=addresses,
                 notifiers=(*notifiers, *installed_notifiers(added[NOTIFIERS])),
+                renderer=installed_renderer() if renderer is None else renderer,
             )
             self._begin(build_runtime(components, added), acting_as)
 
@@ -406,6 +412,8 @@ class AnalyticsCore(Namespaces):
             work.close()
         for notifier in runtime.notifiers:
             notifier.close()
+        if runtime.renderer is not None:
+            runtime.renderer.close()
         for way in (runtime.observer, runtime.connector, runtime.store):
             way.close()
 

@@ -1,0 +1,74 @@
+"""Axes of values, moments and categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from analytics_core._pictures import cells
+from analytics_core._pictures.drawing import ChartView
+from analytics_core._pictures.number_formats import NumberFormat
+from analytics_core._pictures.text_metrics import text_width
+from analytics_core._pictures.theme import LABEL_PX
+
+_FEW_MOMENTS: Final = 8
+_TICK_PX: Final = 70
+_LONGEST_LABEL_PX: Final = 130
+
+
+def value_axis(
+    view: ChartView,
+    form: NumberFormat,
+    title: str | None,
+    *,
+    bounds: tuple[float | None, float | None] = (None, None),
+    log: bool = False,
+    zero: bool = True,
+    grid: bool = True,
+) -> dict[str, Any]:
+    """Return the scale and axis of numbers."""
+    scale: dict[str, Any] = {"type": "log"} if log else {"zero": zero and bounds[0] is None, "nice": True}
+    for name, end in zip(("domainMin", "domainMax"), bounds, strict=True):
+        if end is not None and not (log and end <= 0):
+            scale[name] = end
+    axis = {"title": axis_title(title), "grid": grid, "domain": False, "ticks": False, **form.axis()}
+    axis |= {"tickCount": max(2, view.size.height_px // 60), "labelFlush": False, "labelOverlap": True}
+    return {"type": "quantitative", "scale": scale, "axis": axis}
+
+
+def time_axis(view: ChartView, moments: Sequence[int], spec: str, title: str | None) -> dict[str, Any]:
+    """Return the scale and axis of moments, in UTC; few of them have a tick each."""
+    distinct = sorted(set(moments))
+    axis: dict[str, Any] = {"title": axis_title(title), "grid": False, "labelOverlap": True, "labelFlush": False}
+    if len(distinct) <= min(_FEW_MOMENTS, max(2, view.size.width_px // _TICK_PX)):
+        axis["values"] = distinct
+    else:
+        axis["tickCount"] = max(2, view.size.width_px // (_TICK_PX + 20))
+    if spec:
+        axis["format"] = spec
+    return {"type": "temporal", "scale": {"type": "utc"}, "axis": axis}
+
+
+def category_axis(
+    view: ChartView, labels: Sequence[str], title: str | None, *, horizontal: bool = False, angle: float | None = None
+) -> dict[str, Any]:
+    """Return the scale and axis of categories in their order; labels that are too wide to stand side by side lean."""
+    axis: dict[str, Any] = {"title": axis_title(title), "grid": False, "ticks": False, "labelPadding": 6}
+    axis |= {"labelLimit": _LONGEST_LABEL_PX, "labelOverlap": "greedy"}
+    if horizontal:
+        axis["labelLimit"] = min(_LONGEST_LABEL_PX + 30, view.size.width_px // 3)
+    elif angle is None:
+        room = (view.size.width_px - 80) / max(len(labels), 1)
+        widest = max((text_width(label, LABEL_PX) for label in labels), default=0)
+        angle = 0 if widest <= room - 6 or len(labels) == 1 else -45
+    if not horizontal and angle:
+        axis |= {"labelAngle": angle, "labelAlign": "right" if angle < 0 else "left"}
+        axis |= {"labelLimit": min(_LONGEST_LABEL_PX, view.size.height_px // 3), "labelBaseline": "middle"}
+    elif not horizontal:
+        axis["labelAngle"] = 0
+    return {"type": "nominal", "sort": None, "scale": {"domain": list(labels)}, "axis": axis}
+
+
+def axis_title(title: str | None) -> str | None:
+    """Return the title of an axis as a short text; None for none."""
+    return cells.shortened(title, 80) or None if title else None
