@@ -6,9 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
+from analytics_core._display.bundles import Bundle, own_mime_bundle
 from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._querying.explain import Explanation
 from analytics_core._results.answer import ChartData
+from analytics_core._results.picture import Picture
+from analytics_core._results.picture_display import picture_bundle
+from analytics_core.errors import MissingExtraError
 from analytics_core.models.chart import ChartGet
 
 
@@ -117,3 +121,12 @@ class QueryChart:
 
     def __repr__(self) -> str:
         return f"<QueryChart, {self._form_data['viz_type']}>"
+
+    _repr_mimebundle_ = own_mime_bundle
+
+    def _bundle(self) -> Bundle:
+        """Run the query, and return its picture."""
+        try:
+            return picture_bundle(cast("Picture", self.picture(format="svg")))
+        except MissingExtraError:  # nobody here draws; the notebook may know Vega-Lite
+            return self.run()._repr_mimebundle_()

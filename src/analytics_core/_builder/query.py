@@ -28,9 +28,12 @@ from analytics_core._builder.payload import query_axes, query_context
 from analytics_core._builder.specification import QuerySpecification, VerbStep
 from analytics_core._builder.values import TimeRangeText, count_of, grain_text, range_text
 from analytics_core._compile.time_offset import parse_time_offset
+from analytics_core._display.blocks import Blocks, CodeBlock
+from analytics_core._display.bundles import mime_bundle
 from analytics_core._error_types import short_repr
 from analytics_core._querying.explain import Explanation
 from analytics_core._results.answer import ChartData
+from analytics_core._results.display import answer_blocks
 from analytics_core.errors import QueryError
 from analytics_core.models.chart import ChartGet
 from analytics_core.models.dataset import DatasetGet
@@ -452,6 +455,12 @@ class DatasetQuery:
 
     def __repr__(self) -> str:
         return ".".join([self._names.owner, *self._specification.code])
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        """Run the query, and return its answer below it as code."""
+        return [CodeBlock(text=repr(self)), *answer_blocks(self.run().results)]
 
     # ------------------------------------------------------------------------------------------------------- inside
     def _with(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Final
 
-from analytics_core._display.blocks import Block, Blocks, CodeBlock, HeadingBlock
+from analytics_core._display.blocks import Block, Blocks, HeadingBlock, next_line
 from analytics_core._display.bundles import error_block
 from analytics_core.errors import AnalyticsError
 from analytics_core.models.display import records_table
@@ -36,8 +37,7 @@ def core_blocks(core: AnalyticsCore | GuestCore, *, acting: str, kinds: Sequence
             blocks += _page(kind, page)
     except AnalyticsError as error:
         return [*blocks, error_block(error)]
-    first = _first_line(found)
-    return [*blocks, HeadingBlock(text="Next", detail="for example"), CodeBlock(text=first)] if first else blocks
+    return [*blocks, *next_line(_first_line(found))]
 
 
 def _page(kind: str, page: Any) -> Blocks:
@@ -53,9 +53,13 @@ def _first_line(found: dict[str, Any]) -> str:
     if charts is not None and charts.count:
         return f"core.charts.data({charts.result[0].id})"
     if datasets is not None and datasets.count:
-        return f"core.datasets.get({datasets.result[0].id})"
+        return f"{_variable(name := datasets.result[0].table_name)} = core.dataset({name!r})"
     if databases is not None and databases.count:
         return f"core.databases.tables({databases.result[0].id})"
     if databases is not None:
         return 'core.databases.create({"database_name": "shop", "sqlalchemy_uri": "sqlite:///shop.db"})'
     return ""
+
+
+def _variable(name: str) -> str:
+    return name if name.isidentifier() and not iskeyword(name) else "dataset"

@@ -120,3 +120,8 @@ def first_of(items: Sequence[Any], *, most: int = MOST_ROWS, noun: str = "rows")
 def counted(count: int, noun: str) -> str:
     """Return how many there are, in words: `1 column`, `2 columns`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def next_line(code: str) -> tuple[Block, ...]:
+    """Return what to type next, none where there is nothing to tell."""
+    return (HeadingBlock(text="Next", detail="for example"), CodeBlock(text=code)) if code else ()

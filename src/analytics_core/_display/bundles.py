@@ -29,6 +29,17 @@ def mime_bundle(self: Displayable, include: object = None, exclude: object = Non
     return shown_bundle(lambda: bundle_of(self._blocks()))
 
 
+class BundleMaker(Protocol):
+    """An object that has further forms than HTML and text."""
+
+    def _bundle(self) -> Bundle: ...
+
+
+def own_mime_bundle(self: BundleMaker, include: object = None, exclude: object = None) -> Bundle:  # noqa: ARG001 - IPython gives both
+    """Return all forms of an object that makes them itself: the method `_repr_mimebundle_` of its class."""
+    return shown_bundle(self._bundle)
+
+
 def bundle_of(blocks: Blocks, more: Mapping[str, Any] | None = None) -> Bundle:
     """Return blocks as HTML and as text, with further forms beside them."""
     return {"text/html": blocks_html(blocks), "text/plain": blocks_text(blocks), **(more or {})}

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, SupportsIndex, overload
 
 from analytics_core._display.blocks import Blocks
-from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.bundles import Bundle, bundle_of, mime_bundle, own_mime_bundle
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
 from analytics_core._frames.arrow_frames import to_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._results.display import answer_blocks, result_blocks
+from analytics_core._results.picture_display import vega_lite_of
 from analytics_core._results.rows import AnnotationData, Chunk, PlainRows, ResultRows
 from analytics_core._results.spreadsheets import Sheet, csv_bytes, xlsx_bytes
 from analytics_core.errors import (
@@ -298,12 +299,14 @@ def listed_result(result_type: ResultType, items: list[dict[str, Any]], **known:
 class ChartData:
     """The answer to a query context: one `QueryResult` for each of its queries, in their order.
 
-    `len(answer)`, `answer[0]` and iteration go over the results.
+    `len(answer)`, `answer[0]` and iteration go over the results. `form` are the form data that a chart is drawn by; None
+    where there are none.
     """
 
     results: tuple[QueryResult, ...]
     result_type: ResultType = ResultType.FULL
     result_format: ResultFormat = ResultFormat.JSON
+    form: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return f"<ChartData: {', '.join(map(repr, self.results))}>"
@@ -394,10 +397,10 @@ class ChartData:
     def __getitem__(self, query: SupportsIndex | slice) -> QueryResult | tuple[QueryResult, ...]:
         return self.results[query]
 
-    _repr_mimebundle_ = mime_bundle
+    _repr_mimebundle_ = own_mime_bundle
 
-    def _blocks(self) -> Blocks:
-        return answer_blocks(self.results)
+    def _bundle(self) -> Bundle:
+        return {**bundle_of(answer_blocks(self.results)), **vega_lite_of(self)}
 
 
 def _written(content: bytes, path: str | os.PathLike[str] | None) -> bytes | None:
