@@ -8,6 +8,7 @@
     │   ├── PayloadFormatError                  not JSON, not an object
     │   ├── PayloadSchemaError                  unknown, missing or wrong fields; `.problems` lists them
     │   └── FileUploadError                     a file that cannot be uploaded; row and column are told
+    ├── SourceError                             what `connect` and `dataset_from` cannot take, and what instead (422)
     ├── AccessError                             refused (403)
     │   ├── DatabaseAccessError / DatasetAccessError / TableAccessError / QueryAccessError
     │   ├── ChartAccessError / DashboardAccessError / GuestAccessError / UserActivityAccessError
@@ -120,6 +121,15 @@ class PayloadFormatError(PayloadError, error_type=ErrorType.INVALID_PAYLOAD_FORM
 
 class FileUploadError(PayloadError, code="FILE_UPLOAD_ERROR", error_type=ErrorType.INVALID_PAYLOAD_FORMAT_ERROR):
     """A file that cannot be uploaded; `.extra` has `row` (from 1, the header included) and `column` where it tells."""
+
+
+class SourceError(AnalyticsError, code="SOURCE_ERROR", error_type=ErrorType.INVALID_PAYLOAD_FORMAT_ERROR):
+    """What was handed to `connect` or `dataset_from` is no table that can be read; says what would work.
+
+    `.extra` has `name`, `file`, `row` (from 1, the header included) and `column` where they tell.
+    """
+
+    status = 422
 
 
 class PayloadSchemaError(PayloadError, code="INVALID_PAYLOAD_SCHEMA_ERROR"):

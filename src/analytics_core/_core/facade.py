@@ -25,6 +25,8 @@ from analytics_core._core.operating import (
     pinned_clock,
     prune,
 )
+from analytics_core._core.sources.registering import dataset_from
+from analytics_core._core.sources.taking import Table
 from analytics_core._core.wiring import (
     IN_MEMORY,
     added_by_packages,
@@ -62,6 +64,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core.errors import AccessError, ActorRequiredError
+from analytics_core.models.dataset import DatasetGet
 from analytics_core.ports import (
     Cache,
     Clock,
@@ -336,6 +339,40 @@ class AnalyticsCore(Namespaces):
         """
         given = checked_stand_ins(stand_ins)
         return ContentDiff(self._runtime, self._actor()).report(a, b, given, answers=answers)
+
+    # ------------------------------------------------------------------------------------------------------- in hand
+    def dataset_from(self, frame: Table, name: str, *, replace: bool = False) -> DatasetGet:
+        """Store a dataset of what is in hand, beside the others, and return it with its columns and a metric `count`.
+
+        It goes into a DuckDB in the memory of this process: that of `connect`, where it was given frames or files, else
+        one called `frames`. The rows are read where they lie, and are gone with the process; the dataset and its charts
+        stay in the store. Who acts must be an administrator.
+
+        Args:
+            frame: a frame of pandas, Polars or Arrow, a list of dicts, or a path, a glob or a list of paths of files,
+                which are one dataset.
+            name: of the dataset: letters, digits, underscores, hyphens and blanks.
+            replace: put it in the place of the one of this name that was handed over before; charts stay, answers that
+                were kept do not.
+
+        Raises:
+            SourceError: it is no table that can be read, or the name is none; the message says what would work.
+            AlreadyExistsError: a dataset is called so, and `replace` is not given, or it is of another database.
+            AccessError: somebody else than an administrator acts.
+            MissingExtraError: DuckDB, or what reads the file, is not installed.
+
+        Examples:
+            >>> import analytics_core
+            >>> core = analytics_core.connect([{"city": "Rome", "visits": 3}, {"city": "Oslo", "visits": 5}])
+            >>> parks = core.dataset_from([{"city": "Oslo", "park": "Frogner"}], "parks")
+            >>> [column.column_name for column in parks.columns]
+            ['city', 'park']
+            >>> [dataset.table_name for dataset in core.datasets.list(order_by="table_name").result]
+            ['data', 'parks']
+            >>> core.close()
+        """
+        self._runtime.policy.require_manage_databases(self._actor())
+        return dataset_from(self, self._runtime, frame, name, may_replace=replace)
 
     # --------------------------------------------------------------------------------------------------------- jobs
     def run_job(self, job_id: str) -> None:
