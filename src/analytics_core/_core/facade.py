@@ -11,6 +11,7 @@ from typing import Any, Self, Unpack
 
 from analytics_core._adapters.clock import SystemClock, SystemSleeper
 from analytics_core._adapters.observers import GuardedObserver, LogObserver
+from analytics_core._adapters.progress_bars import SilentProgress
 from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._core.actors import Actors, HostUser, UserKey
 from analytics_core._core.display import core_blocks
@@ -75,6 +76,7 @@ from analytics_core.ports import (
     NetworkPolicy,
     Notifier,
     Observer,
+    Progress,
     Renderer,
     RowFilterSource,
     SecretBox,
@@ -96,6 +98,7 @@ class AnalyticsCore(Namespaces):
         cache: keeps results; the default is bounded memory. One that raises or hangs is left alone for a while.
         lock: what one process at a time may do; the default is a table of the metadata store.
         observer: is told of every question, never of values; the default writes a log record.
+        progress: shows how far long work has come; the default shows nothing. `connect` shows bars.
         jobs: runs background work; the default is threads.
         clock: tells the time.
         policy: who may do what; the default is the table `analytics_core.policy.RULES`.
@@ -130,6 +133,7 @@ class AnalyticsCore(Namespaces):
         cache: Cache | None = None,
         lock: Lock | None = None,
         observer: Observer | None = None,
+        progress: Progress | None = None,
         jobs: JobRunner | None = None,
         clock: Clock | None = None,
         policy: Policy | None = None,
@@ -158,6 +162,7 @@ class AnalyticsCore(Namespaces):
                 cache=memory_or_guarded(cache, settings, clock),
                 lock=StoreLock(kept) if lock is None else lock,
                 observer=LogObserver() if observer is None else GuardedObserver(observer),
+                progress=SilentProgress() if progress is None else progress,
                 jobs=job_threads(settings) if jobs is None else jobs,
                 connector=pools(settings, engines, allowed_files, addresses) if connector is None else connector,
                 registry=engines,

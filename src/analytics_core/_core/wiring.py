@@ -90,6 +90,7 @@ from analytics_core.ports import (
     NetworkPolicy,
     Notifier,
     Observer,
+    Progress,
     Renderer,
     RowFilterSource,
     SecretBox,
@@ -205,6 +206,7 @@ def _queries(
         settings=settings,
         annotator=_annotator(parts, chart_contexts),
         observer=parts.observer,
+        progress=parts.progress,
     )
 
 
@@ -238,7 +240,9 @@ def _databases(
     )
     tables = TableReader(gate=gate, reflector=reflector, row_security=row_security, settings=parts.settings)
     loader = TableLoader(parts.connector, tokens)
-    uploads = FileUploads(gate=gate, reflector=reflector, names=names, loader=loader, settings=parts.settings)
+    uploads = FileUploads(
+        gate=gate, reflector=reflector, names=names, loader=loader, settings=parts.settings, progress=parts.progress
+    )
     alerts = AlertQueries(
         gate=gate, metadata=metadata, row_security=row_security, templates=templates, settings=parts.settings
     )
@@ -278,6 +282,7 @@ _PORTS: Mapping[str, type] = MappingProxyType(
         "network": NetworkPolicy,
         "observer": Observer,
         "policy": Policy,
+        "progress": Progress,
         "renderer": Renderer,
         "secret_box": SecretBox,
         "sleeper": Sleeper,
