@@ -110,7 +110,7 @@ def query_blocks(query: ExplainedQuery) -> Blocks:
     clauses, left = first_of(query.clauses, most=_MOST_CLAUSES, noun="clauses")
     columns = {name: [getattr(clause, name) for clause in clauses] for name in ("part", "sql", "origin")}
     rejected = (f"rejected filter: {one.column} ({one.reason})" for one in query.rejected_filters)
-    told = {"time range": query.time_range, "cache": f"{query.cache_timeout}; key {query.cache_key or 'none'}"}
+    told = {"time range": query.time_range, "cache": query.cache_timeout}
     compared = {f"compared with {text}": part.time_range for text, part in query.offsets.items()}
     bound = CodeBlock(text=f"{query.bound_sql}\n\n{value_text(query.parameters)}")
     return [
@@ -119,6 +119,7 @@ def query_blocks(query: ExplainedQuery) -> Blocks:
         *notes([*rejected, *query.notes]),
         *fold("SQL as people read it", [CodeBlock(text=query.sql)] if query.sql else []),
         *fold("SQL as the driver gets it, with its values", [bound] if query.bound_sql else []),
+        *fold("key in the cache", [CodeBlock(text=query.cache_key)] if query.cache_key else []),
     ]
 
 

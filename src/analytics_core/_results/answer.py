@@ -299,7 +299,7 @@ def listed_result(result_type: ResultType, items: list[dict[str, Any]], **known:
 class ChartData:
     """The answer to a query context: one `QueryResult` for each of its queries, in their order.
 
-    `len(answer)`, `answer[0]` and iteration go over the results. `form` are the form data that a chart is drawn by; None
+    `len(answer)`, `answer[0]` and iteration go over the results. `form` are the form data a chart is drawn by; None
     where there are none.
     """
 
