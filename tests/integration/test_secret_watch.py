@@ -27,6 +27,8 @@ def test_it(told):
     {body}
 """
 
+HEARS = "@pytest.mark.hears_sqlalchemy"
+
 
 @pytest.fixture
 def watch() -> Iterator[tuple[SecretWatch, logging.Logger]]:
@@ -86,6 +88,7 @@ def test_what_only_looks_like_a_secret_is_left_alone(watch: tuple[SecretWatch, l
     assert made.seen == 1
 
 
+@pytest.mark.hears_sqlalchemy
 def test_the_watch_of_this_run_hears_the_library_and_what_it_stands_on(pytestconfig: pytest.Config) -> None:
     watch = pytestconfig.stash[WATCH]
     for name in ("analytics_core._jobs.registry", "sqlalchemy.engine.Engine", "sqlalchemy.pool", "alembic", "psycopg"):
@@ -94,6 +97,7 @@ def test_the_watch_of_this_run_hears_the_library_and_what_it_stands_on(pytestcon
         assert watch.seen == before + 1, name
 
 
+@pytest.mark.hears_sqlalchemy
 def test_the_watch_of_this_run_hears_the_statements_of_a_core(pytestconfig: pytest.Config, tmp_path: Path) -> None:
     watch = pytestconfig.stash[WATCH]
     before = watch.seen
@@ -102,6 +106,7 @@ def test_the_watch_of_this_run_hears_the_statements_of_a_core(pytestconfig: pyte
     assert watch.seen > before + 50
 
 
+@pytest.mark.hears_sqlalchemy
 @pytest.mark.logs_secrets("this test wants to see that a statement with a value in it would be found")
 def test_a_value_of_a_statement_that_is_not_hidden_would_be_found(pytestconfig: pytest.Config) -> None:
     watch = pytestconfig.stash[WATCH]
@@ -117,7 +122,13 @@ def test_a_value_of_a_statement_that_is_not_hidden_would_be_found(pytestconfig: 
     ("phases", "fails"),
     [
         ({"body": "logging.getLogger('any.name').debug('word %s', 'hunter2')"}, True),
-        ({"setup": "logging.getLogger('sqlalchemy.engine').debug('hunter2')"}, True),
+        (
+            {
+                "setup": "logging.getLogger('sqlalchemy.engine').debug('hunter2')",
+                "mark": "@pytest.mark.hears_sqlalchemy",
+            },
+            True,
+        ),
         ({"teardown": "logging.info('hunter2')"}, True),
         ({"body": "logging.info('hunter')"}, False),
         ({"body": "logging.info('hunter2')", "mark": "@pytest.mark.logs_secrets('wanted')"}, False),

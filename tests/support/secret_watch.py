@@ -1,5 +1,8 @@
 """A plug-in of pytest: every log record of the run, at DEBUG level, is searched for secrets.
 
+SQLAlchemy tells each statement and row, which costs a fifth of the suite's time: one test in three hears it, always the
+same ones, and those marked `hears_sqlalchemy`; all of them where ANALYTICS_CORE_HEAR_ALL is set (`nox -s tests`).
+
 A test fails in whose time a record was written that holds a seeded word, a guest token, or a URI with its password.
 `@pytest.mark.logs_secrets("why")` leaves a test out whose own code, not the library's, writes such a record.
 """
@@ -7,7 +10,9 @@ A test fails in whose time a record was written that holds a seeded word, a gues
 from __future__ import annotations
 
 import logging
+import os
 import re
+import zlib
 from collections.abc import Generator
 from typing import Final
 
@@ -30,8 +35,9 @@ PATTERNS: Final = {
     "a guest token": r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}",
     "a URI with its password": r"(?<![a-z0-9+])[a-z0-9+]{1,40}://[^\s:/@'\"]*:(?!\*{3}@|XXXXXXXXXX@)[^\s/@'\"]+@",
 }
-LOUD: Final = ("", "analytics_core", "sqlalchemy", "alembic", "psycopg", "pymysql", "asyncio")
-"""Loggers that are told to tell all; SQLAlchemy's silences itself otherwise."""
+LOUD: Final = ("", "analytics_core", "alembic", "psycopg", "pymysql", "asyncio")
+"""Loggers that are told to tell all."""
+HEAR_ALL: Final = "ANALYTICS_CORE_HEAR_ALL"
 
 _ANY: Final = re.compile("|".join((*map(re.escape, SEEDED), *PATTERNS.values())))
 _SIGNS: Final = (*SEEDED, "eyJ", "://")
@@ -66,6 +72,7 @@ WATCH = pytest.StashKey[SecretWatch]()
 def pytest_configure(config: pytest.Config) -> None:
     """Listen to everything."""
     config.addinivalue_line("markers", "logs_secrets(why): the test's own code logs what looks like a secret")
+    config.addinivalue_line("markers", "hears_sqlalchemy: the watch hears each statement and row of this test")
     config.stash[WATCH] = watch = SecretWatch()
     logging.getLogger().addHandler(watch)
     for name in LOUD:
@@ -75,6 +82,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Listen no more."""
     logging.getLogger().removeHandler(config.stash[WATCH])
+
+
+def _hears_sqlalchemy(item: pytest.Item) -> bool:
+    chosen = zlib.crc32(item.nodeid.encode()) % 3 == 0
+    return chosen or HEAR_ALL in os.environ or item.get_closest_marker("hears_sqlalchemy") is not None
 
 
 def _searched(item: pytest.Item) -> Generator[None]:
@@ -91,6 +103,7 @@ def _searched(item: pytest.Item) -> Generator[None]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
     """Search what fixtures log as they begin."""
+    logging.getLogger("sqlalchemy").setLevel(logging.DEBUG if _hears_sqlalchemy(item) else logging.WARNING)
     return (yield from _searched(item))
 
 

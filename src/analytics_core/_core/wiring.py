@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, EntryPoints, distribution, distributions
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from analytics_core._adapters.caches import GuardedCache, MemoryCache
 from analytics_core._adapters.connector import SqlAlchemyConnector
@@ -99,13 +99,24 @@ from analytics_core.ports import (
     UserDirectory,
 )
 
+_FILE: Final = "entry_points.txt"
 GROUPS = (ADVANCED_DATA_TYPES, CHART_KINDS, ENGINES, NOTIFIERS, OPERATIONS)
 
 
 def added_by_packages() -> Mapping[str, Iterable[EntryPoint]]:
-    """Return the entry points of our groups; they are looked for once a core, which takes long."""
-    found = entry_points()
+    """Return the entry points of our groups, looked for once a core.
+
+    Files that do not name a group of ours are not parsed, which takes a third of the time of `entry_points()`.
+    """
+    ours = [each for each in distributions() if _names_a_group(each)]
+    first = [each for each in ours if each.read_text(_FILE) == distribution(each.name).read_text(_FILE)]
+    found = EntryPoints(dict.fromkeys(point for each in first for point in each.entry_points))
     return {group: found.select(group=group) for group in GROUPS}
+
+
+def _names_a_group(package: Distribution) -> bool:
+    text = package.read_text(_FILE) or ""
+    return any(f"[{group}]" in text for group in GROUPS)
 
 
 def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) -> Runtime:
