@@ -30,7 +30,7 @@ CODE = [
 SETTINGS: dict[str, Any] = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
 
 QUOTED = re.compile(r"`([^`\n]+)`")
-FILE = re.compile(r"(?<![\w/.:-])((?:[\w.-]+/)+[\w*.-]*|[\w-]+\.(?:py|md|toml|sql|yml))(?![\w/])")
+FILE = re.compile(r"(?<![\w/.:-])((?:[\w.-]+/)+[\w*.-]*|[\w-]+\.(?:py|md|toml|sql|yml))(?![\w/(])")
 BARE_FILE = re.compile(r"(?<![\w/.-])((?:src|tests|docs|benchmarks|examples|typing_tests|\.ci)/[\w./*-]*\w)")
 PAGE = re.compile(r"(?<![\w-])[\w-]+\.md\b")
 DOTTED = re.compile(r"(?<![\w./-])analytics_core(?:\.\w+)+")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, Literal, get_args
 
 from analytics_core._builder.accessors import DatasetNames
 from analytics_core._builder.conditions import ConditionPlace, QueryCondition, SingleCondition
@@ -22,6 +22,11 @@ MetricLike = str | MetricExpression | ColumnExpression | SqlExpression
 ColumnLike = str | ColumnExpression | SqlExpression
 ConditionLike = QueryCondition | SqlExpression
 OrderLike = str | OrderKey | MetricExpression | ColumnExpression | SqlExpression
+
+Comparison = Literal["values", "difference", "percentage", "ratio"]
+Orientation = Literal["column", "row"]
+COMPARISONS: Final[tuple[str, ...]] = get_args(Comparison)
+ORIENTATIONS: Final[tuple[str, ...]] = get_args(Orientation)
 
 _SPOKEN_OF: Final = {"where": "rows", "having": "groups"}
 
@@ -66,13 +71,14 @@ def group_name(names: DatasetNames, spec: QuerySpecification, column: object) ->
 
 
 def conditions_of(
-    names: DatasetNames, call: str, conditions: Sequence[object], wrong: ConditionPlace
-) -> tuple[SingleCondition, ...]:
-    """Return the single conditions of a call of `where` or `having`.
+    names: DatasetNames, spec: QuerySpecification, call: str, conditions: Sequence[object]
+) -> dict[str, Any]:
+    """Return what a call of `where` or `having` changes: the filters, and beside them the SQL.
 
     Raises:
-        QueryError: no condition, or one of the `wrong` place, which the other call takes.
+        QueryError: no condition, or one that the other call takes.
     """
+    wrong = ConditionPlace.GROUPS if call == "where" else ConditionPlace.ROWS
     found: list[SingleCondition] = []
     for item in conditions:
         condition = item.condition if isinstance(item, SqlExpression) else item
@@ -82,7 +88,9 @@ def conditions_of(
             other = "having" if call == "where" else "where"
             raise QueryError(f".{call} speaks of {_SPOKEN_OF[call]}, and {condition.code} does not; use .{other}")
         found += condition.singles
-    return tuple(found)
+    filters = (*spec.filters, *(single.filter for single in found if single.filter is not None))
+    texts = (*getattr(spec, call), *(single.sql for single in found if single.filter is None))
+    return {"filters": filters, call: texts}
 
 
 def order_key(names: DatasetNames, spec: QuerySpecification, key: object, *, is_ascending: bool = True) -> OrderKey:
@@ -134,5 +142,5 @@ def _named(names: DatasetNames, spec: QuerySpecification, name: str) -> Comparab
 
 def one_of(value: object, known: Sequence[str], place: str) -> None:
     """Raise UnknownNameError, with the nearest name, for a word that is none of these."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise UnknownNameError(str(value), place=place, known=known)

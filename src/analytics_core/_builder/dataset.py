@@ -9,7 +9,6 @@ from typing import Final, Protocol
 
 from analytics_core._builder.accessors import AggregateAccessor, CountAccessor, DatasetNames, NameAccessor
 from analytics_core._builder.arguments import MetricLike
-from analytics_core._builder.charts import ChartNamespace
 from analytics_core._builder.expressions import (
     ColumnExpression,
     MetricExpression,
@@ -17,6 +16,8 @@ from analytics_core._builder.expressions import (
     sql_expression,
 )
 from analytics_core._builder.query import DatasetQuery
+from analytics_core._builder.runnable import ChartNamespace
+from analytics_core._builder.specification import QuerySpecification
 from analytics_core._builder.values import ColumnFacts
 from analytics_core._display.blocks import Blocks, next_line
 from analytics_core._display.bundles import mime_bundle
@@ -50,16 +51,18 @@ class DatasetHandle:
         charts: what answers its queries.
 
     Examples:
-        >>> import analytics_core
+        >>> import tempfile, analytics_core
         >>> from analytics_core.testing.sample_data import make_shop
-        >>> core = analytics_core.connect(make_shop())
-        >>> _ = core.datasets.create({"database": 1, "table_name": "orders"})
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> core = analytics_core.connect(make_shop(f"{folder.name}/shop.db"))
+        >>> revenue = {"metric_name": "revenue", "expression": "SUM(amount)"}
+        >>> made = core.datasets.create({"database": 1, "table_name": "orders"})
+        >>> made = core.datasets.update(made.id, {"main_dttm_col": "order_date", "metrics": [revenue]})
         >>> orders = core.dataset("orders")
-        >>> orders
-        orders
-        >>> orders.query(orders.sum.amount).by("country").where(orders.c.channel == "web").top(3)
-        orders.query(orders.sum.amount).by('country').where(orders.c.channel == 'web').top(3)
+        >>> [row[0] for row in orders.query("revenue").by("country").top(2).run().results[0].rows()]
+        ['Germany', 'France']
         >>> core.close()
+        >>> folder.cleanup()
     """
 
     def __init__(self, facts: DatasetGet, charts: ChartNamespace) -> None:
@@ -93,28 +96,53 @@ class DatasetHandle:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of its columns, in their order."""
+        """The names of its columns, in their order.
+
+        Examples:
+            >>> orders.columns[:2]
+            ('id', 'order_date')
+        """
         return self._names.columns
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The names of its saved metrics."""
+        """The names of its saved metrics.
+
+        Examples:
+            >>> orders.metrics
+            ('revenue',)
+        """
         return self._names.metrics
 
     # ------------------------------------------------------------------------------------------ columns and metrics
     @cached_property
     def c(self) -> NameAccessor[ColumnExpression]:
-        """Its columns: `orders.c.status`, `orders.c["odd name"]`; an unknown one is an UnknownColumnError."""
+        """Its columns: `orders.c.status`, `orders.c["odd name"]`; an unknown one is an UnknownColumnError.
+
+        Examples:
+            >>> orders.c.country
+            orders.c.country
+        """
         return NameAccessor(self._names.columns, self._names.column)
 
     @cached_property
     def m(self) -> NameAccessor[MetricExpression]:
-        """Its saved metrics: `orders.m.revenue`; an unknown one is an UnknownMetricError."""
+        """Its saved metrics: `orders.m.revenue`; an unknown one is an UnknownMetricError.
+
+        Examples:
+            >>> orders.m.revenue
+            orders.m.revenue
+        """
         return NameAccessor(self._names.metrics, self._names.saved_metric)
 
     @cached_property
     def sum(self) -> AggregateAccessor:
-        """Sums of numeric columns: `orders.sum.amount`, called `SUM(amount)` in the result."""
+        """Sums of numeric columns: `orders.sum.amount`, called `SUM(amount)` in the result.
+
+        Examples:
+            >>> orders.sum.amount.label("total")
+            orders.sum.amount.label('total')
+        """
         return self._names.aggregates(Aggregate.SUM, "sum")
 
     @cached_property
@@ -134,7 +162,12 @@ class DatasetHandle:
 
     @cached_property
     def count(self) -> CountAccessor:
-        """`orders.count()`: how many rows; `orders.count.email`: how many values that are not null."""
+        """`orders.count()`: how many rows; `orders.count.email`: how many values that are not null.
+
+        Examples:
+            >>> orders.count()
+            orders.count()
+        """
         accessor = self._names.aggregates(Aggregate.COUNT, "count")
         assert isinstance(accessor, CountAccessor)  # noqa: S101 - made so; tells the type checker
         return accessor
@@ -153,6 +186,10 @@ class DatasetHandle:
 
         Raises:
             FragmentError: it is no text.
+
+        Examples:
+            >>> orders.query(orders.sql("SUM(amount) / COUNT(*)", label="each")).run().results[0].colnames
+            ('each',)
         """
         return sql_expression(expression, label, self._names.owner)
 
@@ -167,8 +204,12 @@ class DatasetHandle:
         Raises:
             UnknownMetricError: nothing is called so; the message names what comes nearest.
             FilterValueError: a column that does not hold numbers.
+
+        Examples:
+            >>> orders.query("revenue", orders.max.amount).run().results[0].colnames
+            ('revenue', 'MAX(amount)')
         """
-        return DatasetQuery(self._facts, self._names, self._charts).query(*metrics)
+        return DatasetQuery(self._facts, self._names, self._charts, QuerySpecification()).query(*metrics)
 
     def __repr__(self) -> str:
         return self._names.owner

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
@@ -12,6 +11,7 @@ from typing import Any, Final, NoReturn
 
 from analytics_core._builder.conditions import ConditionPlace, QueryCondition, SingleCondition, reject_operand
 from analytics_core._builder.values import (
+    LARGEST,
     ColumnFacts,
     TimeRangeText,
     Value,
@@ -20,6 +20,8 @@ from analytics_core._builder.values import (
     member_values,
     plain_value,
     range_text,
+    scalar,
+    text_of,
 )
 from analytics_core._error_types import short_repr
 from analytics_core._formdata.base_query import in_brackets
@@ -59,38 +61,61 @@ class ComparableExpression:
     def _order(self, *, is_ascending: bool) -> OrderKey:
         """Return the key of an order by this."""
 
+    def _compared(self, op: FilterOperator, value: object) -> QueryCondition:
+        if isinstance(value, ComparableExpression):
+            raise QueryError(
+                f"{self.code} {op.value} {value.code}: a filter compares with a value; write it as SQL: "
+                ".where(dataset.sql('a > b'))"
+            )
+        return self._compare(op, value)
+
     def __eq__(self, value: object) -> QueryCondition:  # type: ignore[override]
-        return self._compare(FilterOperator.EQUALS, value)
+        return self._compared(FilterOperator.EQUALS, value)
 
     def __ne__(self, value: object) -> QueryCondition:  # type: ignore[override]
-        return self._compare(FilterOperator.NOT_EQUALS, value)
+        return self._compared(FilterOperator.NOT_EQUALS, value)
 
     def __lt__(self, value: Value) -> QueryCondition:
-        return self._compare(FilterOperator.LESS, value)
+        return self._compared(FilterOperator.LESS, value)
 
     def __le__(self, value: Value) -> QueryCondition:
-        return self._compare(FilterOperator.LESS_OR_EQUAL, value)
+        return self._compared(FilterOperator.LESS_OR_EQUAL, value)
 
     def __gt__(self, value: Value) -> QueryCondition:
-        return self._compare(FilterOperator.GREATER, value)
+        return self._compared(FilterOperator.GREATER, value)
 
     def __ge__(self, value: Value) -> QueryCondition:
-        return self._compare(FilterOperator.GREATER_OR_EQUAL, value)
+        return self._compared(FilterOperator.GREATER_OR_EQUAL, value)
 
     def __hash__(self) -> int:
         return hash(self.code)
 
     def between(self, low: Value, high: Value) -> QueryCondition:
-        """Return the condition that this lies between two values, both included."""
+        """Return the condition that this lies between two values, both included.
+
+        Examples:
+            >>> orders.c.amount.between(1, 2)
+            orders.c.amount.between(1, 2)
+        """
         both = (self >= low) & (self <= high)
         return QueryCondition(both.singles, f"{self.code}.between({low!r}, {high!r})")
 
     def asc(self) -> OrderKey:
-        """Return the key of an ascending order, for `order`."""
+        """Return the key of an ascending order, for `order`.
+
+        Examples:
+            >>> orders.c.country.asc()
+            orders.c.country.asc()
+        """
         return self._order(is_ascending=True)
 
     def desc(self) -> OrderKey:
-        """Return the key of a descending order, for `order`."""
+        """Return the key of a descending order, for `order`.
+
+        Examples:
+            >>> orders.query("revenue").by("country").order(orders.m.revenue.desc()).run().results[0].rows()[0][0]
+            'Germany'
+        """
         return self._order(is_ascending=False)
 
     def __and__(self, other: object) -> NoReturn:
@@ -122,41 +147,85 @@ class ColumnExpression(ComparableExpression):
     name: str
 
     def isin(self, values: Iterable[Value]) -> QueryCondition:
-        """Return the condition that the column has one of these values; None among them finds nulls."""
+        """Return the condition that the column has one of these values; None among them finds nulls.
+
+        Examples:
+            >>> orders.query(orders.count()).where(orders.c.country.isin(["France", "Germany"])).run().results[0].rows()
+            [(...,)]
+        """
         return self._listed(FilterOperator.IN, values, "isin")
 
     def not_in(self, values: Iterable[Value]) -> QueryCondition:
-        """Return the condition that the column has none of these values."""
+        """Return the condition that the column has none of these values.
+
+        Examples:
+            >>> orders.c.country.not_in(["France"])
+            orders.c.country.not_in(['France'])
+        """
         return self._listed(FilterOperator.NOT_IN, values, "not_in")
 
     def like(self, pattern: str) -> QueryCondition:
-        """Return the condition that the text has a pattern: `%` for any characters, `_` for one; case counts."""
+        """Return the condition that the text has a pattern: `%` for any characters, `_` for one; case counts.
+
+        Examples:
+            >>> orders.c.country.like("F%")
+            orders.c.country.like('F%')
+        """
         return self._matched(FilterOperator.LIKE, pattern, "like")
 
     def ilike(self, pattern: str) -> QueryCondition:
-        """Return the condition that the text has a pattern, in any case."""
+        """Return the condition that the text has a pattern, in any case.
+
+        Examples:
+            >>> orders.c.country.ilike("f%")
+            orders.c.country.ilike('f%')
+        """
         return self._matched(FilterOperator.ILIKE, pattern, "ilike")
 
     def is_null(self) -> QueryCondition:
-        """Return the condition that there is no value."""
+        """Return the condition that there is no value.
+
+        Examples:
+            >>> orders.c.channel.is_null()
+            orders.c.channel.is_null()
+        """
         return self._unary(FilterOperator.IS_NULL, "is_null")
 
     def not_null(self) -> QueryCondition:
-        """Return the condition that there is a value."""
+        """Return the condition that there is a value.
+
+        Examples:
+            >>> orders.c.channel.not_null()
+            orders.c.channel.not_null()
+        """
         return self._unary(FilterOperator.IS_NOT_NULL, "not_null")
 
     def is_true(self) -> QueryCondition:
-        """Return the condition that a Boolean is true."""
+        """Return the condition that a Boolean is true.
+
+        Examples:
+            >>> orders.c.returned.is_true()
+            orders.c.returned.is_true()
+        """
         return self._unary(FilterOperator.IS_TRUE, "is_true")
 
     def is_false(self) -> QueryCondition:
-        """Return the condition that a Boolean is false."""
+        """Return the condition that a Boolean is false.
+
+        Examples:
+            >>> orders.c.returned.is_false()
+            orders.c.returned.is_false()
+        """
         return self._unary(FilterOperator.IS_FALSE, "is_false")
 
     def during(self, time_range: TimeRangeText) -> QueryCondition:
         """Return the condition that a moment lies in a range of time: `Last quarter`, `2024-01-01 : 2024-04-01`.
 
         The first moment counts, the end does not. Each time column may have a range of its own.
+
+        Examples:
+            >>> orders.c.order_date.during("Last week")
+            orders.c.order_date.during('Last week')
         """
         text = range_text(time_range)
         if self.facts.kind not in (GenericType.TEMPORAL, None):
@@ -164,7 +233,12 @@ class ColumnExpression(ComparableExpression):
         return self._filtered(FilterOperator.TEMPORAL_RANGE, f"{self.code}.during({time_range!r})", val=text)
 
     def grain(self, grain: str) -> ColumnExpression:
-        """Return the time column cut into buckets, to group by: `month` or `P1M`, `week`, `day` ..."""
+        """Return the time column cut into buckets, to group by: `month` or `P1M`, `week`, `day` ...
+
+        Examples:
+            >>> len(orders.query("revenue").by(orders.c.order_date.grain("year")).run().results[0].rows())
+            2
+        """
         if self.facts.kind not in (GenericType.TEMPORAL, None):
             raise FilterValueError(f"{self.code}.grain needs a time column; it holds {self.facts.noun}")
         cut = {**self._reference(), "timeGrain": grain_text(grain)}
@@ -172,7 +246,7 @@ class ColumnExpression(ComparableExpression):
 
     def label(self, label: str) -> ColumnExpression:
         """Return the column under another name of the result."""
-        named = {**self._reference(), "label": _label(label)}
+        named = {**self._reference(), "label": text_of(label, "a label")}
         return replace(self, payload=named, name=label, code=f"{self.code}.label({label!r})")
 
     def _reference(self) -> dict[str, Any]:
@@ -230,7 +304,7 @@ class MetricExpression(ComparableExpression):
         """
         if not isinstance(self.payload, Mapping):
             raise QueryError(f"{self.code} is a saved metric, which comes back under its own name; rename the column")
-        named = {**self.payload, "label": _label(label), "hasCustomLabel": True}
+        named = {**self.payload, "label": text_of(label, "a label"), "hasCustomLabel": True}
         return replace(self, payload=named, name=label, code=f"{self.code}.label({label!r})")
 
     def _compare(self, op: FilterOperator, value: object) -> QueryCondition:
@@ -258,7 +332,7 @@ class SqlExpression(ComparableExpression):
 
     def label(self, label: str) -> SqlExpression:
         """Return the SQL under another name of the result."""
-        return replace(self, name=_label(label), code=f"{self.code}.label({label!r})")
+        return replace(self, name=text_of(label, "a label"), code=f"{self.code}.label({label!r})")
 
     @property
     def condition(self) -> QueryCondition:
@@ -290,12 +364,12 @@ class SqlExpression(ComparableExpression):
         return OrderKey(self._written(), self.name, is_ascending, code)
 
 
-def sql_expression(text: str, label: str | None, owner: str) -> SqlExpression:
+def sql_expression(text: object, label: str | None, owner: str) -> SqlExpression:
     """Return SQL as a value; FragmentError when it is no text."""
-    if not is_text(text):
+    if not isinstance(text, str) or not text.strip():
         raise FragmentError(f"SQL is a text such as 'SUM(amount) / COUNT(*)', not {short_repr(text)}")
     named = "" if label is None else f", label={label!r}"
-    return SqlExpression(text, text if label is None else _label(label), f"{owner}.sql({text!r}{named})")
+    return SqlExpression(text, text if label is None else text_of(label, "a label"), f"{owner}.sql({text!r}{named})")
 
 
 def aggregate_of(aggregate: Aggregate, facts: ColumnFacts, code: str, *, label: str | None = None) -> MetricExpression:
@@ -332,26 +406,12 @@ def compared_sql(text: str, op: FilterOperator, value: object, name: str) -> str
     Raises:
         FilterValueError: the value is no number.
     """
-    number = format(value, "f") if isinstance(value, Decimal) else plain_value(value, name)
-    if isinstance(value, bool | str) or op.value not in _SYMBOLS or not _is_finite(number):
+    number = float(value) if isinstance(value, Decimal) else scalar(value)
+    is_number = isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= LARGEST
+    if not is_number or op.value not in _SYMBOLS:
         raise FilterValueError(
             f"{name!r} is compared as SQL, with a number, not {short_repr(value)}; write the whole condition as "
             "dataset.sql('...')"
         )
     sign = {"==": "=", "!=": "<>"}.get(op.value, op.value)
-    return f"{text} {sign} {number}"
-
-
-def _is_finite(number: object) -> bool:
-    return isinstance(number, int | float | str) and math.isfinite(float(number))
-
-
-def is_text(value: object) -> bool:
-    """Tell whether a value is a text that says something."""
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _label(label: str) -> str:
-    if not is_text(label):
-        raise QueryError(f"a label is a text, not {short_repr(label)}")
-    return label
+    return f"{text} {sign} {format(value, 'f') if isinstance(value, Decimal) else number}"

@@ -72,16 +72,16 @@ _ALLOWED: Final[Mapping[ChartLayout, tuple[str, ...]]] = MappingProxyType(
 _WINDOWS: Final = ("mean", "sum", "std")
 
 
-def chart_form(kind: str, spec: QuerySpecification, axes: QueryAxes, *, dataset_id: int) -> dict[str, Any]:
+def chart_form(kind: object, spec: QuerySpecification, axes: QueryAxes, *, dataset_id: int) -> dict[str, Any]:
     """Return the form of a chart that asks what a query asks.
 
     Raises:
         UnknownNameError: no such kind.
         QueryError: the kind has no field for a step, or for so many metrics or columns.
     """
-    shape = SHAPES.get(kind)
-    if shape is None:
+    if not isinstance(kind, str) or kind not in SHAPES:
         raise UnknownNameError(str(kind), place=".chart", known=(TABLE, *SHAPES))
+    shape = SHAPES[kind]
     _check_steps(kind, shape, spec)
     return {**_common(spec, axes, dataset_id), **_columns(kind, shape, spec, axes), **_step_fields(spec)}
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
 from analytics_core._builder.expressions import ColumnExpression, OrderKey
 from analytics_core._builder.specification import QuerySpecification
 from analytics_core._builder.steps import StepWriter
-from analytics_core._builder.values import ColumnFacts
+from analytics_core._builder.values import ColumnFacts, count_of, text_of
 from analytics_core.errors import DuplicateLabelError, EmptyQueryError, QueryError
 from analytics_core.models.enums import GenericType
 
@@ -60,7 +59,7 @@ def query_axes(spec: QuerySpecification, *, main_time: str | None) -> QueryAxes:
 
 
 def query_context(spec: QuerySpecification, *, dataset_id: int, main_time: str | None) -> dict[str, Any]:
-    """Return the query context of what is asked; each call gives one of its own.
+    """Return the query context of what is asked; parts of it belong to the specification.
 
     Raises:
         EmptyQueryError: neither a metric nor a column.
@@ -82,7 +81,7 @@ def query_context(spec: QuerySpecification, *, dataset_id: int, main_time: str |
     }
     query |= {name: value for name, value in told.items() if value}
     query |= _bounds(spec, axes)
-    return {"datasource": {"id": dataset_id, "type": "table"}, "queries": [deepcopy(query)]}
+    return {"datasource": {"id": dataset_id, "type": "table"}, "queries": [query]}
 
 
 def _axis(column: str, grain: str) -> ColumnExpression:
@@ -177,3 +176,16 @@ def _first_metric(spec: QuerySpecification) -> OrderKey:
     if not spec.metrics:
         raise QueryError(".top needs something to choose by; name it: .top(10, by='amount')")
     return spec.metrics[0].desc()
+
+
+def annotation_layer(name: str, value: int | str) -> dict[str, Any]:
+    """Return an annotation layer: the events of a stored one by its id, or a formula."""
+    is_formula = isinstance(value, str)
+    return {
+        "name": text_of(name, "the name of an annotation layer"),
+        "value": value if is_formula else count_of(value, "an annotation layer", least=1),
+        "annotationType": "FORMULA" if is_formula else "EVENT",
+        **({} if is_formula else {"sourceType": "NATIVE"}),
+        "show": True,
+        "showMarkers": False,
+    }

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Mapping
+from typing import Any
 
 from analytics_core._builder.accessors import DatasetNames
 from analytics_core._builder.arguments import (
+    COMPARISONS,
+    ORIENTATIONS,
     ColumnLike,
+    Comparison,
     ConditionLike,
     MetricLike,
     OrderLike,
+    Orientation,
     choosing_key,
     column_of,
     conditions_of,
@@ -20,34 +23,31 @@ from analytics_core._builder.arguments import (
     one_of,
     order_key,
 )
-from analytics_core._builder.charts import ChartNamespace, QueryChart
-from analytics_core._builder.conditions import ConditionPlace
+from analytics_core._builder.charts import QueryChart
 from analytics_core._builder.expressions import ColumnExpression
 from analytics_core._builder.forms import TABLE, chart_form, table_form
-from analytics_core._builder.payload import query_axes, query_context
-from analytics_core._builder.specification import QuerySpecification, VerbStep
-from analytics_core._builder.values import TimeRangeText, count_of, grain_text, range_text
+from analytics_core._builder.payload import annotation_layer, query_axes, query_context
+from analytics_core._builder.runnable import ChartNamespace, RunnableQuery
+from analytics_core._builder.specification import ChainCall, QuerySpecification, VerbStep
+from analytics_core._builder.values import (
+    TimeRangeText,
+    count_of,
+    fraction_of,
+    grain_text,
+    number_of,
+    range_text,
+    text_of,
+)
 from analytics_core._compile.time_offset import parse_time_offset
-from analytics_core._display.blocks import Blocks, CodeBlock
-from analytics_core._display.bundles import mime_bundle
-from analytics_core._error_types import short_repr
-from analytics_core._querying.explain import Explanation
-from analytics_core._results.answer import ChartData
-from analytics_core._results.display import answer_blocks
 from analytics_core.errors import QueryError
 from analytics_core.models.chart import ChartGet
 from analytics_core.models.dataset import DatasetGet
 from analytics_core.models.postprocessing import CumulativeOperator, ResampleMethod, RollingType
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-Comparison = Literal["values", "difference", "percentage", "ratio"]
-_COMPARISONS: Final = ("values", "difference", "percentage", "ratio")
-_ORIENTATIONS: Final = ("column", "row")
+Named = Mapping[str, object] | None
 
 
-class DatasetQuery:
+class DatasetQuery(RunnableQuery):
     """A query on a dataset: each step returns another one, so that a base may be asked in several ways.
 
     Nothing runs before `run`, `sql`, `explain` or a display. What names and values can be checked without the database
@@ -60,32 +60,25 @@ class DatasetQuery:
         specification: what has been said so far.
 
     Examples:
-        >>> import analytics_core
-        >>> from analytics_core.testing.sample_data import make_shop
-        >>> core = analytics_core.connect(make_shop())
-        >>> _ = core.datasets.create({"database": 1, "table_name": "orders"})
-        >>> orders = core.dataset("orders")
-        >>> query = orders.query("amount").by("country").where(orders.c.channel == "web").top(2)
-        >>> print(query.pandas().to_string(index=False))
-        country    amount
-        Germany ...
-         France ...
-        >>> core.close()
+        `orders` is the dataset that the example of `DatasetHandle` makes.
+
+        >>> query = orders.query("revenue").by("country").where(orders.c.channel == "web").top(2)
+        >>> query
+        orders.query('revenue').by('country').where(orders.c.channel == 'web').top(2)
+        >>> [row[0] for row in query.run().results[0].rows()]
+        ['Germany', 'France']
     """
 
-    __slots__ = ("_charts", "_facts", "_names", "_specification")
+    __slots__ = ("_facts", "_made", "_names", "_specification")
 
     def __init__(
-        self,
-        facts: DatasetGet,
-        names: DatasetNames,
-        charts: ChartNamespace,
-        specification: QuerySpecification | None = None,
+        self, facts: DatasetGet, names: DatasetNames, charts: ChartNamespace, specification: QuerySpecification
     ) -> None:
+        super().__init__(charts)
         self._facts = facts
         self._names = names
-        self._charts = charts
-        self._specification = QuerySpecification() if specification is None else specification
+        self._specification = specification
+        self._made: dict[str, Any] | None = None
 
     # --------------------------------------------------------------------------------------------------------- what
     def query(self, *metrics: MetricLike) -> DatasetQuery:
@@ -94,6 +87,10 @@ class DatasetQuery:
         Raises:
             UnknownMetricError: nothing is called so; the message names what comes nearest.
             FilterValueError: a column that does not hold numbers.
+
+        Examples:
+            >>> orders.query("revenue").query(orders.count()).payload()["queries"][0]["metrics"][0]
+            'revenue'
         """
         spec = self._specification
         if spec.metrics is None:
@@ -109,6 +106,10 @@ class DatasetQuery:
 
         Raises:
             UnknownColumnError: there is no such column; the message names the nearest one.
+
+        Examples:
+            >>> [row[0] for row in orders.query("revenue").by("channel").run().results[0].rows()]
+            ['app', 'store', 'web', None]
         """
         found = tuple([column_of(self._names, column) for column in columns])
         return self._with("by", columns, columns=(*self._specification.columns, *found))
@@ -122,6 +123,10 @@ class DatasetQuery:
         Raises:
             UnknownColumnError: there is no such column.
             QueryError: the query has metrics.
+
+        Examples:
+            >>> orders.query().raw("id", "country").limit(1).run().results[0].rows()
+            [(1, '...')]
         """
         if self._specification.metrics:
             raise QueryError(".raw asks for rows, which have no metrics; begin with query() without any")
@@ -141,18 +146,24 @@ class DatasetQuery:
 
         Raises:
             TimeRangeError, UnknownTimeGrainError: it is none; the message shows what would work.
+
+        Examples:
+            >>> len(orders.query("revenue").during("2024-01-01 : 2024-04-01", grain="month").run().results[0].rows())
+            3
         """
-        given = {"time_range": None if time_range is None else range_text(time_range)}
-        if grain is not None:
-            given["grain"] = grain_text(grain)
-        ranges = () if time_range is None else (time_range,)
-        return self._with("during", ranges, {} if grain is None else {"grain": grain}, **given)
+        given: dict[str, Any] = {} if grain is None else {"grain": grain_text(grain)}
+        given["time_range"] = None if time_range is None else range_text(time_range)
+        return self._with("during", () if time_range is None else (time_range,), {"grain": grain}, **given)
 
     def as_time(self, column: str | ColumnExpression) -> DatasetQuery:
         """Return the query with another time column for `during`.
 
         Raises:
             UnknownColumnError: there is no such column.
+
+        Examples:
+            >>> orders.query("revenue").as_time("order_date").during("2024").payload()["queries"][0]["granularity"]
+            'order_date'
         """
         return self._with("as_time", (column,), time_column=column_of(self._names, column).facts.name)
 
@@ -168,14 +179,17 @@ class DatasetQuery:
 
         Raises:
             TimeOffsetError: it is none; the message shows what would work.
+
+        Examples:
+            >>> year = orders.query("revenue").during("2024-01-01 : 2025-01-01")
+            >>> year.compare("1 year ago").run().results[0].colnames
+            ('revenue', 'revenue__1 year ago')
         """
-        one_of(show, _COMPARISONS, "show of .compare")
+        one_of(show, COMPARISONS, "show of .compare")
         for offset in offsets:
-            parse_time_offset(offset)
-        changes: dict[str, Any] = {"offsets": (*self._specification.offsets, *offsets)}
-        if show != "values":
-            changes["steps"] = self._further_step("compare", show=show)
-        return self._with("compare", offsets, {} if show == "values" else {"show": show}, **changes)
+            parse_time_offset(text_of(offset, ".compare"))
+        change = None if show == "values" else {"show": show}
+        return self._with("compare", offsets, change, step=change, offsets=(*self._specification.offsets, *offsets))
 
     # --------------------------------------------------------------------------------------------------- conditions
     def where(self, *conditions: ConditionLike) -> DatasetQuery:
@@ -186,11 +200,14 @@ class DatasetQuery:
 
         Raises:
             QueryError: no condition, or one on metrics, which `having` takes.
+
+        Examples:
+            >>> toys = (orders.c.category == "toys") & (orders.c.amount > 100)
+            >>> orders.query(orders.count()).where(toys).run().results[0].rows()
+            [(...,)]
         """
-        spec, found = self._specification, conditions_of(self._names, "where", conditions, ConditionPlace.GROUPS)
-        filters = [single.filter for single in found if single.filter is not None]
-        texts = [single.sql for single in found if single.filter is None]
-        return self._with("where", conditions, filters=(*spec.filters, *filters), where=(*spec.where, *texts))
+        added = conditions_of(self._names, self._specification, "where", conditions)
+        return self._with("where", conditions, **added)
 
     def having(self, *conditions: ConditionLike) -> DatasetQuery:
         """Return the query of groups that meet all conditions, those of earlier calls too.
@@ -201,11 +218,13 @@ class DatasetQuery:
 
         Raises:
             QueryError: no condition, or one on columns, which `where` takes.
+
+        Examples:
+            >>> orders.query("revenue").by("country").having(orders.m.revenue > 300_000).run().results[0].rows()
+            [('Germany', ...)]
         """
-        spec, found = self._specification, conditions_of(self._names, "having", conditions, ConditionPlace.ROWS)
-        filters = [single.filter for single in found if single.filter is not None]
-        texts = [single.sql for single in found if single.filter is None]
-        return self._with("having", conditions, filters=(*spec.filters, *filters), having=(*spec.having, *texts))
+        added = conditions_of(self._names, self._specification, "having", conditions)
+        return self._with("having", conditions, **added)
 
     # ---------------------------------------------------------------------------------------------- order and limits
     def order(self, *keys: OrderLike) -> DatasetQuery:
@@ -217,6 +236,10 @@ class DatasetQuery:
 
         Raises:
             UnknownColumnError: nothing is called so.
+
+        Examples:
+            >>> orders.query("revenue").by("country").order("-revenue", "country").payload()["queries"][0]["orderby"]
+            [['revenue', False], ['country', True]]
         """
         found = tuple([order_key(self._names, self._specification, key) for key in keys])
         return self._with("order", keys, order=(*self._specification.order, *found))
@@ -234,13 +257,22 @@ class DatasetQuery:
         Raises:
             LimitError: no whole number above 0.
             UnknownColumnError: nothing is called so.
+
+        Examples:
+            >>> [row[0] for row in orders.query("revenue").by("country").top(2).run().results[0].rows()]
+            ['Germany', 'France']
         """
         number = count_of(count, ".top", least=1)
         key = None if by is None else choosing_key(self._names, self._specification, by)
-        return self._with("top", (count,), {} if by is None else {"by": by}, top=(number, key))
+        return self._with("top", (count,), {"by": by}, top=(number, key))
 
     def others(self) -> DatasetQuery:
-        """Return the query with what `top` leaves out as one more group, `Others`."""
+        """Return the query with what `top` leaves out as one more group, `Others`.
+
+        Examples:
+            >>> [row[0] for row in orders.query("revenue").by("country").top(2).others().run().results[0].rows()]
+            ['Others', 'Germany', 'France']
+        """
         return self._with("others", has_others=True)
 
     def limit(self, rows: int) -> DatasetQuery:
@@ -248,14 +280,19 @@ class DatasetQuery:
 
         Raises:
             LimitError: no whole number, or below 0.
+
+        Examples:
+            >>> len(orders.query("revenue").by("country").limit(4).run().results[0].rows())
+            4
         """
         return self._with("limit", (rows,), limit=count_of(rows, ".limit"))
 
     def offset(self, rows: int) -> DatasetQuery:
-        """Return the query without the first rows.
+        """Return the query without the first rows; errors are those of `limit`.
 
-        Raises:
-            LimitError: no whole number, or below 0.
+        Examples:
+            >>> len(orders.query("revenue").by("country").offset(4).run().results[0].rows())
+            2
         """
         return self._with("offset", (rows,), offset=count_of(rows, ".offset"))
 
@@ -273,14 +310,17 @@ class DatasetQuery:
         Raises:
             UnknownColumnError: there is no such column.
             QueryError: none is named.
+
+        Examples:
+            >>> orders.query("revenue").by("country", "channel").pivot("channel").run().results[0].colnames
+            ('country', '<NULL>', 'app', 'store', 'web')
         """
         if not columns:
             raise QueryError(".pivot needs the columns that go across: .pivot('country')")
+        fill = None if fill is None else number_of(fill, "fill of .pivot")
         names = [group_name(self._names, self._specification, column) for column in columns]
-        options = {name: value for name, value in {"fill": fill, "totals": totals}.items() if value}
-        return self._with(
-            "pivot", columns, options, steps=self._further_step("pivot", columns=names, fill=fill, totals=totals)
-        )
+        said = {"fill": fill, "totals": totals or None}
+        return self._with("pivot", columns, said, step={"columns": names, "fill": fill, "totals": totals})
 
     def rolling(self, window: int, kind: str = "mean", *, min_periods: int | None = None) -> DatasetQuery:
         """Return the query with an aggregate over the last rows in place of each value.
@@ -293,13 +333,17 @@ class DatasetQuery:
         Raises:
             LimitError: no whole number above 0.
             UnknownNameError: no such kind.
+
+        Examples:
+            >>> weeks = orders.query("revenue").during("2024-01-01 : 2025-01-01", grain="week")
+            >>> weeks.rolling(4, "sum").run().results[0].colnames
+            ('order_date', 'revenue')
         """
         one_of(kind, [known.value for known in RollingType], "kind of .rolling")
         options: dict[str, Any] = {"rolling_type": kind, "window": count_of(window, ".rolling", least=1)}
         if min_periods is not None:
             options["min_periods"] = count_of(min_periods, "min_periods of .rolling")
-        told = {} if min_periods is None else {"min_periods": min_periods}
-        return self._with("rolling", (window, kind), told, steps=self._further_step("rolling", **options))
+        return self._with("rolling", (window, kind), {"min_periods": min_periods}, step=options)
 
     def cumulative(self, operator: str = "sum") -> DatasetQuery:
         """Return the query with running results in place of values, from the first row down.
@@ -309,12 +353,16 @@ class DatasetQuery:
 
         Raises:
             UnknownNameError: no such operator.
+
+        Examples:
+            >>> orders.query(orders.count()).by("channel").cumulative().run().results[0].rows()[-1]
+            (None, ...)
         """
         one_of(operator, [known.value for known in CumulativeOperator], "operator of .cumulative")
         said = () if operator == "sum" else (operator,)
-        return self._with("cumulative", said, steps=self._further_step("cumulative", operator=operator))
+        return self._with("cumulative", said, step={"operator": operator})
 
-    def share(self, orientation: Literal["column", "row"] = "column") -> DatasetQuery:
+    def share(self, orientation: Orientation = "column") -> DatasetQuery:
         """Return the query with shares in place of values: 0.25 is a quarter (contract, `contribution`).
 
         Args:
@@ -322,10 +370,15 @@ class DatasetQuery:
 
         Raises:
             UnknownNameError: neither.
+
+        Examples:
+            >>> shares = orders.query("revenue").by("country").share().run().results[0].rows()
+            >>> round(sum(share for _, share in shares), 6)
+            1.0
         """
-        one_of(orientation, _ORIENTATIONS, "orientation of .share")
+        one_of(orientation, ORIENTATIONS, "orientation of .share")
         said = () if orientation == "column" else (orientation,)
-        return self._with("share", said, steps=self._further_step("share", orientation=orientation))
+        return self._with("share", said, step={"orientation": orientation})
 
     def resample(self, rule: str, method: str = "asfreq", *, fill: float | None = None) -> DatasetQuery:
         """Return the query with rows at an even pace along its time axis.
@@ -337,11 +390,17 @@ class DatasetQuery:
 
         Raises:
             UnknownNameError: no such method.
+
+        Examples:
+            >>> weeks = orders.query("revenue").during("2024-01-01 : 2024-01-15", grain="week")
+            >>> len(weeks.resample("1D", "ffill").run().results[0].rows())
+            8
         """
         one_of(method, [known.value for known in ResampleMethod], "method of .resample")
-        options = {"rule": rule, "method": method, **({} if fill is None else {"fill_value": fill})}
-        told = {} if fill is None else {"fill": fill}
-        return self._with("resample", (rule, method), told, steps=self._further_step("resample", **options))
+        options: dict[str, Any] = {"rule": text_of(rule, ".resample"), "method": method}
+        if fill is not None:
+            options["fill_value"] = number_of(fill, "fill of .resample")
+        return self._with("resample", (rule, method), {"fill": fill}, step=options)
 
     def forecast(self, periods: int, *, confidence: float = 0.8) -> DatasetQuery:
         """Return the query with a forecast of each value: columns `NAME__yhat`, `__yhat_lower`, `__yhat_upper`.
@@ -353,78 +412,34 @@ class DatasetQuery:
         Raises:
             LimitError: no whole number.
             QueryError: no such confidence.
+
+        Examples:
+            >>> months = orders.query("revenue").during("2023-01-01 : 2025-01-01", grain="month")
+            >>> len(months.forecast(3).run().results[0].rows())
+            27
         """
-        number = count_of(periods, ".forecast")
-        if not _is_fraction(confidence):
-            raise QueryError(f"confidence of .forecast is a number between 0 and 1, not {short_repr(confidence)}")
-        steps = self._further_step("forecast", periods=number, confidence_interval=confidence)
-        return self._with("forecast", (periods,), {} if confidence == 0.8 else {"confidence": confidence}, steps=steps)
+        sure = fraction_of(confidence, "confidence of .forecast")
+        options = {"periods": count_of(periods, ".forecast"), "confidence_interval": sure}
+        return self._with("forecast", (periods,), {} if confidence == 0.8 else {"confidence": confidence}, step=options)
 
     def annotate(self, name: str, value: int | str) -> DatasetQuery:
-        """Return the query with an annotation layer: the id of a stored layer of events, or a formula of `x`.
+        """Return the query with an annotation layer: events of a stored layer, or a formula of `x`.
 
-        The answer has it in `annotation_data`, under its name (contract, `AnnotationLayer`).
+        The answer has events in `annotation_data` under this name; a formula is left to whoever draws (contract,
+        `AnnotationLayer`).
 
         Args:
             name: what it is called.
             value: an id of `core.annotation_layers`, or a formula such as `2 * x`.
+
+        Examples:
+            >>> orders.query("revenue").annotate("goal", "2 * x").run().results[0].rowcount
+            1
         """
-        is_formula = isinstance(value, str)
-        layer = {
-            "name": name,
-            "value": value,
-            "annotationType": "FORMULA" if is_formula else "EVENT",
-            **({} if is_formula else {"sourceType": "NATIVE"}),
-            "show": True,
-            "showMarkers": False,
-        }
-        return self._with("annotate", (name, value), layers=(*self._specification.layers, layer))
+        layers = (*self._specification.layers, annotation_layer(name, value))
+        return self._with("annotate", (name, value), layers=layers)
 
-    # ------------------------------------------------------------------------------------------------------ answers
-    def payload(self) -> dict[str, Any]:
-        """Return the query context of this query, a plain dict of its own (contract, ChartDataQueryContextSchema).
-
-        Raises:
-            EmptyQueryError, DuplicateLabelError: nothing is asked, or two things have one name.
-            QueryError: steps that do not go together; the message says what to do.
-        """
-        return query_context(self._specification, dataset_id=self._facts.id, main_time=self._facts.main_dttm_col)
-
-    @property
-    def sql(self) -> str:
-        """The statement that would run, values written in; nothing runs.
-
-        Raises:
-            AnalyticsError: what stops the query.
-        """
-        query = self.explain().queries[0]
-        if query.failure is not None:
-            raise query.failure
-        return query.sql
-
-    def explain(self) -> Explanation:
-        """Return why the answer would be what it is, as `charts.explain` does; nothing runs."""
-        return self._charts.explain(self.payload())
-
-    def run(self, *, force: bool = False) -> ChartData:
-        """Return the answer: `run().results[0]` has the rows.
-
-        Args:
-            force: read from the source, not the cache.
-
-        Raises:
-            AnalyticsError: what the query fails with, typed: also what has changed since the dataset was read.
-        """
-        return self._charts.data(self.payload(), force=force).raise_for_error()
-
-    def pandas(self) -> pd.DataFrame:
-        """Run the query and return its rows as a pandas DataFrame; `run` has the other forms.
-
-        Raises:
-            AnalyticsError: what the query fails with.
-        """
-        return self.run().results[0].pandas()
-
+    # ------------------------------------------------------------------------------------------------------- charts
     def chart(self, kind: str = "table", **form: Any) -> QueryChart:
         """Return the query as a chart: form data that front ends draw, and its picture.
 
@@ -436,6 +451,10 @@ class DatasetQuery:
         Raises:
             UnknownNameError: no such kind.
             QueryError: a step that such a chart has no field for.
+
+        Examples:
+            >>> orders.query("revenue").by("country").top(5).chart("bar").form_data["x_axis"]
+            'country'
         """
         spec, dataset_id = self._specification, self._facts.id
         axes = query_axes(spec, main_time=self._facts.main_dttm_col)
@@ -450,30 +469,31 @@ class DatasetQuery:
         Raises:
             PayloadError: a name that no chart may have.
             AccessError: the actor may not store charts on this dataset.
+
+        Examples:
+            >>> saved = orders.query("revenue").by("country").save_as("Revenue")
+            >>> core.charts.data(saved.id).results[0].rowcount
+            6
         """
         return self.chart(TABLE).save_as(name)
 
     def __repr__(self) -> str:
-        return ".".join([self._names.owner, *self._specification.code])
+        return ".".join([self._names.owner, *map(repr, self._specification.calls)])
 
-    _repr_mimebundle_ = mime_bundle
-
-    def _blocks(self) -> Blocks:
-        """Run the query, and return its answer below it as code."""
-        return [CodeBlock(text=repr(self)), *answer_blocks(self.run().results)]
-
-    # ------------------------------------------------------------------------------------------------------- inside
     def _with(
-        self, call: str, said: Sequence[object] = (), named: Mapping[str, object] | None = None, **changes: Any
+        self, call: str, said: tuple[object, ...] = (), named: Named = None, *, step: Named = None, **changes: Any
     ) -> DatasetQuery:
-        """Return the query after one more call, as code and with what it changes."""
-        arguments = [*map(repr, said), *(f"{name}={value!r}" for name, value in (named or {}).items())]
-        code = (*self._specification.code, f"{call}({', '.join(arguments)})")
-        return DatasetQuery(self._facts, self._names, self._charts, replace(self._specification, code=code, **changes))
+        """Return the query after one more call, with what it changes and its step on the rows."""
+        spec = self._specification
+        spoken = {name: value for name, value in (named or {}).items() if value is not None}
+        if step is not None:
+            changes["steps"] = (*spec.steps, VerbStep(verb=call, options=step))
+        changed = spec._replace(calls=(*spec.calls, ChainCall(call, said, spoken)), **changes)
+        return DatasetQuery(self._facts, self._names, self._charts, changed)
 
-    def _further_step(self, verb: str, **options: Any) -> tuple[VerbStep, ...]:
-        return (*self._specification.steps, VerbStep(verb=verb, options=options))
-
-
-def _is_fraction(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    def _context(self) -> dict[str, Any]:
+        """Return the query context, made once."""
+        if self._made is None:
+            facts = self._facts
+            self._made = query_context(self._specification, dataset_id=facts.id, main_time=facts.main_dttm_col)
+        return self._made

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from analytics_core._builder.expressions import ColumnExpression, MetricExpression, OrderKey
 
@@ -14,15 +14,26 @@ class VerbStep:
     """A step on the rows of the answer, as the chain says it: `pivot`, `rolling`, `share` ... and its options."""
 
     verb: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuerySpecification:
-    """All that a chain has said so far; `code` are its calls as they were written.
+class ChainCall(NamedTuple):
+    """One call of a chain as it was written; its text is made when it is shown."""
 
-    `metrics` None asks for rows. `top` is how many, and by which metric. `time_range` and `grain` are of `time_column`,
-    or else of the dataset's main one. `filters` are those of a payload, `where` and `having` SQL conditions.
+    name: str
+    said: tuple[object, ...]
+    named: Mapping[str, object]
+
+    def __repr__(self) -> str:
+        arguments = [*map(repr, self.said), *(f"{name}={value!r}" for name, value in self.named.items())]
+        return f"{self.name}({', '.join(arguments)})"
+
+
+class QuerySpecification(NamedTuple):
+    """All that a chain has said so far; a tuple, since each call of a chain makes another one.
+
+    `metrics` None asks for rows. `top` is how many, and by what. `time_range` and `grain` are of `time_column`, or else
+    of the dataset's main one. `filters` are those of a payload, `where` and `having` SQL conditions.
     """
 
     metrics: tuple[MetricExpression, ...] | None = ()
@@ -41,4 +52,4 @@ class QuerySpecification:
     offset: int = 0
     steps: tuple[VerbStep, ...] = ()
     layers: tuple[Mapping[str, Any], ...] = ()
-    code: tuple[str, ...] = ()
+    calls: tuple[ChainCall, ...] = ()

@@ -13,7 +13,7 @@ from analytics_core._compile.time_range import parse_time_range
 from analytics_core._compile.values import convert
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
-from analytics_core.errors import FilterValueError, LimitError, TimeRangeError, UnknownTimeGrainError
+from analytics_core.errors import FilterValueError, LimitError, QueryError, TimeRangeError, UnknownTimeGrainError
 from analytics_core.models.enums import FilterOperator, GenericType, TimeGrain
 
 Value = str | int | float | bool | Decimal | date | datetime | None
@@ -28,6 +28,8 @@ _KINDS: Final = {
     GenericType.BOOLEAN: ValueKind.BOOLEAN,
     GenericType.TEMPORAL: ValueKind.TIMESTAMP,
 }
+_PLAIN: Final = frozenset({bool, int, float, str})
+LARGEST: Final = 1e300
 _EQUALITY: Final = frozenset({FilterOperator.EQUALS, FilterOperator.NOT_EQUALS})
 
 
@@ -77,13 +79,13 @@ def compared_value(facts: ColumnFacts, op: FilterOperator, value: object) -> Any
     return fitting(facts, plain)
 
 
-def member_values(facts: ColumnFacts, values: Iterable[object]) -> list[Any]:
+def member_values(facts: ColumnFacts, values: object) -> list[Any]:
     """Return the values of a list as the payload of a filter has them; at least one.
 
     Raises:
         FilterValueError: there are none, or one that the column cannot hold.
     """
-    if isinstance(values, str | bytes):
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise FilterValueError(f"filter on {facts.name!r}: give a list of values, such as [{short_repr(values)}]")
     found = [fitting(facts, plain_value(value, facts.name)) for value in values]
     if not found:
@@ -100,19 +102,32 @@ def fitting(facts: ColumnFacts, value: Any) -> Any:
 
 def plain_value(value: object, column: str) -> Any:
     """Return a value as JSON has it: moments as ISO 8601 text, decimals as exact text, numbers of NumPy as numbers."""
-    if value is None or type(value) in (str, int, float, bool):
+    if value is None or type(value) in _PLAIN:
         return value
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Decimal):
         return str(value)
-    item = getattr(value, "item", None)
-    single = item() if callable(item) and getattr(value, "shape", None) == () else value
-    if isinstance(single, str | int | float | bool):
+    single = scalar(value)
+    if isinstance(single, str):
+        return str.__str__(single)
+    if isinstance(single, int | float):
         return single
+    if isinstance(value, list | tuple | set | frozenset):
+        raise FilterValueError(f"filter on {column!r}: {short_repr(value)} are several values; use .isin([...])")
     raise FilterValueError(
         f"filter on {column!r}: {short_repr(value)} is no text, number, true, false, date, moment or None"
     )
+
+
+def scalar(value: Any) -> object:
+    """Return a scalar of NumPy as a plain value, a moment as text (its own value would be nanoseconds); else itself."""
+    if getattr(value, "shape", None) != ():
+        return value
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if kind == "M":
+        return str(value.astype("datetime64[us]"))
+    return value.item() if kind and kind in "biufU" else value
 
 
 def range_text(value: object) -> str:
@@ -148,8 +163,30 @@ def grain_text(value: object) -> str:
 
 def count_of(value: object, what: str, *, least: int = 0) -> int:
     """Return a count; LimitError when it is no whole number, or below the least one."""
-    item = getattr(value, "item", None)
-    number = item() if callable(item) else value
+    number = scalar(value)
     if not isinstance(number, int) or isinstance(number, bool) or number < least:
         raise LimitError(f"{what} takes a whole number, {least} or more, not {short_repr(value)}")
     return number
+
+
+def number_of(value: object, what: str) -> int | float:
+    """Return a finite number; QueryError when it is none."""
+    number = scalar(value)
+    if isinstance(number, bool) or not isinstance(number, int | float) or not -LARGEST <= number <= LARGEST:
+        raise QueryError(f"{what} takes a number, not {short_repr(value)}")
+    return number
+
+
+def fraction_of(value: object, what: str) -> int | float:
+    """Return a number between 0 and 1; QueryError when it is none."""
+    number = number_of(value, what)
+    if not 0 <= number <= 1:
+        raise QueryError(f"{what} takes a number between 0 and 1, not {short_repr(value)}")
+    return number
+
+
+def text_of(value: object, what: str) -> str:
+    """Return a text that says something; QueryError when it is none."""
+    if isinstance(value, str) and value.strip():
+        return value
+    raise QueryError(f"{what} takes a text, not {short_repr(value)}")
