@@ -153,7 +153,8 @@ class JobRunner(Protocol):
     def submit(self, job_id: str, *, queue: str = "") -> None:
         """Have the job run soon; JobError when no more work can be taken.
 
-        `queue` names what the work waits for (its database): work of one queue must not take all workers.
+        `queue` names what the work waits for: its database; or the receivers of a report, with ` + ` between, and
+        behind ` / ` whose it is. Work of one queue must not take all workers.
         """
 
     def close(self) -> None:

@@ -96,6 +96,7 @@ class SettingsFields(TypedDict, total=False):
     alert_min_interval_s: float
     report_min_interval_s: float
     report_on_time_s: float
+    max_active_reports_per_owner: int
 
 
 def connect(

@@ -424,8 +424,8 @@ class AnalyticsCore(Namespaces):
     def prune(self, *, logs_older_than_days: int | None = None) -> PruneCounts:
         """Remove what is over: jobs with their results, workers, locks, form data, old revocations, OAuth 2.0 tokens.
 
-        At most 10,000 records of a kind go in one call, in small transactions; one process at a time prunes. It needs
-        no actor; who acts must be an administrator.
+        Runs of alerts and reports go when their `log_retention` is over. At most 10,000 records of a kind go in one
+        call, in small transactions; one process at a time prunes. It needs no actor; who acts must be an administrator.
 
         Args:
             logs_older_than_days: also log entries of more than so many days ago; None: none.

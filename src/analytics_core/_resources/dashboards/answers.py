@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from analytics_core._bounded_calls import BoundedCalls
 from analytics_core._execution.cancel import CancelToken
+from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.charts.queries import JobQueries
 from analytics_core._resources.dashboards.acting import ActingFilters, GivenState, acting_filters
@@ -74,6 +75,13 @@ class DashboardQuestions:
             filters=tuple(item.state for item in acting.filters),
             notes=acting.notes,
         )
+
+    def requests(self, *, tabs: Sequence[str] | None) -> Iterator[ChartRequest]:
+        """Yield what the charts in some tabs request; as `answer`, but that the error of one chart is raised, too."""
+        acting = acting_filters(self._dashboard, self._given, self._queries.ask)
+        for chart_id in self._chosen(tabs):
+            chart = self._queries.chart(chart_id)
+            yield self._queries.on_dashboard(chart, acting.on(chart))
 
     def _chosen(self, tabs: Sequence[str] | None) -> tuple[int, ...]:
         """Return the charts to answer in the order of the page: in these tabs, or shown by the page of a permalink."""
