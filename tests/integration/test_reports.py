@@ -64,7 +64,7 @@ def test_a_report_has_the_defaults_of_the_contract(world: ReportWorld) -> None:
         "log_retention": 90,
         "working_timeout": 3_600,
     }
-    assert found["report_format"] == "TEXT"  # no renderer draws the contract's PNG
+    assert found["report_format"] == "PNG"
     assert found["chart"] == {"id": 1, "slice_name": "By region", "viz_type": "table"}
     assert (found["last_state"], found["last_eval_dttm"], found["dashboard"]) == (None, None, None)
 
@@ -119,8 +119,6 @@ def test_all_that_is_wrong_is_told_at_once(world: ReportWorld) -> None:
         ({"chart": None}, "chart", "a chart or a dashboard"),
         ({"dashboard": 1}, "chart", "one of the two alone"),
         ({"database": 1}, "database", "a report has none"),
-        ({"report_format": "PNG"}, "report_format", "no renderer"),
-        ({"extra": {"format": "PDF"}}, "extra.format", "no renderer"),
         ({"extra": {"filters": {"a": 1}}}, "extra.filters", "for dashboards"),
         ({"extra": {"tabs": ["Sales"]}}, "extra.tabs", "for dashboards"),
         ({"extra": {"tabs": "Sales"}}, "extra.tabs", "an array of texts"),

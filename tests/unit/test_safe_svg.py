@@ -8,10 +8,11 @@ from analytics_core._pictures.safe_svg import safe_svg
 from analytics_core.errors import PictureError
 
 HEAD = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
+COPIED = HEAD.replace(">", ' font-family="sans-serif">')
 
 
 def copied(inner: str, **options: str) -> str:
-    return safe_svg(f"{HEAD}{inner}</svg>", **options).removeprefix(HEAD.removesuffix(">")).removeprefix(">")
+    return safe_svg(f"{HEAD}{inner}</svg>", **options).removeprefix(COPIED.removesuffix(">")).removeprefix(">")
 
 
 @pytest.mark.parametrize(

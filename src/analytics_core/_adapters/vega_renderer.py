@@ -35,7 +35,7 @@ def can_draw() -> bool:
 
 
 class VegaRenderer:
-    """Draws with vl-convert, without a browser and without a network (port `Renderer`).
+    r"""Draws with vl-convert, without a browser and without a network (port `Renderer`).
 
     Pictures are drawn in processes of their own, which start with the first picture, end when nothing is drawn for five
     minutes, and are killed when one takes too long. Letters that the bundled fonts lack (Liberation Sans: Latin, Greek,
@@ -56,7 +56,7 @@ class VegaRenderer:
         >>> bars = {"data": {"values": [{"x": "a", "y": 1}]}, "mark": "bar",
         ...         "encoding": {"x": {"field": "x"}, "y": {"field": "y", "type": "quantitative"}}}
         >>> renderer.render(bars, format=PictureFormat.PNG)[:4]
-        b'\\x89PNG'
+        b'\x89PNG'
         >>> renderer.close()
     """
 
@@ -171,7 +171,7 @@ class VegaRenderer:
             process = self._taken()
             try:
                 answer = process.answer(request, self._timeout_s)
-            except BaseException:
+            except BaseException:  # Ctrl-C as well: half an answer may wait in its pipe
                 self._drop(process)
                 raise
             if answer is not None:

@@ -150,10 +150,8 @@ class AnalyticsCore(Namespaces):
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
         check_ports(locals())
-        added = added_by_packages()
-        clock = SystemClock() if clock is None else clock
-        engines = installed_engines(added[ENGINES]) if engines is None else engines
-        addresses = address_finder(settings, network)
+        added, addresses = added_by_packages(), address_finder(settings, network)
+        clock, engines = clock or SystemClock(), engines or installed_engines(added[ENGINES])
         with opened_store(store, metadata_url, settings, clock, secret_box) as kept:
             components = Components(
                 settings=settings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from analytics_core._pictures.text_metrics import text_width
 from analytics_core._pictures.theme import LABEL_PX
 
 _FEW_MOMENTS: Final = 8
+_POWERS: Final = [10.0**power for power in range(-9, 19)]
 _TICK_PX: Final = 70
 _LONGEST_LABEL_PX: Final = 130
 
@@ -27,12 +29,15 @@ def value_axis(
     grid: bool = True,
 ) -> dict[str, Any]:
     """Return the scale and axis of numbers."""
-    scale: dict[str, Any] = {"type": "log"} if log else {"zero": zero and bounds[0] is None, "nice": True}
+    is_open = bounds == (None, None)
+    scale: dict[str, Any] = {"type": "log"} if log else {"zero": zero and bounds[0] is None, "nice": is_open}
     for name, end in zip(("domainMin", "domainMax"), bounds, strict=True):
         if end is not None and not (log and end <= 0):
             scale[name] = end
     axis = {"title": axis_title(title), "grid": grid, "domain": False, "ticks": False, **form.axis()}
     axis |= {"tickCount": max(2, view.size.height_px // 60), "labelFlush": False, "labelOverlap": True}
+    if log:
+        axis["values"] = _POWERS
     return {"type": "quantitative", "scale": scale, "axis": axis}
 
 
@@ -54,18 +59,22 @@ def category_axis(
 ) -> dict[str, Any]:
     """Return the scale and axis of categories in their order; labels that are too wide to stand side by side lean."""
     axis: dict[str, Any] = {"title": axis_title(title), "grid": False, "ticks": False, "labelPadding": 6}
-    axis |= {"labelLimit": _LONGEST_LABEL_PX, "labelOverlap": "greedy"}
+    count = max(len(labels), 1)
     if horizontal:
         axis["labelLimit"] = min(_LONGEST_LABEL_PX + 30, view.size.width_px // 3)
-    elif angle is None:
-        room = (view.size.width_px - 80) / max(len(labels), 1)
+        fit = (view.size.height_px - 80) / (LABEL_PX + 2)
+    else:
+        room = (view.size.width_px - 80) / count
         widest = max((text_width(label, LABEL_PX) for label in labels), default=0)
-        angle = 0 if widest <= room - 6 or len(labels) == 1 else -45
-    if not horizontal and angle:
-        axis |= {"labelAngle": angle, "labelAlign": "right" if angle < 0 else "left"}
-        axis |= {"labelLimit": min(_LONGEST_LABEL_PX, view.size.height_px // 3), "labelBaseline": "middle"}
-    elif not horizontal:
-        axis["labelAngle"] = 0
+        lean = angle if angle is not None else 0 if widest <= room - 6 or len(labels) == 1 else -45
+        axis |= {"labelAngle": lean, "labelLimit": _LONGEST_LABEL_PX}
+        fit = (view.size.width_px - 80) / (LABEL_PX + 4)
+        if lean:
+            axis |= {"labelAlign": "right" if lean < 0 else "left", "labelBaseline": "middle"}
+            axis["labelLimit"] = min(_LONGEST_LABEL_PX, view.size.height_px // 3)
+    axis["labelOverlap"] = False
+    if count > fit:
+        axis["values"] = list(labels[:: math.ceil(count / max(fit, 1))])
     return {"type": "nominal", "sort": None, "scale": {"domain": list(labels)}, "axis": axis}
 
 

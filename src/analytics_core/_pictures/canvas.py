@@ -47,11 +47,14 @@ class Box:
 
 @dataclass(slots=True)
 class Canvas:
-    """Collects shapes and texts; what is added later lies above where it is of another sort."""
+    """Collects shapes and texts; a shape lies above those added before, and texts above all shapes."""
 
-    _layers: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = field(default_factory=list)
+    _shapes: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = field(default_factory=list)
+    _texts: dict[tuple[Any, ...], list[dict[str, Any]]] = field(default_factory=dict)
 
-    def rect(self, box: Box, fill: str, *, opacity: float = 1.0, radius: float = 0, tip: str = "", stroke: str = "") -> None:
+    def rect(
+        self, box: Box, fill: str, *, opacity: float = 1.0, radius: float = 0, tip: str = "", stroke: str = ""
+    ) -> None:
         """Add a rectangle."""
         row = {"c0": _px(box.x), "c1": _px(box.y), "c2": _px(box.right), "c3": _px(box.bottom), "c4": fill}
         self._add(("rect", opacity, radius, stroke), row, tip)
@@ -72,38 +75,66 @@ class Canvas:
         """Add a text in one line."""
         if words:
             row = {"c0": _px(x), "c1": _px(y), "c2": words, "c3": colour, "c4": round(px, 1), "c5": round(angle, 1)}
-            self._add(("text", align, baseline, weight), row)
+            self._texts.setdefault(("text", align, baseline, weight), []).append(row)
 
-    def line(self, points: Iterable[tuple[float, float]], colour: str, *, width: float = 1, dash: tuple[int, ...] = ()) -> None:
+    def line(
+        self, points: Iterable[tuple[float, float]], colour: str, *, width: float = 1, dash: tuple[int, ...] = ()
+    ) -> None:
         """Add a line through points."""
         path = "M" + "L".join(f"{_px(x)},{_px(y)}" for x, y in points)
         self._add(("path", width, dash, 1.0), {"c0": path, "c1": "transparent", "c2": colour})
 
-    def shape(self, path: str, fill: str, *, stroke: str = "transparent", width: float = 0, opacity: float = 1.0, tip: str = "") -> None:
+    def shape(
+        self,
+        path: str,
+        fill: str,
+        *,
+        stroke: str = "transparent",
+        width: float = 0,
+        opacity: float = 1.0,
+        tip: str = "",
+    ) -> None:
         """Add a shape by its SVG path in pixels."""
         self._add(("path", width, (), opacity), {"c0": path, "c1": fill, "c2": stroke}, tip)
 
-    def arc(self, centre: tuple[float, float], radii: tuple[float, float], angles: tuple[float, float], fill: str, *, stroke: str = "", tip: str = "") -> None:
+    def arc(
+        self,
+        centre: tuple[float, float],
+        radii: tuple[float, float],
+        angles: tuple[float, float],
+        fill: str,
+        *,
+        stroke: str = "",
+        tip: str = "",
+    ) -> None:
         """Add a part of a ring; angles in radians, clockwise from the top."""
-        row = {"c0": _px(radii[0]), "c1": _px(radii[1]), "c2": round(angles[0], 4), "c3": round(angles[1], 4), "c4": fill}
+        row = {
+            "c0": _px(radii[0]),
+            "c1": _px(radii[1]),
+            "c2": round(angles[0], 4),
+            "c3": round(angles[1], 4),
+            "c4": fill,
+        }
         row |= {"c5": _px(centre[0]), "c6": _px(centre[1])}
         self._add(("arc", stroke), row, tip)
 
-    def circle(self, x: float, y: float, radius: float, fill: str, *, opacity: float = 1.0, stroke: str = "", tip: str = "") -> None:
+    def circle(
+        self, x: float, y: float, radius: float, fill: str, *, opacity: float = 1.0, stroke: str = "", tip: str = ""
+    ) -> None:
         """Add a circle."""
         row = {"c0": _px(x), "c1": _px(y), "c2": round(radius * radius * 3.14159265, 1), "c3": fill}
         self._add(("circle", opacity, stroke), row, tip)
 
     def layers(self) -> tuple[dict[str, Any], ...]:
         """Return what was added as views of Vega-Lite."""
-        return tuple(_LAYERS[key[0]](key, rows) for key, rows in self._layers)
+        return tuple(_LAYERS[key[0]](key, rows) for key, rows in (*self._shapes, *self._texts.items()))
 
     def _add(self, key: tuple[Any, ...], row: dict[str, Any], tip: str = "") -> None:
         if tip:
             row["t"] = tip
-        if not self._layers or self._layers[-1][0] != key:
-            self._layers.append((key, []))
-        self._layers[-1][1].append(row)
+        if not self._shapes or self._shapes[-1][0] != key:
+            self._shapes.append((key, []))
+        self._shapes[-1][1].append(row)
 
 
 def _px(value: float) -> float:
@@ -163,7 +194,9 @@ def _arcs(key: tuple[Any, ...], rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _circles(key: tuple[Any, ...], rows: list[dict[str, Any]]) -> dict[str, Any]:
     mark = {"type": "circle", "opacity": key[1], **_stroke(key[2])}
-    return _layer(rows, mark, {"x": _pixel("c0"), "y": _pixel("c1"), "size": _raw("c2", "quantitative"), "color": _raw("c3")})
+    return _layer(
+        rows, mark, {"x": _pixel("c0"), "y": _pixel("c1"), "size": _raw("c2", "quantitative"), "color": _raw("c3")}
+    )
 
 
 _LAYERS: Final[Mapping[str, Any]] = {"rect": _rects, "text": _texts, "path": _paths, "arc": _arcs, "circle": _circles}
@@ -183,7 +216,9 @@ def page(view: ChartView, further: Iterable[str] = ()) -> tuple[Canvas, Box]:
         room = room.inset(top=TITLE_PX + MARGIN_PX)
     lines = note_lines(view.notes(further), room.width)
     for place, line in enumerate(reversed(lines)):
-        canvas.text(line, room.x, room.bottom - place * _NOTE_LINE_PX, view.colours.muted, px=NOTE_PX, baseline="bottom")
+        canvas.text(
+            line, room.x, room.bottom - place * _NOTE_LINE_PX, view.colours.muted, px=NOTE_PX, baseline="bottom"
+        )
     return canvas, room.inset(bottom=len(lines) * _NOTE_LINE_PX + (4 if lines else 0))
 
 
@@ -196,9 +231,7 @@ def note_lines(notes: Iterable[str], width_px: float) -> list[str]:
     return lines
 
 
-def legend(
-    canvas: Canvas, room: Box, entries: Iterable[tuple[str, str]], colours: Colours, *, at: str = "top"
-) -> Box:
+def legend(canvas: Canvas, room: Box, entries: Iterable[tuple[str, str]], colours: Colours, *, at: str = "top") -> Box:
     """Draw a legend of labels and colours at an edge; return the room that is left.
 
     It takes at most a quarter of the height, or a third of the width; entries beyond that are counted.

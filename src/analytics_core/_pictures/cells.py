@@ -15,7 +15,9 @@ from analytics_core._pictures.text_metrics import ELLIPSIS
 NULL: Final = "(null)"
 EMPTY: Final = "(empty)"
 _LONGEST: Final = 160
-_UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\uffff]+")
+_UNSAFE: Final = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\uffff]+"
+)
 """Controls, marks that turn the direction of writing, half pairs, and letters that no page of XML may hold."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -136,4 +138,14 @@ def distinct_texts(values: Iterable[str]) -> list[str]:
             name = f"{value} ({seen[value]})"
         taken.add(name)
         found.append(name)
+    return found
+
+
+def told_apart(values: Iterable[str]) -> list[str]:
+    """Return texts of which none comes twice, though people see them alike: spaces without width follow those that do."""
+    seen: dict[str, int] = {}
+    found = []
+    for value in values:
+        found.append(value + "\u200b" * seen.get(value, 0))
+        seen[value] = seen.get(value, 0) + 1
     return found

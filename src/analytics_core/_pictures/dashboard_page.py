@@ -9,7 +9,7 @@ from typing import Final
 
 from analytics_core._pictures.data import Theme
 from analytics_core._pictures.markdown_lines import markdown_lines
-from analytics_core._pictures.page_layout import Box, BoxKind, PageLayout
+from analytics_core._pictures.page_layout import BoxKind, PageBox, PageLayout
 from analytics_core._pictures.safe_css import safe_css
 from analytics_core._pictures.safe_svg import safe_svg
 from analytics_core._pictures.text_metrics import FONT, fitted
@@ -22,7 +22,8 @@ _TAB_PX: Final = 16
 _SMALL_PX: Final = 12
 _SECTION_PX: Final = 16
 _HEAD_GAP_PX: Final = 14
-_CODE_FONT: Final = "Liberation Mono, Courier New, monospace"
+_HEAD_LINE: Final = 1.5
+_CODE_FONT: Final = "Liberation Mono, Courier New, monospace, sans-serif"
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _CONTROL: Final = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)], " ")
 
@@ -35,18 +36,26 @@ class ChartImage:
     description: str
 
 
+ImageKey = tuple[int, int, int]
+
+
+def image_key(box: PageBox) -> ImageKey:
+    """Return by what the image of a chart is known: its id, and the width and height of its box inside the padding."""
+    return box.chart_id, max(int(box.width) - 2 * PADDING_PX, 60), max(int(box.height) - 2 * PADDING_PX, 60)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardPage:
     """A dashboard that is laid out.
 
     `facts` is one line under the title, such as what its filters are set to; `charts` are the drawn charts by their
-    ids; `css` is the style sheet of the dashboard, as it is stored.
+    `image_key`; `css` is the style sheet of the dashboard, as it is stored.
     """
 
     title: str
     facts: str
     pages: Sequence[PageLayout]
-    charts: Mapping[int, ChartImage]
+    charts: Mapping[ImageKey, ChartImage]
     theme: Theme
     css: str = ""
 
@@ -78,6 +87,20 @@ class DashboardPage:
         """Return it as one SVG page, its tabs one below the other."""
         return self._svg(self.pages)
 
+    @property
+    def height_px(self) -> int:
+        """How tall it is as one SVG page."""
+        return round(self._height(self.pages))
+
+    def _height(self, pages: Sequence[PageLayout]) -> float:
+        colours = colours_of(self.theme)
+        heads = (
+            size * _HEAD_LINE
+            for number, page in enumerate(pages)
+            for _, size in self._head(page, colours, is_first=number == 0)
+        )
+        return sum(heads) + sum(page.height + _HEAD_GAP_PX + MARGIN_PX for page in pages) + MARGIN_PX
+
     # -------------------------------------------------------------------------------------------------------- HTML
     def _section(self, page: PageLayout, number: int, markdown: Callable[[str], str], *, has_title: bool) -> str:
         title = f'<h2 class="dashboard-tab-title">{_text(page.title)}</h2>' if has_title else ""
@@ -87,11 +110,11 @@ class DashboardPage:
             f'<div class="grid-container" style="height:{page.height:.0f}px">{boxes}</div></section>'
         )
 
-    def _box_html(self, box: Box, prefix: str, markdown: Callable[[str], str]) -> str:
+    def _box_html(self, box: PageBox, prefix: str, markdown: Callable[[str], str]) -> str:
         place = f"left:{box.x:.0f}px;top:{box.y:.0f}px;width:{box.width:.0f}px;height:{box.height:.0f}px"
         match box.kind:
             case BoxKind.CHART:
-                image = self.charts[box.chart_id]
+                image = self.charts[image_key(box)]
                 inner = f'<figure role="img" aria-label="{escape(_clean(image.description))}">'
                 inner += f"{safe_svg(image.svg, prefix=prefix)}</figure>"
                 name = f"dashboard-component dashboard-component-chart-holder dashboard-chart-id-{box.chart_id}"
@@ -113,12 +136,12 @@ class DashboardPage:
         for number, page in enumerate(pages):
             for words, size in self._head(page, colours, is_first=number == 0):
                 parts.append(_text_svg(words, MARGIN_PX, y + size, inner))
-                y += size * 1.5
+                y += size * _HEAD_LINE
             y += _HEAD_GAP_PX
             for place, box in enumerate(page.boxes):
                 parts += self._box_svg(replace(box, x=MARGIN_PX + box.x, y=y + box.y), colours, f"p{number}b{place}-")
             y += page.height + MARGIN_PX
-        width, height = inner + 2 * MARGIN_PX, max(y, 2 * MARGIN_PX)
+        width, height = inner + 2 * MARGIN_PX, self._height(pages)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="{width:.0f}" '
             f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONT}">'
@@ -134,22 +157,22 @@ class DashboardPage:
         if len(self.pages) > 1:
             yield _Words(text=tab.title, size_px=_TAB_PX, colour=colours.accent, is_bold=True), _TAB_PX
 
-    def _box_svg(self, box: Box, colours: Colours, prefix: str) -> Iterator[str]:
+    def _box_svg(self, box: PageBox, colours: Colours, prefix: str) -> Iterator[str]:
         x, y, width, height = box.x, box.y, box.width, box.height
         title = _Words(text=box.text, size_px=box.size_px or _SECTION_PX, colour=colours.text, is_bold=True)
         match box.kind:
             case BoxKind.CHART:
                 place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
                 yield f'<rect {place} rx="4" fill="none" stroke="{colours.line}"/>'
-                drawn = safe_svg(self.charts[box.chart_id].svg, prefix=prefix)
+                drawn = safe_svg(self.charts[image_key(box)].svg, prefix=prefix)
                 yield drawn.replace("<svg ", f'<svg x="{x + PADDING_PX:.1f}" y="{y + PADDING_PX:.1f}" ', 1)
             case BoxKind.MARKDOWN:
                 yield from _markdown_svg(box, colours)
             case BoxKind.HEADER:
                 yield _text_svg(title, x, y + height * 0.7, width)
             case BoxKind.SECTION:
-                yield _text_svg(title, x, y + 24, width)
-                yield _rule(x, y + height - 6, width, colours.line)
+                yield _text_svg(title, x, y + 22, width)
+                yield _rule(x, y + height - 1, width, colours.line)
             case BoxKind.DIVIDER:
                 yield _rule(x, y + height / 2, width, colours.line)
 
@@ -165,7 +188,7 @@ class _Words:
     is_code: bool = False
 
 
-def _markdown_svg(box: Box, colours: Colours) -> Iterator[str]:
+def _markdown_svg(box: PageBox, colours: Colours) -> Iterator[str]:
     for line in markdown_lines(box.text, box.width):
         words = _Words(
             text=line.text, size_px=line.size_px, colour=colours.text, is_bold=line.is_bold, is_code=line.is_code
@@ -218,5 +241,10 @@ def _style(colours: Colours, width: float) -> str:
         f".dashboard-component a{{color:{colours.accent}}}"
         f".dashboard-component-tab{{border-bottom:1px solid {colours.line}}}"
         f".dashboard-component hr{{border:0;border-top:1px solid {colours.line}}}"
+        ".dashboard-markdown p,.dashboard-markdown ul,.dashboard-markdown ol,.dashboard-markdown blockquote,"
+        ".dashboard-markdown h1,.dashboard-markdown h2,.dashboard-markdown h3,.dashboard-markdown pre{margin:0 0 6px}"
+        ".dashboard-markdown ul,.dashboard-markdown ol,.dashboard-markdown blockquote{padding-left:18px}"
+        ".dashboard-markdown h1{font-size:22px}.dashboard-markdown h2{font-size:18px}"
+        ".dashboard-markdown h3{font-size:16px}"
         f".dashboard-markdown pre{{background:{colours.stripe};padding:8px}}"
     )

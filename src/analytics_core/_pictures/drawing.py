@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from analytics_core._pictures.data import Size
 from analytics_core._pictures.form_fields import FormFields
 from analytics_core._pictures.number_formats import NumberFormat, number_format
 from analytics_core._pictures.table import Table
-from analytics_core._pictures.theme import Colours
+from analytics_core._pictures.theme import Colours, series_colours
 from analytics_core._pictures.time_formats import time_format
 
 MOST_MARKS: Final = 5_000
@@ -45,6 +45,11 @@ class ChartView:
         """Return what stands at the foot: limits of the answers, of the drawing, and fields that were not used."""
         told = [note for table in self.tables for note in table.data.notes]
         return [cells.shortened(str(note), 300) for note in dict.fromkeys((*told, *further, *self.form.notes))]
+
+    def series_colours(self, labels: Sequence[str]) -> list[str]:
+        """Return the colour of each label, by the scheme and the own colours of the form."""
+        own = {cells.shortened(str(label)): colour for label, colour in self.form.mapping("label_colors").items()}
+        return series_colours(labels, self.colours, scheme=self.form.text("color_scheme"), own=own)
 
     def number_format(self, *names: str, currency: str = "currency_format") -> NumberFormat:
         """Return the format of the first of the fields that is set; the smart one where none is."""

@@ -32,7 +32,13 @@ def legend_of(view: ChartView, labels: Sequence[str], *, symbol: str) -> dict[st
     if side is None or len(labels) < 2:
         return None
     width = min(max(text_width(label, LABEL_PX) for label in labels), _LONGEST_PX) + _SYMBOL_PX
-    found: dict[str, Any] = {"orient": side, "title": None, "symbolType": symbol, "symbolStrokeWidth": 2, "symbolOpacity": 1}
+    found: dict[str, Any] = {
+        "orient": side,
+        "title": None,
+        "symbolType": symbol,
+        "symbolStrokeWidth": 2,
+        "symbolOpacity": 1,
+    }
     if side in ("left", "right"):
         most = max(2, (view.size.height_px - 60) // _ROW_PX)
         label_px = min(_LONGEST_PX, view.size.width_px // 3)

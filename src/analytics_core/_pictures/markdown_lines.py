@@ -16,6 +16,7 @@ _INDENT_PX: Final = 18
 _LONGEST: Final = 20_000
 _MOST_LINES: Final = 500
 _DEEPEST_INDENT: Final = 8
+_UNSEEN: Final = re.compile(r"<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _TAG: Final = re.compile(r"<[^<>]*>")
 
 
@@ -98,7 +99,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             case "fence" | "code_block":
                 yield _Block(text=token.content.rstrip("\n"), is_code=True, indent=indent, size_px=BODY_PX - 1)
             case "html_block":
-                if words := _TAG.sub("", token.content).strip():
+                if words := _TAG.sub("", _UNSEEN.sub("", token.content)).strip():
                     yield _Block(text=words, indent=indent)
             case "inline":
                 words = _inline(token.children or ())

@@ -21,7 +21,16 @@ _MOST_DIGITS: Final = 20
 _MINUS: Final = "\u2212"
 _CURRENCIES: Final[Mapping[str, str]] = {
     **{"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "CN¥", "INR": "₹", "KRW": "₩", "BRL": "R$", "ILS": "₪"},
-    **{"MXN": "MX$", "CAD": "CA$", "AUD": "A$", "NZD": "NZ$", "VND": "₫", "PHP": "₱", "XAF": "FCFA", "XOF": "F\u202fCFA"},
+    **{
+        "MXN": "MX$",
+        "CAD": "CA$",
+        "AUD": "A$",
+        "NZD": "NZ$",
+        "VND": "₫",
+        "PHP": "₱",
+        "XAF": "FCFA",
+        "XOF": "F\u202fCFA",
+    },
 }
 _NAMED: Final[Mapping[str, str]] = {"SMART_NUMBER": "smart", "SMART_NUMBER_SIGNED": "signed", "~g": ""}
 _SPANS: Final[Mapping[str, float]] = {"DURATION": 1, "DURATION_SUB": 1, "DURATION_COL": 1}
@@ -64,9 +73,12 @@ class NumberFormat:
         return d3_number(value, self.spec)
 
     def axis(self) -> dict[str, Any]:
-        """Return what an axis or legend of Vega-Lite needs to write its labels so; all its texts are literals."""
-        if self.kind == "d3" and not (self.before or self.after):
-            return {"format": self.spec} if self.spec else {}
+        """Return what an axis or legend of Vega-Lite needs to write its labels so; all its texts are literals.
+
+        It is an expression, since the format of an axis would take its digits from the ticks.
+        """
+        if self.kind == "d3" and not self.spec and not (self.before or self.after):
+            return {}
         written = {
             "smart": _SMART_EXPRESSION,
             "signed": f"(datum.value > 0 ? '+' : '') + ({_SMART_EXPRESSION})",

@@ -19,7 +19,8 @@ _USUAL_COLUMNS: Final = 4
 _USUAL_UNITS: Final = 50
 _TALLEST_UNITS: Final = 400
 _HEADERS_PX: Final[Mapping[str, int]] = {"LARGE_HEADER": 44, "MEDIUM_HEADER": 36, "SMALL_HEADER": 28}
-_SECTION_PX: Final = 40
+_SECTION_PX: Final = 32
+_BELOW_SECTION_PX: Final = 12
 _DIVIDER_PX: Final = 16
 _DEEPEST: Final = 40
 _MOST_BOXES: Final = 2_000
@@ -36,7 +37,7 @@ class BoxKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
+class PageBox:
     """One part of a page, from its upper left corner, in pixels.
 
     `text` is the Markdown, or the title of a header or of an inner tab; `size_px` is that of a header's letters.
@@ -57,7 +58,7 @@ class PageLayout:
     """One page: the title of its tab (empty for a dashboard without tabs), and its boxes."""
 
     title: str
-    boxes: tuple[Box, ...]
+    boxes: tuple[PageBox, ...]
     width: float
     height: float
 
@@ -123,7 +124,7 @@ class _Room:
     columns: float
     depth: int = 0
 
-    def below(self, boxes: Sequence[Box]) -> _Room:
+    def below(self, boxes: Sequence[PageBox]) -> _Room:
         """Return the room below boxes; the same one where there are none."""
         return replace(self, y=_bottom(boxes) + GUTTER_PX) if boxes else self
 
@@ -153,7 +154,9 @@ class _Tree:
         if len(names) == 1 and self._type(names[0]) == "GRID":
             names = self._children_of(names[0])
         if len(names) == 1 and self._type(names[0]) == "TABS":
-            return [(self._title(tab), self._children_of(tab)) for tab in self._tabs(names[0])]
+            return [(self._title(tab), self._children_of(tab)) for tab in self._tabs(self._children_of(names[0]))]
+        if names and all(self._type(name) == "TAB" for name in names):
+            return [(self._title(tab), self._children_of(tab)) for tab in self._tabs(names)]
         return [("", names)]
 
     def page(self, title: str, names: Sequence[str], width_px: int) -> PageLayout:
@@ -161,13 +164,13 @@ class _Tree:
         boxes = tuple(self._stacked(names, _Room(x=0, y=0, width=width_px, columns=_COLUMNS)))
         return PageLayout(title=title, boxes=boxes, width=width_px, height=_bottom(boxes))
 
-    def _stacked(self, names: Sequence[str], room: _Room) -> Iterator[Box]:
+    def _stacked(self, names: Sequence[str], room: _Room) -> Iterator[PageBox]:
         for name in names:
             boxes = tuple(self._boxes(name, room))
             yield from boxes
             room = room.below(boxes)
 
-    def _boxes(self, name: str, room: _Room) -> Iterator[Box]:
+    def _boxes(self, name: str, room: _Room) -> Iterator[PageBox]:
         """Yield the boxes of one node, once: a node that is named again, or nested beyond reason, has none."""
         if name not in self._nodes or name in self._seen or room.depth > _DEEPEST or len(self._seen) > _MOST_BOXES:
             return
@@ -176,7 +179,7 @@ class _Tree:
             case "ROW":
                 yield from self._row(name, room)
             case "TABS":
-                for tab in self._tabs(name):
+                for tab in self._tabs(self._children_of(name)):
                     boxes = tuple(self._section(tab, room))
                     yield from boxes
                     room = room.below(boxes)
@@ -188,15 +191,15 @@ class _Tree:
             case _:
                 yield from self._stacked(self._children_of(name), replace(room, depth=room.depth + 1))
 
-    def _section(self, tab: str, room: _Room) -> Iterator[Box]:
-        title = Box(
+    def _section(self, tab: str, room: _Room) -> Iterator[PageBox]:
+        title = PageBox(
             kind=BoxKind.SECTION, x=room.x, y=room.y, width=room.width, height=_SECTION_PX, text=self._title(tab)
         )
         yield title
-        inside = replace(room, y=room.y + _SECTION_PX, depth=room.depth + 1)
+        inside = replace(room, y=room.y + _SECTION_PX + _BELOW_SECTION_PX, depth=room.depth + 1)
         yield from self._stacked(self._children_of(tab), inside)
 
-    def _row(self, name: str, room: _Room) -> Iterator[Box]:
+    def _row(self, name: str, room: _Room) -> Iterator[PageBox]:
         children = [child for child in self._children_of(name) if child in self._nodes]
         spans = [self._columns(child) for child in children]
         whole, x = max(room.columns, sum(spans)), room.x
@@ -205,7 +208,7 @@ class _Tree:
             yield from self._boxes(child, replace(room, x=x, width=across, columns=own, depth=room.depth + 1))
             x += across + GUTTER_PX
 
-    def _leaf(self, name: str, room: _Room) -> Iterator[Box]:
+    def _leaf(self, name: str, room: _Room) -> Iterator[PageBox]:
         x, y, width, meta = room.x, room.y, room.width, self._meta(name)
         tall = _number(meta.get("height"), usual=_USUAL_UNITS, most=_TALLEST_UNITS) * _UNIT_PX
         kind = self._type(name)
@@ -213,21 +216,21 @@ class _Tree:
             chart_id = meta.get("chartId")
             if chart_id in self._chart_ids:
                 self.placed.add(chart_id)
-                yield Box(kind=BoxKind.CHART, x=x, y=y, width=width, height=tall, chart_id=chart_id)
+                yield PageBox(kind=BoxKind.CHART, x=x, y=y, width=width, height=tall, chart_id=chart_id)
         elif kind == "MARKDOWN":
             text = str(meta.get("code") or "")
             tall = max(tall if "height" in meta else 0, self._markdown_px(text, width))
-            yield Box(kind=BoxKind.MARKDOWN, x=x, y=y, width=width, height=tall, text=text)
+            yield PageBox(kind=BoxKind.MARKDOWN, x=x, y=y, width=width, height=tall, text=text)
         elif kind == "HEADER":
             size = _HEADERS_PX.get(str(meta.get("headerSize")), 36)
             text = str(meta.get("text") or "")
-            yield Box(kind=BoxKind.HEADER, x=x, y=y, width=width, height=size, text=text, size_px=size * 5 // 9)
+            yield PageBox(kind=BoxKind.HEADER, x=x, y=y, width=width, height=size, text=text, size_px=size * 5 // 9)
         else:
-            yield Box(kind=BoxKind.DIVIDER, x=x, y=y, width=width, height=_DIVIDER_PX)
+            yield PageBox(kind=BoxKind.DIVIDER, x=x, y=y, width=width, height=_DIVIDER_PX)
 
-    def _tabs(self, name: str) -> list[str]:
-        """Return the tabs of a node that are shown."""
-        tabs = [child for child in self._children_of(name) if self._type(child) == "TAB"]
+    def _tabs(self, names: Sequence[str]) -> list[str]:
+        """Return those of some nodes that are tabs and shown."""
+        tabs = [name for name in names if self._type(name) == "TAB"]
         return [tab for tab in tabs if self._shown is None or tab in self._shown]
 
     def _columns(self, name: str) -> float:
@@ -265,13 +268,13 @@ def _number(value: Any, *, usual: float, most: float) -> float:
     return min(value, most) if is_number else usual
 
 
-def _in_rows(chart_ids: Sequence[int], width_px: int) -> Iterator[Box]:
+def _in_rows(chart_ids: Sequence[int], width_px: int) -> Iterator[PageBox]:
     """Yield charts two in a row."""
     across, tall = _span(6, _COLUMNS, width_px), _USUAL_UNITS * _UNIT_PX
     for place, chart_id in enumerate(chart_ids):
         x, y = place % 2 * (across + GUTTER_PX), place // 2 * (tall + GUTTER_PX)
-        yield Box(kind=BoxKind.CHART, x=x, y=y, width=across, height=tall, chart_id=chart_id)
+        yield PageBox(kind=BoxKind.CHART, x=x, y=y, width=across, height=tall, chart_id=chart_id)
 
 
-def _bottom(boxes: Sequence[Box]) -> float:
+def _bottom(boxes: Sequence[PageBox]) -> float:
     return max((box.y + box.height for box in boxes), default=0)

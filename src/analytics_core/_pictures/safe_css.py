@@ -13,7 +13,7 @@ _DECLARATION: Final = re.compile(r"\s*(-?[A-Za-z][\w-]*|--[\w-]+)\s*:\s*([^\x00-
 _FORBIDDEN: Final = re.compile(
     r"url|image|src|element|expression|attr|paint|javascript|binding|behaviou?r|import|cross-fade", re.IGNORECASE
 )
-_FORBIDDEN_CALL: Final = re.compile(rf"(?:[\w-]*(?:{_FORBIDDEN.pattern})[\w-]*)\s*\(|javascript:", re.IGNORECASE)
+_FORBIDDEN_CALL: Final = re.compile(rf"(?:[\w-]*(?:{_FORBIDDEN.pattern})[\w-]*)\s*\(|javascript:|//", re.IGNORECASE)
 _FORBIDDEN_NAME: Final = re.compile(r"-moz-binding|behaviou?r|src", re.IGNORECASE)
 _SELECTOR: Final = re.compile(r"[^\x00-\x08{}<\\@]+")
 _DEEPEST: Final = 4

@@ -33,6 +33,9 @@ _FUNCTION: Final = re.compile(r"([^\s(,;:]*)\s*\(")
 _FUNCTIONS: Final = frozenset(
     ("matrix", "translate", "scale", "rotate", "skewx", "skewy", "rgb", "rgba", "hsl", "hsla", "lab", "lch")
 )
+_LAST_FONT: Final = "sans-serif"
+"""What a text is set in where none of its fonts is there; without it the renderer would leave the text out."""
+
 _LONGEST_DEPTH: Final = 200
 _WHITE: Final = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
@@ -40,7 +43,8 @@ _WHITE: Final = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 def safe_svg(text: str, *, prefix: str = "") -> str:
     """Return an SVG document without scripts, links, styles and whatever else could act or be loaded.
 
-    Ids are numbered in their order after `prefix`, so that several documents can stand in one page.
+    Ids are numbered in their order after `prefix`, so that several documents can stand in one page. Texts whose fonts
+    are not there are set in the font for `sans-serif`.
 
     Raises:
         PictureError: it is no SVG document, or declares a document type.
@@ -95,8 +99,10 @@ class _Copy:
             return
         self._enter()
         spaces = "" if self._open else f' xmlns="{_SVG}" xmlns:xlink="{_XLINK}"'
-        self._open.append(name)
         pairs = dict(zip(attributes[::2], attributes[1::2], strict=True))
+        if not self._open:
+            pairs.setdefault("font-family", _LAST_FONT)
+        self._open.append(name)
         self._parts.append(f"<{name}{spaces}{''.join(self._attributes(name, pairs))}")
         self._is_begun = True
 
@@ -145,6 +151,8 @@ class _Copy:
             return self._id(value)
         if name.startswith("aria-"):
             return value
+        if name == "font-family" and _LAST_FONT not in value:
+            value = f"{value}, {_LAST_FONT}"
         if name == "style" and not _STYLE.fullmatch(value):
             return None
         if "(" not in value:

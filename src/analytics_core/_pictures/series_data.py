@@ -166,10 +166,10 @@ def _placed(view: ChartView, data: SeriesData, table: Table, axis: str | None, k
     """Return series whose places are values of the axis instead of numbers of rows."""
     rows = list(data.places)
     if axis is None:
-        return replace(data, kind=kind, places=cells.distinct_texts(["" for _ in rows]) if len(rows) > 1 else ["all"])
+        return replace(data, kind=kind, places=cells.told_apart("" for _ in rows) if len(rows) > 1 else ["all"])
     if kind is AxisKind.CATEGORY:
         texts = table.texts(axis)
-        return replace(data, kind=kind, places=cells.distinct_texts([texts[row] for row in rows]))
+        return replace(data, kind=kind, places=cells.told_apart(texts[row] for row in rows))
     values: Sequence[float | None] = table.moments(axis) if kind is AxisKind.TIME else table.numbers(axis)
     known = [place for place, row in enumerate(rows) if values[row] is not None]
     if not known:
@@ -205,7 +205,9 @@ def _distinct(series: Sequence[Series]) -> list[Series]:
 def _with_roles(series: Sequence[Series], periods: Sequence[Any]) -> list[Series]:
     """Return the series with what they are to each other: forecasts of one, or one at another time."""
     by_label = {one.label: one for one in series}
-    ends = [one.label for one in series if one.label.endswith((_LOWER, _UPPER)) and one.label.rpartition("_")[0] in by_label]
+    ends = [
+        one.label for one in series if one.label.endswith((_LOWER, _UPPER)) and one.label.rpartition("_")[0] in by_label
+    ]
     found = []
     for one in series:
         if one.label in ends:

@@ -136,7 +136,11 @@ class _Layers:
     def tips(self) -> list[dict[str, Any]]:
         place = {"field": "c4" if self._offsets is not None else "c0", "title": self.data.axis, "type": "nominal"}
         if self.data.kind is AxisKind.TIME:
-            place |= {"type": "temporal", "format": "%Y-%m-%d %H:%M", "timeUnit": {"unit": "yearmonthdatehoursminutes", "utc": True}}
+            place |= {
+                "type": "temporal",
+                "format": "%Y-%m-%d %H:%M",
+                "timeUnit": {"unit": "yearmonthdatehoursminutes", "utc": True},
+            }
         return [
             {"field": "c1", "type": "nominal", "title": "series"},
             {"field": "c0", **place},
@@ -243,7 +247,9 @@ class _Layers:
 
     def _totals(self) -> list[dict[str, Any]]:
         found = []
-        for place, values in zip(self.data.places, zip(*(one.values for one in self.data.series), strict=True), strict=True):
+        for place, values in zip(
+            self.data.places, zip(*(one.values for one in self.data.series), strict=True), strict=True
+        ):
             known = [value for value in values if value is not None and value > 0]
             total = math.fsum(value for value in values if value is not None)
             found.append({"c0": place, "c2": math.fsum(known), "c3": self.style.format.text(total)})
@@ -256,7 +262,13 @@ class _Layers:
             for place, value in zip(self.data.places, series.values, strict=True):
                 if value is not None:
                     there = place if middle is None else place + middle
-                    row = {"c0": there, "c1": series.label, "c2": value, "c3": self.style.format.text(value), "c6": rank}
+                    row = {
+                        "c0": there,
+                        "c1": series.label,
+                        "c2": value,
+                        "c3": self.style.format.text(value),
+                        "c6": rank,
+                    }
                     found.append(row)
         return found
 

@@ -12,7 +12,23 @@ from analytics_core._pictures.canvas import drawn, note_lines, page
 from analytics_core._pictures.data import PictureData, Size, Theme
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.form_fields import FormFields
-from analytics_core._pictures.kinds import numbers, series, tables
+from analytics_core._pictures.kinds import (
+    clouds,
+    distributions,
+    flows,
+    gauges,
+    grids,
+    hierarchies,
+    mixed,
+    numbers,
+    parts,
+    pivots,
+    points,
+    profiles,
+    series,
+    spans,
+    tables,
+)
 from analytics_core._pictures.table import Table
 from analytics_core._pictures.text_metrics import fitted, wrapped
 from analytics_core._pictures.theme import NOTE_PX, TITLE_PX, colours_of, config_of
@@ -41,8 +57,12 @@ _OLD_NAMES: Final = MappingProxyType(
 )
 """The same names as forms may have (`_formdata.registry`)."""
 
+_MODULES: Final = (
+    *(numbers, series, mixed, tables, pivots, parts, hierarchies, gauges, distributions, grids),
+    *(clouds, flows, spans, profiles, points),
+)
 KINDS: Final[Mapping[str, PictureKind]] = MappingProxyType(
-    {kind.name: kind for module in (numbers, series, tables) for kind in module.KINDS}
+    {kind.name: kind for module in _MODULES for kind in module.KINDS}
 )
 """The kinds that are drawn; any other one is a table that says so."""
 
@@ -112,7 +132,15 @@ def _message(view: ChartView, headline: str, reason: str) -> Drawing:
     colours, middle = view.colours, room.y + room.height / 2
     lines = wrapped(cells.shortened(reason, 600), room.width * 0.8, 12, most=5)
     canvas.rect(room, colours.stripe, radius=4)
-    canvas.text(headline, room.x + room.width / 2, middle - 10 - 8 * len(lines), colours.text, px=TITLE_PX, align="center", weight="bold")
+    canvas.text(
+        headline,
+        room.x + room.width / 2,
+        middle - 10 - 8 * len(lines),
+        colours.text,
+        px=TITLE_PX,
+        align="center",
+        weight="bold",
+    )
     for place, line in enumerate(lines):
         y = middle + 10 - 8 * len(lines) + place * 16
         canvas.text(line, room.x + room.width / 2, y, colours.muted, px=12, align="center")
@@ -121,7 +149,9 @@ def _message(view: ChartView, headline: str, reason: str) -> Drawing:
 
 def _specification(view: ChartView, drawing: Drawing) -> dict[str, Any]:
     notes = view.notes(drawing.notes)
-    description = cells.shortened(". ".join(part.rstrip(".") for part in (view.title, drawing.description, *notes) if part) + ".", 1_500)
+    description = cells.shortened(
+        ". ".join(part.rstrip(".") for part in (view.title, drawing.description, *notes) if part) + ".", 1_500
+    )
     canvas = {"autosize": "none", "padding": 0}
     fit = {"autosize": {"type": "fit", "contains": "padding"}, "padding": _PADDING_PX}
     found: dict[str, Any] = {

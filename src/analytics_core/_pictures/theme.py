@@ -141,8 +141,8 @@ def series_colours(
     found = []
     for place, label in enumerate(labels):
         told = (own or {}).get(label)
-        if isinstance(told, str) and _COLOUR.fullmatch(told):
-            found.append(told)
+        if is_colour(told):
+            found.append(str(told))
             continue
         turn, step = divmod(place, len(palette))
         base = palette[step]
@@ -152,6 +152,11 @@ def series_colours(
 
 _TOWARDS: Final = ("#000000", "#ffffff")
 _SHARES: Final = (0.2, 0.45, 0.35, 0.25)
+
+
+def is_colour(told: Any) -> bool:
+    """Tell whether a value of a form is a colour that pictures take: `#rgb`, `#rrggbb` or `rgb(r, g, b)`."""
+    return isinstance(told, str) and _COLOUR.fullmatch(told) is not None
 
 
 def heat_colours(colours: Colours, scheme: str | None) -> tuple[str, ...]:
@@ -188,7 +193,12 @@ def _parts(colour: str) -> tuple[int, int, int]:
 
 def config_of(colours: Colours) -> dict[str, Any]:
     """Return what Vega-Lite draws alike in all pictures of a theme."""
-    label = {"labelColor": colours.muted, "labelFontSize": LABEL_PX, "titleColor": colours.muted, "titleFontSize": LABEL_PX}
+    label = {
+        "labelColor": colours.muted,
+        "labelFontSize": LABEL_PX,
+        "titleColor": colours.muted,
+        "titleFontSize": LABEL_PX,
+    }
     return {
         "font": FONT,
         "view": {"stroke": None},
@@ -200,6 +210,7 @@ def config_of(colours: Colours) -> dict[str, Any]:
             "tickColor": colours.line,
             "labelLimit": 160,
             "titleLimit": 400,
+            "titlePadding": 8,
         },
         "legend": {**label, "labelColor": colours.text, "titleFontWeight": "normal", "labelLimit": 180},
         "title": {"color": colours.text, "fontSize": TITLE_PX, "anchor": "start", "frame": "bounds", "offset": 10},

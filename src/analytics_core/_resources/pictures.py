@@ -127,11 +127,17 @@ def _is_numeric(values: Sequence[Any]) -> bool:
 
 # ------------------------------------------------------------------------------------------------------------- drawing
 class PictureDrawer:
-    """Draws pictures for one core, and keeps them for as long as the answers that they show."""
+    """Draws pictures for one core, and keeps them for as long as the answers that they show.
 
-    def __init__(self, runtime: Runtime) -> None:
+    Args:
+        runtime: of the core; MissingExtraError where it has no renderer.
+        keeps: whether a picture that was drawn before is taken, and one that is drawn is kept.
+    """
+
+    def __init__(self, runtime: Runtime, *, keeps: bool = True) -> None:
         self._renderer = runtime.needed_renderer()
         self._cache = runtime.cache
+        self._keeps = keeps
         self._most_bytes = runtime.settings.cache_max_bytes
         self._seal = EntrySeal(runtime.settings.key)
 
@@ -176,13 +182,15 @@ class PictureDrawer:
                 return self._renderer.render(shown, format=format, scale=scale)
             return self._renderer.render_pages(shown, format=format, scale=scale)
 
-        if keep_s == NOT_KEPT:
+        if keep_s == NOT_KEPT or not self._keeps:
             return drawn()
         told = json.dumps([self._renderer.fingerprint, format.value, scale, shown])
         key = f"picture-{hashlib.sha256(told.encode()).hexdigest()}"
         entry = self._cache.get(key)
-        if entry is not None and self._seal.holds(key, entry[:SEAL_BYTES], entry[SEAL_BYTES:]):
-            return entry[SEAL_BYTES:]
+        if entry is not None and len(entry) > SEAL_BYTES:
+            seal, kept = entry[:SEAL_BYTES], entry[SEAL_BYTES:]
+            if self._seal.holds(key, seal, kept):
+                return kept
         picture = drawn()
         if len(picture) <= self._most_bytes:
             self._cache.set(key, self._seal.made(key, [picture]) + picture, timeout_s=keep_s)

@@ -70,7 +70,7 @@ _NAMES = {
         "GuestUser"
     ),
     "enums": (
-        "Aggregate ConfigurationMethod DatasourceType ExpressionType FilterOperator GenericType QueryStatus "
+        "Aggregate ConfigurationMethod DatasourceType ExpressionType FilterOperator GenericType PictureFormat QueryStatus "
         "RelativeTime ResultFormat ResultType TagType TimeGrain"
     ),
     "explore": (

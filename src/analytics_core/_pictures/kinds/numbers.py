@@ -34,7 +34,9 @@ def _with_trend(view: ChartView) -> Drawing:
     axis = next((one for one in table.names if one != name and table.is_temporal(one)), None)
     if axis is None:
         return _total(view)
-    points = sorted((ms, value) for ms, value in zip(table.moments(axis), table.numbers(name), strict=True) if ms is not None)
+    points = sorted(
+        (ms, value) for ms, value in zip(table.moments(axis), table.numbers(name), strict=True) if ms is not None
+    )
     if not points:
         raise CannotDrawError(f"{table.label(axis)} holds no moments.")
     known = [(ms, value) for ms, value in points if value is not None]
@@ -121,7 +123,9 @@ def _headline(canvas: Canvas, room: Box, view: ChartView, shown: str, below: lis
     shown = fitted(shown, room.width, px, bold=True)
     canvas.text(shown, room.x, y, view.colours.text, px=px, weight="bold")
     for place, (words, colour) in enumerate(lines):
-        canvas.text(fitted(words, room.width, small), room.x, y + px / 2 + small * (0.9 + 1.5 * place), colour, px=small)
+        canvas.text(
+            fitted(words, room.width, small), room.x, y + px / 2 + small * (0.9 + 1.5 * place), colour, px=small
+        )
 
 
 def _trend(canvas: Canvas, room: Box, view: ChartView, points: list[tuple[int, float]], grain: str | None) -> None:
@@ -142,13 +146,22 @@ def _trend(canvas: Canvas, room: Box, view: ChartView, points: list[tuple[int, f
     ]
     colour = view.form.rgb("color_picker") or view.colours.accent
     outline = "L".join(f"{x:.2f},{y:.2f}" for x, y in placed)
-    canvas.shape(f"M{placed[0][0]:.2f},{plot.bottom:.2f}L{outline}L{placed[-1][0]:.2f},{plot.bottom:.2f}Z", colour, opacity=0.18)
+    canvas.shape(
+        f"M{placed[0][0]:.2f},{plot.bottom:.2f}L{outline}L{placed[-1][0]:.2f},{plot.bottom:.2f}Z", colour, opacity=0.18
+    )
     canvas.line(placed, colour, width=2)
     canvas.circle(*placed[-1], 3.5, colour)
     if labels:
         spec = view.time_format("time_format")
         canvas.text(moment_text(first, spec, grain=grain), room.x, room.bottom, view.colours.muted, baseline="bottom")
-        canvas.text(moment_text(last, spec, grain=grain), room.right, room.bottom, view.colours.muted, align="right", baseline="bottom")
+        canvas.text(
+            moment_text(last, spec, grain=grain),
+            room.right,
+            room.bottom,
+            view.colours.muted,
+            align="right",
+            baseline="bottom",
+        )
 
 
 def _range(form: NumberFormat, values: list[float]) -> str:

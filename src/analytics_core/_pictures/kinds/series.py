@@ -7,21 +7,23 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from analytics_core._pictures import axes
+from analytics_core._pictures import axes, cells
+from analytics_core._pictures.annotations import annotation_layers
 from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.series_data import AxisKind, Series, SeriesData, limited, read_series
 from analytics_core._pictures.series_layers import Scales, SeriesStyle, series_layers
-from analytics_core._pictures.theme import mixed, series_colours
+from analytics_core._pictures.theme import mixed
 from analytics_core._pictures.time_formats import moment_text
 
-_CURVES: Final[Mapping[str, str]] = {
+CURVES: Final[Mapping[str, str]] = {
     "smooth": "monotone",
     "start": "step-before",
     "middle": "step",
     "end": "step-after",
 }
+"""How lines run between points, by the type of the series."""
 _STACKS: Final[Mapping[str, str]] = {"stack": "zero", "stream": "center", "expand": "normalize"}
 _PALER: Final = 0.35
 
@@ -32,16 +34,24 @@ def _draw(view: ChartView, *, mark: str, noun: str, curve: str | None = None) ->
     if mark == "any":
         mark = {"bar": "bar", "scatter": "point"}.get(str(told), "line")
     if mark == "line" and curve is None:
-        curve = _CURVES.get(str(told)) if isinstance(told, str) else None
+        curve = CURVES.get(str(told)) if isinstance(told, str) else None
     if mark == "line" and form.flag("area"):
         mark = "area"
     data = limited(read_series(view, view.table, form, is_bar=mark == "bar"), averages=mark != "bar")
     style = _style(view, data, mark, curve)
     if style.horizontal or (data.kind is AxisKind.TIME and form.flag("xAxisForceCategorical")):
-        data = _as_categories(view, data)
+        data = as_categories(view, data)
     scales = scales_of(view, data, style, data.series)
     layers = series_layers(view, data, style, scales)
-    return Drawing(layers=tuple(layers), description=describe(view, noun, data, style.format), notes=data.notes)
+    added, notes = annotation_layers(view, view.table, data, scales.place, value_channel(view, style))
+    told = describe(noun, data, style.format)
+    return Drawing(layers=(*layers, *added), description=told, notes=(*data.notes, *notes))
+
+
+def value_channel(view: ChartView, style: SeriesStyle) -> dict[str, Any]:
+    """Return the scale and axis of a chart's values."""
+    zero = style.zero or style.mark == "bar"
+    return axes.value_axis(view, style.format, style.title, bounds=style.bounds, log=style.log, zero=zero)
 
 
 def _style(view: ChartView, data: SeriesData, mark: str, curve: str | None) -> SeriesStyle:
@@ -75,15 +85,20 @@ def _opacity(view: ChartView, stack: str | None) -> float:
 
 
 def _stack(view: ChartView, mark: str) -> str | None:
-    told = view.form.get("stack")
+    """Return how series stand on each other; older forms say it in other fields."""
+    form = view.form
+    told = form.get("stack") or (form.get("stacked_style") if mark == "area" else None)
+    if mark not in ("bar", "area"):
+        return None
+    if mark == "bar" and form.flag("bar_stacked") and not told:
+        told = "expand" if form.flag("contribution") else "stack"
     if told is True:
         return "zero"
-    if not isinstance(told, str) or mark not in ("bar", "area"):
-        return None
-    return _STACKS.get(told.casefold())
+    return _STACKS.get(told.casefold()) if isinstance(told, str) else None
 
 
-def _as_categories(view: ChartView, data: SeriesData) -> SeriesData:
+def as_categories(view: ChartView, data: SeriesData) -> SeriesData:
+    """Return series whose places are texts."""
     if data.kind is AxisKind.CATEGORY:
         return data
     spec, grain = view.time_format("x_axis_time_format"), view.form.text("time_grain_sqla")
@@ -91,7 +106,7 @@ def _as_categories(view: ChartView, data: SeriesData) -> SeriesData:
         places = [moment_text(place, spec, grain=grain) for place in data.places]
     else:
         places = [f"{place:g}" for place in data.places]
-    return replace(data, kind=AxisKind.CATEGORY, places=list(dict.fromkeys(places)) if len(set(places)) == len(places) else [f"{p} #{i}" for i, p in enumerate(places)])
+    return replace(data, kind=AxisKind.CATEGORY, places=cells.told_apart(places))
 
 
 def scales_of(view: ChartView, data: SeriesData, style: SeriesStyle, series: Sequence[Series]) -> Scales:
@@ -123,10 +138,7 @@ def _place(view: ChartView, data: SeriesData, style: SeriesStyle) -> dict[str, A
 def colours_of_series(view: ChartView, series: Sequence[Series]) -> list[str]:
     """Return the colours of series; one that is compared has a paler colour of the series that it is compared with."""
     own = [one.label for one in series if one.base is None]
-    scheme = view.form.text("color_scheme")
-    found = dict(
-        zip(own, series_colours(own, view.colours, scheme=scheme, own=view.form.mapping("label_colors")), strict=True)
-    )
+    found = dict(zip(own, view.series_colours(own), strict=True))
     colours = []
     for one in series:
         colour = found.get(one.base or one.label, view.colours.accent)
@@ -134,14 +146,16 @@ def colours_of_series(view: ChartView, series: Sequence[Series]) -> list[str]:
     return colours
 
 
-def describe(view: ChartView, noun: str, data: SeriesData, form: NumberFormat) -> str:
+def describe(noun: str, data: SeriesData, form: NumberFormat) -> str:
     """Return what a chart of series shows."""
     names = [one.label for one in data.series]
-    told = names[0] if len(names) == 1 else f"{len(names)} series ({', '.join(names[:5])}{' …' if len(names) > 5 else ''})"
+    told = (
+        names[0] if len(names) == 1 else f"{len(names)} series ({', '.join(names[:5])}{' …' if len(names) > 5 else ''})"
+    )
     text = f"{noun.capitalize()} of {told}" + (f" by {data.axis}" if data.axis else "")
     places = data.places
     if data.kind is not AxisKind.CATEGORY and len(places) > 1:
-        ends = [moment_text(place, "") if data.kind is AxisKind.TIME else f"{place:g}" for place in (places[0], places[-1])]
+        ends = [_place_text(data.kind, place) for place in (places[0], places[-1])]
         text += f" from {ends[0]} to {ends[1]}"
     points = [
         (value, one.label, place)
@@ -152,9 +166,15 @@ def describe(view: ChartView, noun: str, data: SeriesData, form: NumberFormat) -
     if not points:
         return f"{text}. All values are null"
     (low, *_), (high, label, place) = min(points, key=lambda point: point[0]), max(points, key=lambda point: point[0])
-    where = moment_text(place, "") if data.kind is AxisKind.TIME else str(place)
+    where = _place_text(data.kind, place)
     whose = where if len(names) == 1 else f"{label}, {where}"
     return f"{text}. Values from {form.text(low)} to {form.text(high)}; the largest is {whose}"
+
+
+def _place_text(kind: AxisKind, place: Any) -> str:
+    if kind is AxisKind.TIME:
+        return moment_text(place, "")
+    return f"{place:g}" if kind is AxisKind.NUMBER else cells.shortened(str(place))
 
 
 KINDS: Final = (
@@ -174,5 +194,7 @@ KINDS: Final = (
     PictureKind(
         name="echarts_timeseries_scatter", noun="scatter plot", draw=partial(_draw, mark="point", noun="scatter plot")
     ),
-    PictureKind(name="echarts_timeseries", noun="chart of series", draw=partial(_draw, mark="any", noun="chart of series")),
+    PictureKind(
+        name="echarts_timeseries", noun="chart of series", draw=partial(_draw, mark="any", noun="chart of series")
+    ),
 )

@@ -52,7 +52,7 @@ from analytics_core._resources.tags import Favourites
 from analytics_core._results.answer import ChartData
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core._results.picture import Picture
-from analytics_core.errors import JobNotFoundError, NotFoundError
+from analytics_core.errors import AnalyticsError, JobNotFoundError, NotFoundError
 from analytics_core.models.chart import (
     ChartDatasource,
     ChartGet,
@@ -373,11 +373,21 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
     def screenshot(self, chart_id: int) -> ChartScreenshot:
         """Return where the host shows a picture of a chart (contract, `ChartCacheScreenshotResponseSchema`).
 
-        The addresses come from `Settings.url_for`; the key changes with the chart and with the user.
+        The addresses come from `Settings.url_for`; the host answers there with `picture`, as the same user. The key is
+        another one after each change of the chart or its dataset, for each user, and when other rules bind them.
+        Nothing is drawn by asking.
         """
         with self._runtime.store.unit_of_work() as unit:
             chart = self._reader(unit).chart(chart_id)
-        return chart_screenshot(chart, actor_id=self._actor.id, readable=readable_now(self._runtime))
+            dataset = find_dataset_of(unit, chart)
+        queries = ChartQueries(self._runtime, self._actor)
+        try:
+            bound = queries.bound_now(chart_id)
+        except AnalyticsError:  # its picture says so, and needs an address too
+            bound = ""
+        version = None if dataset is None else dataset.audit.version
+        seen = f"{self._actor.id}:{version}:{bound}"
+        return chart_screenshot(chart, seen=seen, readable=readable_now(self._runtime))
 
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, chart_id: int) -> None:

@@ -18,7 +18,7 @@ from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.charts.records import chart_entity
 from analytics_core._resources.css_templates import check_css
 from analytics_core._resources.dashboards.acting import given_state, options_of
-from analytics_core._resources.dashboards.answers import DashboardQuestions, OnChart, params_of
+from analytics_core._resources.dashboards.answers import DashboardQuestions, OnChart, answered_dashboard, params_of
 from analytics_core._resources.dashboards.content import charts_in, checked_content
 from analytics_core._resources.dashboards.copies import (
     copied_dashboard,
@@ -29,7 +29,6 @@ from analytics_core._resources.dashboards.pictures import (
     DashboardDrawer,
     ShownDashboard,
     dashboard_look,
-    tabs_shown,
 )
 from analytics_core._resources.dashboards.records import (
     changed_dashboard,
@@ -415,19 +414,17 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
     # -------------------------------------------------------------------------------------------------------- inside
     def _drawer(self, dashboard_id: int, shown: ShownDashboard) -> DashboardDrawer:
         """Return what draws a dashboard, once its charts are answered."""
-        drawer, queries = PictureDrawer(self._runtime), ChartQueries(self._runtime, self._actor)
-        permalink, tabs = shown.get("permalink"), shown.get("tabs")
-        with self._runtime.store.unit_of_work() as unit:
-            reader = self._reader(unit)
-            dashboard = reader.dashboard(dashboard_id)
-            kept = {} if permalink is None else kept_state(reader, permalink, dashboard_id)
-        extra = ExtraFilters(url_params=params_of(None, kept))
-        given = given_state(filters=shown.get("filters"), kept=kept, extra=extra)
-        data = DashboardQuestions(queries, dashboard, given).answer(
-            tabs=tabs, force=shown.get("force", False), parallel=4, on_chart=None
+        drawer = PictureDrawer(self._runtime)
+        answered = answered_dashboard(
+            self._runtime,
+            self._actor,
+            dashboard_id,
+            filters=shown.get("filters"),
+            tabs=shown.get("tabs"),
+            permalink=shown.get("permalink"),
+            force=shown.get("force", False),
         )
-        tabs_of_picture = tabs_shown(dashboard, tabs=tabs, active_tabs=given.active_tabs)
-        return DashboardDrawer(drawer, dashboard, data, find_chart=queries.chart, shown_tabs=tabs_of_picture)
+        return DashboardDrawer(drawer, answered)
 
     def _writable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
         dashboard = self._reader(unit).dashboard(dashboard_id)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypedDict
 
-from analytics_core._pictures.dashboard_page import MARGIN_PX, PADDING_PX, ChartImage, DashboardPage
+from analytics_core._pictures.dashboard_page import MARGIN_PX, ChartImage, DashboardPage, ImageKey, image_key
 from analytics_core._pictures.data import PictureData, Size, Theme
 from analytics_core._pictures.markdown_lines import markdown_height
-from analytics_core._pictures.page_layout import PageLayout, page_layouts, tabs_around
+from analytics_core._pictures.page_layout import BoxKind, PageLayout, page_layouts
 from analytics_core._pictures.specification import chart_specification
-from analytics_core._records.chart import Chart
-from analytics_core._records.dashboard import Dashboard
-from analytics_core._resources.dashboards.layout import read_layout
-from analytics_core._resources.dashboards.values import SHAPE
+from analytics_core._resources.dashboards.answers import AnsweredDashboard
 from analytics_core._resources.field_formatter import MarkdownToHtml
 from analytics_core._resources.pictures import (
     Look,
@@ -25,7 +22,7 @@ from analytics_core._resources.pictures import (
     picture_data,
 )
 from analytics_core._resources.stored_json import json_object
-from analytics_core._results.dashboard_answer import DashboardChart, DashboardData, FilterState
+from analytics_core._results.dashboard_answer import DashboardChart, FilterState
 from analytics_core._results.picture import Picture
 from analytics_core.errors import AnalyticsError, PictureError, QueryError, UnknownNameError
 from analytics_core.models.enums import PictureFormat
@@ -36,7 +33,6 @@ _MOST_PIXELS: Final = 30_000_000
 
 _LONGEST_FACTS: Final = 300
 _LEAST_PX: Final = 600
-FindChart = Callable[[int], Chart]
 
 
 class ShownDashboard(TypedDict, total=False):
@@ -75,26 +71,17 @@ class DashboardDrawer:
 
     Args:
         drawer: draws the charts and the whole.
-        dashboard: the dashboard.
-        data: the answers to its charts, each of which was looked up for the actor.
-        find_chart: gives a chart that the actor may read.
-        shown_tabs: the ids of the tabs that are shown; None: all.
+        answered: the dashboard with its answers.
+        draws_errors: whether a chart that cannot be drawn becomes a box that says so, in place of an error.
     """
 
-    def __init__(
-        self,
-        drawer: PictureDrawer,
-        dashboard: Dashboard,
-        data: DashboardData,
-        *,
-        find_chart: FindChart,
-        shown_tabs: Collection[str] | None,
-    ) -> None:
+    def __init__(self, drawer: PictureDrawer, answered: AnsweredDashboard, *, draws_errors: bool = True) -> None:
         self._drawer = drawer
-        self._dashboard = dashboard
-        self._data = data
-        self._find_chart = find_chart
-        self._shown_tabs = shown_tabs
+        self._dashboard = answered.dashboard
+        self._data = answered.data
+        self._find_chart = answered.find_chart
+        self._shown_tabs = answered.shown_tabs
+        self._draws_errors = draws_errors
 
     def html(self, look: Look) -> str:
         """Return the dashboard as one page of HTML."""
@@ -105,15 +92,13 @@ class DashboardDrawer:
         """Return the dashboard as a picture: a PDF has a page for each tab, a PNG or an SVG one below the other."""
         page = self._page(look)
         pages = page.svg_pages() if look.format is PictureFormat.PDF else (page.svg(),)
-        height = sum(one.height for one in page.pages) + 2 * MARGIN_PX
-        pixels = look.width_px * height
-        scale = min(look.scale, max((_MOST_PIXELS / pixels) ** 0.5, 0.1)) if pixels else look.scale
+        scale = min(look.scale, max((_MOST_PIXELS / (look.width_px * page.height_px)) ** 0.5, 0.1))
         return Picture(
             data=self._drawer.draw(pages, look.format, scale=scale, keep_s=self._keep_s()),
             format=look.format,
             description=self._description(),
             width_px=look.width_px,
-            height_px=int(height),
+            height_px=page.height_px,
         )
 
     def _keep_s(self) -> int | None:
@@ -143,19 +128,13 @@ class DashboardDrawer:
             css=self._dashboard.css or "",
         )
 
-    def _images(self, pages: Sequence[PageLayout], look: Look) -> Iterator[tuple[int, ChartImage]]:
-        """Yield each chart as it is drawn at its first place."""
+    def _images(self, pages: Sequence[PageLayout], look: Look) -> Iterator[tuple[ImageKey, ChartImage]]:
+        """Yield each chart in each of its sizes."""
         by_id = {chart.chart_id: chart for chart in self._data}
-        seen = set[int]()
-        for box in (box for page in pages for box in page.boxes if box.chart_id):
-            if box.chart_id not in seen:
-                seen.add(box.chart_id)
-                own = replace(
-                    look,
-                    width_px=max(int(box.width) - 2 * PADDING_PX, 60),
-                    height_px=max(int(box.height) - 2 * PADDING_PX, 60),
-                )
-                yield box.chart_id, self._image(by_id[box.chart_id], own)
+        boxes = (box for page in pages for box in page.boxes if box.kind is BoxKind.CHART)
+        for key in dict.fromkeys(map(image_key, boxes)):
+            chart_id, width_px, height_px = key
+            yield key, self._image(by_id[chart_id], replace(look, width_px=width_px, height_px=height_px))
 
     def _image(self, chart: DashboardChart, look: Look) -> ChartImage:
         title, size = chart.name or f"chart {chart.chart_id}", Size(width_px=look.width_px, height_px=look.height_px)
@@ -163,6 +142,8 @@ class DashboardDrawer:
         try:
             return self._drawn(form, data, title, size, look, keep_s=keeping_of([chart.answer] if chart.answer else []))
         except PictureError as error:
+            if not self._draws_errors:
+                raise error.at(title) from None
             return self._drawn({}, (PictureData(error=error.message),), title, size, look, keep_s=-1)
 
     def _told(self, chart: DashboardChart) -> tuple[Mapping[str, Any], Sequence[PictureData]]:
@@ -187,20 +168,6 @@ class DashboardDrawer:
         specification = chart_specification(form, data, title=title, size=size, theme=look.theme)
         svg = self._drawer.draw(specification, PictureFormat.SVG, keep_s=keep_s).decode()
         return ChartImage(svg=svg, description=str(specification.get("description", "")))
-
-
-def tabs_shown(
-    dashboard: Dashboard, *, tabs: Sequence[str] | None, active_tabs: Collection[str]
-) -> frozenset[str] | None:
-    """Return the ids of the tabs that a picture shows; None: all.
-
-    Raises:
-        UnknownNameError, PayloadSchemaError: `tabs` name none of the dashboard's.
-    """
-    layout = json_object(dashboard.position_json)
-    if tabs is not None:
-        return tabs_around(layout, read_layout(layout).tab_ids(tabs, shape=SHAPE))
-    return frozenset(active_tabs) or None
 
 
 def _facts(filters: Sequence[FilterState]) -> str:

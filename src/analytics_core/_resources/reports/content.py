@@ -23,14 +23,16 @@ from analytics_core._reporting.options import FurtherFormat, options_of
 from analytics_core._reporting.texts import RunFacts, filled_in
 from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.dashboards.acting import given_state
-from analytics_core._resources.dashboards.answers import DashboardQuestions
+from analytics_core._resources.dashboards.answers import AnsweredDashboard, DashboardQuestions, answered_dashboard
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.field_formatter import MarkdownToHtml
+from analytics_core._resources.reports.pictures import ReportPictures
 from analytics_core._resources.reports.records import format_of, selected_tabs
 from analytics_core._resources.stored_json import json_object
 from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.column_formats import ChartFormats, MetricFormat
 from analytics_core._results.mail_table import results_html
+from analytics_core._results.picture import Picture
 from analytics_core._results.plain_table import results_text
 from analytics_core._results.spreadsheets import Sheet, csv_chunks, xlsx_bytes
 from analytics_core._runtime import Runtime
@@ -64,6 +66,7 @@ class ChartContent:
 
     title: str
     results: tuple[QueryResult, ...] = ()
+    chart: Chart | None = None
     file: Attachment | None = None
     digest: str = ""
     formats: ChartFormats = field(default_factory=ChartFormats)
@@ -136,12 +139,17 @@ class ContentMaker:
         """Return the message of a schedule.
 
         Raises:
-            AnalyticsError: the chart, or one chart of the dashboard, cannot be answered; nothing is left out quietly.
+            AnalyticsError: the chart, or one chart of the dashboard, cannot be answered or drawn; nothing is left out
+                quietly.
         """
-        charts = tuple(self._charts(schedule))
+        dashboard = None if schedule.chart_id is not None else self._dashboard(schedule)
+        charts = tuple(self._charts(schedule, dashboard))
         asked = format_of(schedule)
         options = options_of(schedule.extra)
-        files = tuple(self._files(schedule, charts, asked, facts))
+        pictures = ReportPictures(self._runtime, schedule, asked)
+        drawn = pictures.of_dashboard(dashboard) if dashboard else pictures.of_chart(charts[0].chart, charts[0].results)
+        files = (*self._files(charts, asked, facts), *pictures.files(drawn, name=_file_name(facts.title)))
+        images = pictures.images(drawn, name=_file_name(facts.title))
         shown = charts if asked == ReportFormat.TEXT else ()
         body = _Body(
             heading=facts.name,
@@ -151,6 +159,7 @@ class ContentMaker:
             link=self.link_of(schedule),
             charts=shown,
             files=files,
+            images=tuple((image, drawn) for image in images if drawn is not None),
         )
         subject = filled_in(options.subject or _SUBJECT, facts)
         message = Message(
@@ -158,6 +167,7 @@ class ContentMaker:
             subject=" ".join(subject.split()),
             text=body.text(),
             html=body.html(),
+            images=images,
             attachments=files,
             link=body.link,
         )
@@ -165,23 +175,28 @@ class ContentMaker:
         return Content(message=message, statements=statements, digest=_digest(charts))
 
     # ---------------------------------------------------------------------------------------------------- answers
-    def _charts(self, schedule: ReportSchedule) -> Iterator[ChartContent]:
+    def _charts(self, schedule: ReportSchedule, dashboard: AnsweredDashboard | None) -> Iterator[ChartContent]:
         if schedule.chart_id is not None:
             made = self._chart(self._queries.chart(schedule.chart_id), streams=format_of(schedule) == ReportFormat.CSV)
             yield replace(made, formats=self._formats(schedule, schedule.chart_id))
             return
+        answers = () if dashboard is None else dashboard.data.charts
+        for chart in answers:
+            title = chart.name or f"chart {chart.chart_id}"
+            yield replace(_answered(title, chart.raise_for_error), formats=self._formats(schedule, chart.chart_id))
+        if not answers:
+            raise ReportError(f"dashboard {schedule.dashboard_id} has no charts that could be sent")
+
+    def _dashboard(self, schedule: ReportSchedule) -> AnsweredDashboard:
         options = options_of(schedule.extra)
-        data = Dashboards(self._runtime, self._actor).data(
+        return answered_dashboard(
+            self._runtime,
+            self._actor,
             schedule.dashboard_id or 0,
             filters=options.filters,
             tabs=self._tabs(schedule),
             force=True,
         )
-        for chart in data:
-            title = chart.name or f"chart {chart.chart_id}"
-            yield replace(_answered(title, chart.raise_for_error), formats=self._formats(schedule, chart.chart_id))
-        if not data.charts:
-            raise ReportError(f"dashboard {schedule.dashboard_id} has no charts that could be sent")
 
     def _tabs(self, schedule: ReportSchedule) -> Sequence[str] | None:
         """Return the tabs of the dashboard that are sent; None: all."""
@@ -203,7 +218,8 @@ class ContentMaker:
                 return self._streamed(chart)
             except QueryError:  # it needs all of its rows at once
                 pass
-        return _answered(chart.slice_name, lambda: self._queries.run(request).raise_for_error())
+        answered = _answered(chart.slice_name, lambda: self._queries.run(request).raise_for_error())
+        return replace(answered, chart=chart)
 
     def _streamed(self, chart: Chart) -> ChartContent:
         """Return a chart whose rows were written to a file as they came, however many they are."""
@@ -254,17 +270,13 @@ class ContentMaker:
         return {name: verbose for name, verbose in (*columns, *metrics) if verbose}
 
     # ------------------------------------------------------------------------------------------------------ files
-    def _files(
-        self, schedule: ReportSchedule, charts: Sequence[ChartContent], asked: str, facts: RunFacts
-    ) -> Iterator[Attachment]:
+    def _files(self, charts: Sequence[ChartContent], asked: str, facts: RunFacts) -> Iterator[Attachment]:
         if asked == FurtherFormat.XLSX:
             content = xlsx_bytes(tuple(_sheets(charts)))
             yield Attachment(name=f"{_file_name(facts.title)}.xlsx", content_type=_XLSX, content=content)
         elif asked == ReportFormat.CSV:
             for chart in charts:
                 yield from (chart.file,) if chart.file else _csv_files(chart)
-        elif asked != ReportFormat.TEXT:
-            raise ReportError(f"report schedule {schedule.id} asks for {asked}, and this core draws no pictures")
 
 
 def _answered(title: str, ask: Callable[[], ChartData]) -> ChartContent:
@@ -320,6 +332,7 @@ class _Body:
     link: str | None
     charts: Sequence[ChartContent]
     files: Sequence[Attachment]
+    images: Sequence[tuple[Attachment, Picture]] = ()
 
     def text(self) -> str:
         """Return it as plain text."""
@@ -328,7 +341,8 @@ class _Body:
             for chart in self.charts
         )
         attached = ["Attached: " + ", ".join(file.name for file in self.files)] if self.files else []
-        parts = [f"{self.heading}\n{self.below}", *self.words, *tables, *attached, *filter(None, (self.link,))]
+        shown = (picture.description for _, picture in self.images)
+        parts = [f"{self.heading}\n{self.below}", *self.words, *shown, *tables, *attached, *filter(None, (self.link,))]
         return "\n\n".join(parts) + "\n"
 
     def html(self) -> str:
@@ -339,13 +353,18 @@ class _Body:
             f"<h2>{escape(chart.title)}</h2>{results_html(chart.results, most_rows=TEXT_ROWS, formats=chart.formats)}"
             for chart in self.charts
         )
+        images = "".join(
+            f'<p><img src="cid:{image.content_id}" alt="{escape(picture.description)}" width="{picture.width_px}" '
+            'style="max-width:100%;height:auto"></p>'
+            for image, picture in self.images
+        )
         named = ", ".join(escape(file.name) for file in self.files)
         attached = f"<p>Attached: {named}</p>" if named else ""
         where = "" if self.link is None else f'<p><a href="{escape(self.link)}">Open {escape(self.title)}</a></p>'
         return (
             f'<!DOCTYPE html><html><head><meta charset="utf-8"><style>{_STYLE}</style></head><body>'
-            f'<h1>{escape(self.heading)}</h1><p class="facts">{escape(self.below)}</p>{words}{tables}{attached}{where}'
-            "</body></html>"
+            f'<h1>{escape(self.heading)}</h1><p class="facts">{escape(self.below)}</p>{words}{images}'
+            f"{tables}{attached}{where}</body></html>"
         )
 
 

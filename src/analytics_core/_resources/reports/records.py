@@ -207,7 +207,10 @@ class ScheduleRules:
         asked = options.format or ReportFormat(schedule.report_format)
         if asked in (ReportFormat.PNG, FurtherFormat.PDF) and not self.draws_pictures:
             path = "report_format" if options.format is None else "extra.format"
-            message = "asks for a picture, and this core has no renderer; choose CSV or TEXT, or XLSX by extra.format"
+            message = (
+                'asks for a picture, and this core has no renderer: pip install "analytics-core[charts]" brings one; '
+                "or choose CSV or TEXT, or XLSX by extra.format"
+            )
             yield Problem(path=path, message=message)
         yield from self._dashboard_problems(schedule, options)
         if schedule.custom_width is not None and schedule.custom_width not in WIDTHS:
