@@ -26,7 +26,7 @@ from analytics_core._execution.connection_uri import (
     check_uri,
 )
 from analytics_core._execution.diagnosis import SentStatement, diagnose
-from analytics_core._execution.driver_limits import LOGGING_NAME, open_by, without_driver_logs
+from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
 from analytics_core._execution.handed_over import (
     HandedEngine,
     HandedOver,
@@ -275,7 +275,7 @@ class SqlAlchemyConnector:
             session = self._session(checked.spec)
             engine = session.make_engine(request)
             if isinstance(handed_over, HandedEngine):
-                engine = _opened_by(engine, handed_over)
+                engine = _stopped_by(engine, handed_over)
         except (ImportError, NoSuchModuleError):  # the dialect or its driver is not installed
             failure = _missing_driver(checked)
         except AnalyticsError:
@@ -301,6 +301,8 @@ class SqlAlchemyConnector:
         if checked.file is not None or memory_name is not None:
             pool["pool_recycle"] = -1
         handed_over = self._handed_over.get(database.uuid)
+        if isinstance(handed_over, HandedEngine):
+            pool["creator"] = handed_over.open_connection
         request = OpenRequest(
             url=handed_over.engine.url if isinstance(handed_over, HandedEngine) else checked.engine_url,
             file=checked.file,
@@ -389,9 +391,8 @@ def _acting(request: OpenRequest, database: Database, checked: CheckedUri, ident
     return replace(request, url=url, pool_options=pool, before_connect=steps)
 
 
-def _opened_by(engine: sa.Engine, handed_over: HandedEngine) -> sa.Engine:
-    """Return our engine with connections that a host's engine opens, the ones that stop a statement too."""
-    open_by(engine, handed_over.open_connection, comes_first=True)
+def _stopped_by(engine: sa.Engine, handed_over: HandedEngine) -> sa.Engine:
+    """Return our engine such that connections that stop a statement are opened by a host's engine too."""
     return engine.execution_options(**{STREAM_OPTION: handed_over.open_connection})
 
 

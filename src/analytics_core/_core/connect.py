@@ -138,7 +138,8 @@ def connect(
     chosen = Settings(**settings)
     source = taken(url, chosen)
     address = url_of(source) if isinstance(source, DatabaseFile) else source if isinstance(source, str) else ""
-    chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(address, chosen)))
+    if isinstance(source, str):
+        chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(source, chosen)))
     files = [source.path] if isinstance(source, DatabaseFile) else _file_of(address)
     core = AnalyticsCore(chosen, allowed_files=files, progress=shown_progress(progress))
     try:

@@ -56,16 +56,13 @@ def bound_waits(
     event.listen(engine, "checkin", _expect_idle)
 
 
-def open_by(engine: sa.Engine, connect: Callable[..., Any], *, comes_first: bool = False) -> None:
-    """Have the pool of an engine open its connections by `connect`, which takes what its driver would.
-
-    With `comes_first` in place of what was said before.
-    """
+def open_by(engine: sa.Engine, connect: Callable[..., Any]) -> None:
+    """Have the pool of an engine open its connections by `connect`, which takes what its driver would."""
 
     def open_connection(_dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
         return connect(*positional, **named)
 
-    event.listen(engine, "do_connect", open_connection, insert=comes_first)
+    event.listen(engine, "do_connect", open_connection)
 
 
 def allow_answer(raw: Any, seconds: float) -> None:

@@ -81,8 +81,9 @@ class HandedEngine:
     def open_connection(self, *_positional: Any, **_named: Any) -> Any:
         """Return a new connection of the driver, which the engine's pool no longer knows."""
         lent = self.engine.raw_connection()
+        opened = lent.driver_connection
         lent.detach()
-        return lent.driver_connection
+        return opened
 
 
 HandedOver = HandedTables | HandedConnection | HandedEngine

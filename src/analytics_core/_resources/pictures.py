@@ -21,7 +21,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._resources.stored_json import json_object
 from analytics_core._results.answer import ChartData
 from analytics_core._results.picture import Picture
-from analytics_core._results.picture_data import picture_data as picture_data
+from analytics_core._results.picture_data import picture_data
 from analytics_core._runtime import Runtime
 from analytics_core._security.keys import SEAL_BYTES, EntrySeal
 from analytics_core.errors import QueryError, UnknownNameError
@@ -153,7 +153,7 @@ class PictureDrawer:
             width_px=look.width_px,
             height_px=look.height_px,
             specification=specification,
-            redraw=lambda format: self._renderer.render(specification, format=format, scale=1.0),
+            redraw=lambda other: self._renderer.render(specification, format=other, scale=1.0),
         )
 
     def draw(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,21 +57,60 @@ _FORMATS: Final = {
 
 
 def _looked_at(files: HandedFiles) -> HandedFiles:
-    """Return files with the types of their columns, which the whole of a text file tells."""
-    failure = None
+    """Return files with the types of their columns, which the whole of each text file tells."""
+    types: dict[str, str] = {}
     with duckdb_in_memory() as root:
-        from analytics_core._execution.sessions.duckdb_tables import allow_only, relation_of
+        from analytics_core._execution.sessions.duckdb_tables import allow_only
 
         allow_only(root, [files])
-        try:
-            relation = relation_of(root, files)
-            types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-            relation.aggregate("count(*)").fetchall()
-        except Exception as error:  # the border to DuckDB, whose text quotes rows and goes no further
-            failure = _diagnosed(files, str(error))
+        for place, path in enumerate(files.paths):
+            found = _types_of(root, replace(files, paths=(path,)))
+            types = found if not place else _merged(types, found, files, path)
+    return files if files.format is FileFormat.PARQUET else replace(files, types=types)
+
+
+def _types_of(root: Any, file: HandedFiles) -> dict[str, str]:
+    """Return the types of the columns of one file, in their order; SourceError where it cannot be read."""
+    from analytics_core._execution.sessions.duckdb_tables import relation_of, types_of
+
+    failure = None
+    try:
+        relation = relation_of(root, file)
+        types = types_of(relation, file.format)
+        relation.aggregate("count(*)").fetchall()
+    except Exception as error:  # the border to DuckDB, whose text quotes rows and goes no further
+        failure = _diagnosed(file, str(error))
+    if failure is None and file.format is FileFormat.CSV and len(types) == 1:
+        failure = _uneven(file.paths[0])  # a row of another length makes one column of all
     if failure is not None:
         raise failure
-    return files if files.format is FileFormat.PARQUET else replace(files, types=types)
+    return types
+
+
+_NUMBERS: Final = frozenset({"BIGINT", "HUGEINT", "DOUBLE"})
+_DAYS: Final = frozenset({"DATE", "TIMESTAMP"})
+
+
+def _merged(types: dict[str, str], found: dict[str, str], files: HandedFiles, path: Path) -> dict[str, str]:
+    """Return the types of columns of several files, those before `path` and its own, which hold the values of all."""
+    if files.format is not FileFormat.JSON and list(types) != list(found):
+        raise broken_file(
+            path, f"it has other columns than {files.paths[0].name!r}, or in another order; {_ONE_BY_ONE}"
+        )
+    differing = {name: {types[name], kind} for name, kind in found.items() if types.get(name, kind) != kind}
+    if differing and files.format is FileFormat.PARQUET:
+        name = next(iter(differing))
+        what = f"is {found[name]} here, and {types[name]} in {files.paths[0].name!r}; {_ONE_BY_ONE}"
+        raise broken_file(path, what, column=name)
+    text = "JSON" if files.format is FileFormat.JSON else "VARCHAR"
+    wider = {
+        name: "DOUBLE" if kinds <= _NUMBERS else "TIMESTAMP" if kinds <= _DAYS else text
+        for name, kinds in differing.items()
+    }
+    return {**types, **found, **wider}
+
+
+_ONE_BY_ONE: Final = "write the files of one dataset alike, or connect them one by one, in a dict"
 
 
 @contextmanager
@@ -84,45 +125,40 @@ def duckdb_in_memory() -> Iterator[Any]:
 
 
 _LINE: Final = re.compile(r"CSV Error on Line: (?P<row>\d+)|at byte \d+ in line (?P<line>\d+)")
-_COLUMN: Final = re.compile(r"Error when converting column \"(?P<column>[^\"]+)\"")
-_FILE: Final = re.compile(r"(?:file|file = |magic bytes found at end of file) ?[\"']?(?P<path>/[^\n\"']+)")
 
 
-def _diagnosed(files: HandedFiles, text: str) -> SourceError:
-    """Return the error for files that DuckDB cannot read: of its text pass a row's number and a column's name."""
-    named = _FILE.search(text)
-    path = next((one for one in files.paths if named and str(one) == named["path"].strip()), files.paths[0])
-    line, column = _LINE.search(text), _COLUMN.search(text)
+def _diagnosed(file: HandedFiles, text: str) -> SourceError:
+    """Return the error for a file that DuckDB cannot read: of its text pass a row's number and a column's name."""
+    path, line = file.paths[0], _LINE.search(text)
     row = int(line["row"] or line["line"]) if line else None
     if "unicode (byte sequence" in text or "not utf-8 encoded" in text:
         what = "it is not written in UTF-8; save it so, or read it by pandas.read_csv(..., encoding=...)"
         return broken_file(path, what, row=row)
-    if files.format is FileFormat.CSV:
-        row = _uneven_row(path) if row is None else row
-        uneven = "this row has another number of values than the first one, or a quote that does not end"
-        what = "its columns cannot be told apart" if row is None else uneven
-        return broken_file(path, what, row=row, column=column and column["column"])
-    if files.format is FileFormat.JSON:
+    if file.format is FileFormat.CSV:
+        return _uneven(path) or broken_file(path, "its columns cannot be told apart", row=row)
+    if file.format is FileFormat.JSON:
         return broken_file(path, "it is no JSON: a list of objects, or an object on each line", row=row)
-    if "mismatch" in text.casefold():
-        return broken_file(path, _DIFFERENT)
     return broken_file(path, "it is damaged, or no Parquet file")
 
 
-_DIFFERENT: Final = "the files of this dataset have different columns; connect them one by one, in a dict"
+_FIRST_LINES: Final = 5
 
 
-def _uneven_row(path: Path) -> int | None:
-    """Return the first row of a CSV file with another number of values than the first one; None where none is found."""
+def _uneven(path: Path) -> SourceError | None:
+    """Return the error for the first row of a CSV file that has another number of values than the first one."""
+    text = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            delimiter = max(",;\t|", key=file.readline().count)
+        with text(path, "rt", encoding="utf-8-sig", newline="") as file:
+            first = "".join(islice(file, _FIRST_LINES))
+            delimiter = max(",;\t|", key=first.count)
             file.seek(0)
             rows = csv.reader(file, delimiter=delimiter, strict=True)
             width = len(next(rows))
-            return next((rows.line_num for row in rows if row and len(row) != width), None)
+            row = next((rows.line_num for row in rows if row and len(row) != width), None)
     except (OSError, ValueError, csv.Error, StopIteration):
         return None
+    what = "this row has another number of values than the first one; mend it, or read the file by pandas.read_csv"
+    return None if row is None else broken_file(path, what, row=row)
 
 
 def sheets_of(path: Path, settings: Settings) -> dict[str, pa.Table]:
@@ -180,7 +216,7 @@ def _of_sheets(tables: list[pa.Table], files: list[Path]) -> HandedFrame:
     try:
         joined = pa.concat_tables(tables) if len(tables) > 1 else tables[0]
     except pa.ArrowException as error:
-        raise broken_file(files[-1], _DIFFERENT) from error
+        raise broken_file(files[-1], f"it has other columns than {files[0].name!r}; {_ONE_BY_ONE}") from error
     return required_frame(joined, files[0].name)
 
 

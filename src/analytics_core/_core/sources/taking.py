@@ -60,10 +60,8 @@ class DuckdbConnection(Protocol):
         """Return the statements of a text."""
 
 
-Rows = Sequence[Mapping[str, Any]]
-Paths = Sequence[str | os.PathLike[str]]
-Table = ArrowStream | LazyRows | ArrowFiles | Rows | str | os.PathLike[str] | Paths
-"""What one dataset is made of."""
+Table = ArrowStream | LazyRows | ArrowFiles | str | os.PathLike[str] | Sequence[Any]
+"""What one dataset is made of; a sequence is one of rows, each a mapping, or of paths."""
 
 Source = Table | Mapping[str, Any] | DuckdbConnection | sa.Engine | sa.URL
 """What `connect` takes."""

@@ -110,6 +110,12 @@ _ERRORS = meanings.patterns(
         ),
     ),
     (
+        r"^connection error: connection already closed",
+        meanings.NO_DATABASE.said(
+            "the DuckDB connection that was handed over is closed; keep it open as long as the core, or connect again"
+        ),
+    ),
+    (
         r"^connection error: .*different configuration",
         meanings.UNNAMED.said(
             "the database file is open in this process with other settings; close that connection first"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -47,7 +48,35 @@ def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.D
     paths: Any = [str(path) for path in table.paths]
     types: Any = None if table.types is None else dict(table.types)
     if table.format is FileFormat.PARQUET:
-        return root.read_parquet(paths)
+        return root.read_parquet(paths, hive_partitioning=all(map(_names_values, table.paths)))
     if table.format is FileFormat.CSV:
-        return root.read_csv(paths, sample_size=-1) if types is None else root.read_csv(paths, dtype=types)
+        # `skiprows`: else rows before the first one of as many values as the most have would be left out.
+        told = {"sample_size": -1} if types is None else {"dtype": types}
+        return root.read_csv(paths, skiprows=0, **told)
     return root.read_json(paths, sample_size=-1) if types is None else root.read_json(paths, columns=types)
+
+
+def _names_values(path: Path) -> bool:
+    """Tell whether a path has folders such as `year=2024`, whose values are columns of its rows."""
+    return any("=" in part for part in path.parts[:-1])
+
+
+_WRITTEN_MOMENTS = ("%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S")
+
+
+def types_of(relation: duckdb.DuckDBPyRelation, written: FileFormat) -> dict[str, str]:
+    """Return the types of the columns of files, in their order; moments as pandas writes them into JSON are found."""
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    texts = [name for name, kind in types.items() if kind == "VARCHAR"] if written is FileFormat.JSON else []
+    if not texts:
+        return types
+    formats = duckdb.ConstantExpression(list(_WRITTEN_MOMENTS))
+    columns = [duckdb.ColumnExpression(name) for name in texts]
+    moments = [duckdb.FunctionExpression("try_strptime", column, formats) for column in columns]
+    counts = (
+        relation.aggregate([duckdb.FunctionExpression("count", one) for one in (*columns, *moments)]).fetchone() or ()
+    )
+    for name, values, read in zip(texts, counts[: len(texts)], counts[len(texts) :], strict=True):
+        if values and values == read:
+            types[name] = "TIMESTAMP"
+    return types
