@@ -44,7 +44,7 @@ def annotation_layers(
         if data.kind is AxisKind.CATEGORY:
             notes.append(f"The annotations {name} are not drawn on an axis of categories.")
             continue
-        draw = _Annotation(view, data, config, name, place, value)
+        draw = _Annotation(view, data, config, name=name, place=place, value=value)
         kind = str(config.get("annotationType"))
         if kind == "FORMULA":
             layers += draw.formula(notes)
@@ -76,6 +76,7 @@ class _Annotation:
         view: ChartView,
         data: SeriesData,
         config: Mapping[str, Any],
+        *,
         name: str,
         place: Mapping[str, Any],
         value: Mapping[str, Any],
@@ -118,7 +119,7 @@ class _Annotation:
         title = self._column(table, "titleColumn", ("short_descr", "title"))
         texts = table.texts(title) if title else [""] * table.rows
         ends = self._places(table, end) if end else [None] * table.rows
-        rows = [
+        rows: list[dict[str, Any]] = [
             {"c0": begin, "c1": stop if stop is not None else begin, "c2": fitted(text, _LABEL_PX, LABEL_PX)}
             for begin, stop, text in zip(self._places(table, start), ends, texts, strict=True)
             if begin is not None

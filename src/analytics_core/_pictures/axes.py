@@ -31,9 +31,8 @@ def value_axis(
     """Return the scale and axis of numbers."""
     is_open = bounds == (None, None)
     scale: dict[str, Any] = {"type": "log"} if log else {"zero": zero and bounds[0] is None, "nice": is_open}
-    for name, end in zip(("domainMin", "domainMax"), bounds, strict=True):
-        if end is not None and not (log and end <= 0):
-            scale[name] = end
+    ends = zip(("domainMin", "domainMax"), bounds, strict=True)
+    scale |= {name: end for name, end in ends if end is not None and not (log and end <= 0)}
     axis = {"title": axis_title(title), "grid": grid, "domain": False, "ticks": False, **form.axis()}
     axis |= {"tickCount": max(2, view.size.height_px // 60), "labelFlush": False, "labelOverlap": True}
     if log:

@@ -1,16 +1,17 @@
-"""Shapes and texts at pixels, as layers of Vega-Lite: for what no scale lays out."""
+"""A picture that sets its own pixels: shapes and texts as layers of Vega-Lite, for what no scale lays out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from analytics_core._pictures.drawing import ChartView, Drawing
-from analytics_core._pictures.text_metrics import fitted, text_width, wrapped
+from analytics_core._pictures.form_fields import FormFields
+from analytics_core._pictures.text_metrics import fitted, wrapped
 from analytics_core._pictures.theme import LABEL_PX, NOTE_PX, TITLE_PX, Colours
 
-MARGIN_PX: Final = 10
+_MARGIN_PX: Final = 10
 _NOTE_LINE_PX: Final = NOTE_PX + 4
 _MOST_NOTE_LINES: Final = 6
 _PIXEL: Final[dict[str, Any]] = {"type": "quantitative", "scale": None, "axis": None}
@@ -45,12 +46,54 @@ class Box:
         )
 
 
-@dataclass(slots=True)
 class Canvas:
-    """Collects shapes and texts; a shape lies above those added before, and texts above all shapes."""
+    """A picture with its title at the top and its notes at the foot; `room` is what is left between them.
 
-    _shapes: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = field(default_factory=list)
-    _texts: dict[tuple[Any, ...], list[dict[str, Any]]] = field(default_factory=dict)
+    A shape lies above those added before, and texts above all shapes. Fields of the form that are read after the canvas
+    is made are no longer among its notes.
+
+    Args:
+        view: the chart.
+        notes: further notes than those of the view.
+    """
+
+    def __init__(self, view: ChartView, notes: Iterable[str] = ()) -> None:
+        self.view, self.notes = view, tuple(notes)
+        self._shapes: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = []
+        self._texts: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        whole = Box(x=0, y=0, width=view.size.width_px, height=view.size.height_px)
+        self.room = whole.inset(_MARGIN_PX, _MARGIN_PX, _MARGIN_PX, _MARGIN_PX)
+        self._add_title()
+        self._add_notes()
+
+    def _add_title(self) -> None:
+        if self.view.title:
+            title = fitted(self.view.title, self.room.width, TITLE_PX, bold=True)
+            at = (self.room.x, self.room.y)
+            self.text(title, *at, self.colours.text, px=TITLE_PX, baseline="top", weight="bold")
+            self.room = self.room.inset(top=TITLE_PX + _MARGIN_PX)
+
+    def _add_notes(self) -> None:
+        lines = note_lines(self.view.notes(self.notes), self.room.width)
+        for place, line in enumerate(reversed(lines)):
+            y = self.room.bottom - place * _NOTE_LINE_PX
+            self.text(line, self.room.x, y, self.colours.muted, px=NOTE_PX, baseline="bottom")
+        self.room = self.room.inset(bottom=len(lines) * _NOTE_LINE_PX + (4 if lines else 0))
+
+    @property
+    def form(self) -> FormFields:
+        """The fields of the chart."""
+        return self.view.form
+
+    @property
+    def colours(self) -> Colours:
+        """The colours of the theme."""
+        return self.view.colours
+
+    def drawing(self, description: str) -> Drawing:
+        """Return what was added as the drawing of a chart."""
+        layers = tuple(_LAYERS[key[0]](key, rows) for key, rows in (*self._shapes, *self._texts.items()))
+        return Drawing(layers=layers, description=description, notes=self.notes, is_canvas=True)
 
     def rect(
         self, box: Box, fill: str, *, opacity: float = 1.0, radius: float = 0, tip: str = "", stroke: str = ""
@@ -125,10 +168,6 @@ class Canvas:
         row = {"c0": _px(x), "c1": _px(y), "c2": round(radius * radius * 3.14159265, 1), "c3": fill}
         self._add(("circle", opacity, stroke), row, tip)
 
-    def layers(self) -> tuple[dict[str, Any], ...]:
-        """Return what was added as views of Vega-Lite."""
-        return tuple(_LAYERS[key[0]](key, rows) for key, rows in (*self._shapes, *self._texts.items()))
-
     def _add(self, key: tuple[Any, ...], row: dict[str, Any], tip: str = "") -> None:
         if tip:
             row["t"] = tip
@@ -202,26 +241,6 @@ def _circles(key: tuple[Any, ...], rows: list[dict[str, Any]]) -> dict[str, Any]
 _LAYERS: Final[Mapping[str, Any]] = {"rect": _rects, "text": _texts, "path": _paths, "arc": _arcs, "circle": _circles}
 
 
-def page(view: ChartView, further: Iterable[str] = ()) -> tuple[Canvas, Box]:
-    """Return a canvas with the title and the notes of a picture, and the room that is left between them.
-
-    Fields of the form that are read later are no longer among the notes.
-    """
-    canvas = Canvas()
-    room = Box(x=0, y=0, width=view.size.width_px, height=view.size.height_px)
-    room = room.inset(MARGIN_PX, MARGIN_PX, MARGIN_PX, MARGIN_PX)
-    if view.title:
-        title = fitted(view.title, room.width, TITLE_PX, bold=True)
-        canvas.text(title, room.x, room.y, view.colours.text, px=TITLE_PX, baseline="top", weight="bold")
-        room = room.inset(top=TITLE_PX + MARGIN_PX)
-    lines = note_lines(view.notes(further), room.width)
-    for place, line in enumerate(reversed(lines)):
-        canvas.text(
-            line, room.x, room.bottom - place * _NOTE_LINE_PX, view.colours.muted, px=NOTE_PX, baseline="bottom"
-        )
-    return canvas, room.inset(bottom=len(lines) * _NOTE_LINE_PX + (4 if lines else 0))
-
-
 def note_lines(notes: Iterable[str], width_px: float) -> list[str]:
     """Return notes as lines of a width, not many of them."""
     lines = [line for note in dict.fromkeys(notes) for line in wrapped(note, width_px, NOTE_PX)]
@@ -229,68 +248,3 @@ def note_lines(notes: Iterable[str], width_px: float) -> list[str]:
         left = len(lines) - _MOST_NOTE_LINES + 1
         lines = [*lines[: _MOST_NOTE_LINES - 1], f"and {left} more lines of notes"]
     return lines
-
-
-def legend(canvas: Canvas, room: Box, entries: Iterable[tuple[str, str]], colours: Colours, *, at: str = "top") -> Box:
-    """Draw a legend of labels and colours at an edge; return the room that is left.
-
-    It takes at most a quarter of the height, or a third of the width; entries beyond that are counted.
-    """
-    listed = list(entries)
-    if at in ("left", "right"):
-        return _legend_column(canvas, room, listed, colours, at)
-    return _legend_rows(canvas, room, listed, colours, at)
-
-
-_SYMBOL_PX: Final = 10
-_ENTRY_PX: Final = LABEL_PX + 6
-
-
-def _entry(canvas: Canvas, x: float, y: float, label: str, colour: str, colours: Colours) -> None:
-    if colour:
-        canvas.circle(x + _SYMBOL_PX / 2, y, _SYMBOL_PX / 2, colour)
-    canvas.text(label, x + (_SYMBOL_PX + 5 if colour else 0), y, colours.text)
-
-
-def _legend_rows(canvas: Canvas, room: Box, entries: list[tuple[str, str]], colours: Colours, at: str) -> Box:
-    most = max(1, int(room.height / 4 // _ENTRY_PX))
-    rows: list[list[tuple[str, str, float]]] = [[]]
-    x = 0.0
-    for place, (label, colour) in enumerate(entries):
-        shown = fitted(label, min(room.width * 0.45, 200), LABEL_PX)
-        width = text_width(shown, LABEL_PX) + _SYMBOL_PX + 19
-        last = len(rows) == most
-        more = f"… {len(entries) - place} more"
-        if last and place < len(entries) - 1 and x + width > room.width - text_width(more, LABEL_PX) - 10:
-            rows[-1].append((more, "", x))
-            break
-        if x and x + width > room.width:
-            rows.append([])
-            x = 0.0
-        rows[-1].append((shown, colour, x))
-        x += width
-    height = len(rows) * _ENTRY_PX
-    top = room.y if at == "top" else room.bottom - height
-    for line, row in enumerate(rows):
-        for label, colour, start in row:
-            _entry(canvas, room.x + start, top + line * _ENTRY_PX + _ENTRY_PX / 2, label, colour, colours)
-    return room.inset(top=height + 6) if at == "top" else room.inset(bottom=height + 6)
-
-
-def _legend_column(canvas: Canvas, room: Box, entries: list[tuple[str, str]], colours: Colours, at: str) -> Box:
-    most = max(1, int(room.height // _ENTRY_PX))
-    shown = entries if len(entries) <= most else entries[: most - 1]
-    labels = [fitted(label, room.width / 3 - 20, LABEL_PX) for label, _ in shown]
-    if len(shown) < len(entries):
-        labels.append(f"… {len(entries) - len(shown)} more")
-    width = max((text_width(label, LABEL_PX) for label in labels), default=0) + _SYMBOL_PX + 12
-    left = room.x if at == "left" else room.right - width
-    for place, label in enumerate(labels):
-        colour = shown[place][1] if place < len(shown) else ""
-        _entry(canvas, left, room.y + place * _ENTRY_PX + _ENTRY_PX / 2, label, colour, colours)
-    return room.inset(left=width + 6) if at == "left" else room.inset(right=width + 6)
-
-
-def drawn(canvas: Canvas, description: str, notes: Iterable[str] = ()) -> Drawing:
-    """Return the drawing of a canvas that has its title and notes already."""
-    return Drawing(layers=canvas.layers(), description=description, notes=tuple(notes), is_canvas=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from analytics_core._pictures import cells
@@ -63,17 +63,17 @@ def _share(
         with_left, with_right = _BETWEEN[operator]
         is_in = (value >= left if with_left else value > left) and (value <= right if with_right else value < right)
         return _part(value, left, right) if is_in else None
-    if target is None:
-        return None
-    if operator in _ABOVE:
-        holds = value > target or (operator != ">" and value == target)
-        return _part(value, target, high) if holds else None
-    if operator in _BELOW:
-        holds = value < target or (operator != "<" and value == target)
-        return _part(value, target, low) if holds else None
+    return None if target is None else _share_beside(value, operator, target, ends)
+
+
+def _share_beside(value: float, operator: str, target: float, ends: tuple[float, float]) -> float | None:
     if operator in ("=", "≠", "!="):
         return 1.0 if (value == target) is (operator == "=") else None
-    return None
+    if operator in _ABOVE:
+        holds, end = value > target or (operator != ">" and value == target), ends[1]
+    else:
+        holds, end = operator in _BELOW and (value < target or (operator != "<" and value == target)), ends[0]
+    return _part(value, target, end) if holds else None
 
 
 def _part(value: float, start: float, end: float) -> float:
@@ -81,7 +81,7 @@ def _part(value: float, start: float, end: float) -> float:
 
 
 def _of_texts(operator: str, target: Any, values: Sequence[Any]) -> list[float | None]:
-    tests = {
+    tests: dict[str, Callable[[str], bool]] = {
         "=": lambda text: text == target,
         "begins with": lambda text: text.startswith(target),
         "ends with": lambda text: text.endswith(target),

@@ -14,14 +14,34 @@ from analytics_core._pictures.text_metrics import ELLIPSIS
 
 NULL: Final = "(null)"
 EMPTY: Final = "(empty)"
+_COUNTING: Final = {ord("0"): "\u200c", ord("1"): "\u200b"}
 _LONGEST: Final = 160
 _UNSAFE: Final = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\uffff]+"
 )
 """Controls, marks that turn the direction of writing, half pairs, and letters that no page of XML may hold."""
 
+_OF_EVERY_OBJECT: Final = frozenset(
+    [
+        "constructor",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+        "__proto__",
+        "__defineGetter__",
+        "__defineSetter__",
+        "__lookupGetter__",
+        "__lookupSetter__",
+    ]
+)
+"""What every object of JavaScript has: Vega takes a title of that name for an operator, unless a mark follows it."""
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MS: Final = timedelta(milliseconds=1)
+_LARGEST: Final = 1e100
 _LATEST_MS: Final = 8_640_000_000_000_000
 _HEX_BYTES: Final = 8
 
@@ -29,7 +49,7 @@ _HEX_BYTES: Final = 8
 def plain(value: Any) -> Any:
     """Return a value of Python where a package has its own scalar; what is not a value is None."""
     if value is None or isinstance(value, str | bool | int | float):
-        return None if isinstance(value, float) and value != value else value
+        return None if isinstance(value, float) and math.isnan(value) else value
     if type(value).__name__ == "datetime64":
         value = value.astype("datetime64[ms]")
     if hasattr(value, "item") and not isinstance(value, bytes):
@@ -38,13 +58,13 @@ def plain(value: Any) -> Any:
         except (TypeError, ValueError):
             return str(value)
     try:
-        return None if value != value else value
-    except Exception:  # noqa: BLE001 - a type of its own decides what comparing it does
+        return None if value != value else value  # noqa: PLR0124 - what is no number, in every package
+    except Exception:  # packages raise errors of their own when their scalars are compared
         return str(value)
 
 
 def number(value: Any) -> float | None:
-    """Return a finite number; None where a value is none. A span of time is its seconds."""
+    """Return a number that can be drawn; None where a value is none, or beyond 1e100. A span of time is its seconds."""
     value = plain(value)
     if isinstance(value, timedelta):
         return value.total_seconds()
@@ -54,7 +74,7 @@ def number(value: Any) -> float | None:
         read = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return read if math.isfinite(read) else None
+    return read if abs(read) <= _LARGEST else None
 
 
 def moment_ms(value: Any) -> int | None:
@@ -92,12 +112,8 @@ def text(value: Any) -> str:
     value = plain(value)
     if value is None:
         return NULL
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value) if value.bit_length() <= 1_000 else f"{'-' if value < 0 else ''}(very large)"
-    if isinstance(value, float):
-        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, bool | int | float):
+        return _number_text(value)
     if isinstance(value, bytes | bytearray | memoryview):
         start = bytes(value[:_HEX_BYTES]).hex()
         return f"0x{start}{ELLIPSIS if len(value) > _HEX_BYTES else ''}"
@@ -108,10 +124,20 @@ def text(value: Any) -> str:
     return shortened(str(value)) or EMPTY
 
 
+def _number_text(value: float) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value) if value.bit_length() <= 1_000 else f"{'-' if value < 0 else ''}(very large)"
+    return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
 def shortened(value: str, longest: int = _LONGEST) -> str:
     """Return a text in one line, without controls and of at most some letters."""
     value = value[: longest * 8]
     line = " ".join(_UNSAFE.sub(" ", value).split())
+    if line in _OF_EVERY_OBJECT:
+        return line + "\u200b"
     return line if len(line) <= longest else line[: longest - 1].rstrip() + ELLIPSIS
 
 
@@ -142,10 +168,11 @@ def distinct_texts(values: Iterable[str]) -> list[str]:
 
 
 def told_apart(values: Iterable[str]) -> list[str]:
-    """Return texts of which none comes twice, though people see them alike: spaces without width follow those that do."""
+    """Return texts of which none comes twice, though people see them alike: marks without width count those that do."""
     seen: dict[str, int] = {}
     found = []
     for value in values:
-        found.append(value + "\u200b" * seen.get(value, 0))
-        seen[value] = seen.get(value, 0) + 1
+        count = seen.get(value, 0)
+        found.append(value + f"{count:b}".translate(_COUNTING) if count else value)
+        seen[value] = count + 1
     return found

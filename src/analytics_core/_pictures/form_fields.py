@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from analytics_core._error_types import short_repr
 from analytics_core._pictures.cells import shortened
 
-_LONGEST_TOLD = 60
+_LONGEST_TOLD: Final = 60
+_LARGEST: Final = 1e100
 
 
 class FormFields:
@@ -142,4 +142,4 @@ def _number(value: Any) -> float | None:
         read = float(value)
     except (ValueError, OverflowError):
         return None
-    return read if math.isfinite(read) else None
+    return read if abs(read) <= _LARGEST else None

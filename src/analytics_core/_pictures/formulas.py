@@ -10,8 +10,18 @@ from typing import Final
 _TOKEN: Final = re.compile(r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|([A-Za-z]+)|(\*\*|[-+*/^(),]))")
 _LONGEST: Final = 200
 _FUNCTIONS: Final[Mapping[str, Callable[[float], float]]] = {
-    **{"sin": math.sin, "cos": math.cos, "tan": math.tan, "exp": math.exp, "sqrt": math.sqrt, "abs": abs},
-    **{"ln": math.log, "log": math.log, "log10": math.log10, "floor": math.floor, "ceil": math.ceil, "round": round},
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "exp": math.exp,
+    "sqrt": math.sqrt,
+    "abs": abs,
+    "ln": math.log,
+    "log": math.log,
+    "log10": math.log10,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "round": round,
 }
 _CONSTANTS: Final = {"pi": math.pi, "e": math.e}
 
@@ -101,27 +111,27 @@ class _Parser:
         return lambda x: math.pow(base(x), exponent(x))
 
     def _atom(self) -> _Term:
-        token = self._next()
-        if token == "(":
+        word = self._next()
+        if word == "(":
             found = self.sum()
             self._close()
             return found
-        if token in _FUNCTIONS and self.left() == "(":
-            function = _FUNCTIONS[token]
+        if word in _FUNCTIONS and self.left() == "(":
+            function = _FUNCTIONS[word]
             self._next()
             inner = self.sum()
             self._close()
             return lambda x: function(inner(x))
-        if token in ("x", "X"):
+        if word in ("x", "X"):
             return lambda x: x
-        if token in _CONSTANTS:
-            constant = _CONSTANTS[token]
-            return lambda x: constant
+        if word in _CONSTANTS:
+            constant = _CONSTANTS[word]
+            return lambda _: constant
         try:
-            number = float(token)
+            number = float(word)
         except ValueError:
-            raise FormulaError(f"{token!r} is not known" if token else "it ends too early") from None
-        return lambda x: number
+            raise FormulaError(f"{word!r} is not known" if word else "it ends too early") from None
+        return lambda _: number
 
     def _close(self) -> None:
         if self._next() != ")":

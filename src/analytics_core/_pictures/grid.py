@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from analytics_core._pictures.canvas import Box, Canvas, drawn, page
+from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import ChartView, Drawing
 from analytics_core._pictures.text_metrics import fitted, text_width
 from analytics_core._pictures.theme import LABEL_PX, mixed, readable_on
@@ -58,16 +58,16 @@ def draw_grid(
     """
     lines = max(len(column.headers) for column in columns) + any(column.total is not None for column in columns)
     room_px = view.size.height_px - _NOTES_PX - (27 if view.title else 0)
-    shown = max(1, min(rows, int(room_px // _ROW_PX) - lines))
+    shown = min(rows, max(1, int(room_px // _ROW_PX) - lines))
     notes = list(notes)
     if shown < all_rows:
         notes.append(f"Shows the first {shown:,} of {all_rows:,} rows.")
     kept, widths = _widths(view, columns, shown)
     if len(kept) < len(columns):
         notes.append(f"Shows {len(kept)} of {len(columns)} columns.")
-    canvas, room = page(view, notes)
-    _Grid(canvas, room, view, kept, widths, shown).draw()
-    return drawn(canvas, description, notes)
+    canvas = Canvas(view, notes)
+    _Grid(canvas, kept, widths, shown).draw()
+    return canvas.drawing(description)
 
 
 def _widths(view: ChartView, columns: Sequence[GridColumn], shown: int) -> tuple[list[GridColumn], list[float]]:
@@ -107,19 +107,11 @@ def _wanted(column: GridColumn, shown: int) -> float:
 class _Grid:
     """Draws a table into a room."""
 
-    def __init__(
-        self,
-        canvas: Canvas,
-        room: Box,
-        view: ChartView,
-        columns: Sequence[GridColumn],
-        widths: Sequence[float],
-        shown: int,
-    ) -> None:
-        self.canvas, self.room, self.colours = canvas, room, view.colours
+    def __init__(self, canvas: Canvas, columns: Sequence[GridColumn], widths: Sequence[float], shown: int) -> None:
+        self.canvas, self.room, self.colours = canvas, canvas.room, canvas.colours
         self.columns, self.widths, self.shown = columns, widths, shown
         self.levels = max(len(column.headers) for column in columns)
-        self.lefts = [room.x + sum(widths[:place]) for place in range(len(widths))]
+        self.lefts = [canvas.room.x + sum(widths[:place]) for place in range(len(widths))]
         self.width = sum(widths)
 
     def draw(self) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
+from types import MappingProxyType
 from typing import Any, Final
 
 SMART: Final = "SMART_NUMBER"
@@ -20,17 +21,23 @@ _PREFIXES: Final = "yzafpnµm kMGTPEZY"
 _MOST_DIGITS: Final = 20
 _MINUS: Final = "\u2212"
 _CURRENCIES: Final[Mapping[str, str]] = {
-    **{"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "CN¥", "INR": "₹", "KRW": "₩", "BRL": "R$", "ILS": "₪"},
-    **{
-        "MXN": "MX$",
-        "CAD": "CA$",
-        "AUD": "A$",
-        "NZD": "NZ$",
-        "VND": "₫",
-        "PHP": "₱",
-        "XAF": "FCFA",
-        "XOF": "F\u202fCFA",
-    },
+    "USD": "$",
+    "EUR": "€",
+    "GBP": "£",
+    "JPY": "¥",
+    "CNY": "CN¥",
+    "INR": "₹",
+    "KRW": "₩",
+    "BRL": "R$",
+    "ILS": "₪",
+    "MXN": "MX$",
+    "CAD": "CA$",
+    "AUD": "A$",
+    "NZD": "NZ$",
+    "VND": "₫",
+    "PHP": "₱",
+    "XAF": "FCFA",
+    "XOF": "F\u202fCFA",
 }
 _NAMED: Final[Mapping[str, str]] = {"SMART_NUMBER": "smart", "SMART_NUMBER_SIGNED": "signed", "~g": ""}
 _SPANS: Final[Mapping[str, float]] = {"DURATION": 1, "DURATION_SUB": 1, "DURATION_COL": 1}
@@ -124,16 +131,15 @@ def _named(spec: Any) -> tuple[str, str] | None:
         return "smart", ""
     if not isinstance(spec, str):
         return None
-    if spec in _NAMED:
-        return (_NAMED[spec], "") if _NAMED[spec] else ("d3", "~g")
     if spec in _SPANS:
         return "duration", "colons" if spec == "DURATION_COL" else ""
+    if spec in _NAMED:
+        return (_NAMED[spec], "") if _NAMED[spec] else ("d3", "~g")
     if spec in _BYTES or spec in _RATES:
         return ("memory", str(_BYTES[spec])) if spec in _BYTES else ("rate", str(_RATES[spec]))
     match = _SPEC.fullmatch(spec)
-    if match is None or (match["type"] is not None and match["type"] not in _TYPES):
-        return None
-    return "d3", spec
+    is_known = match is not None and (match["type"] is None or match["type"] in _TYPES)
+    return ("d3", spec) if is_known else None
 
 
 def _currency(told: Any) -> tuple[str, str]:
@@ -226,21 +232,13 @@ def _placed(match: re.Match[str], body: str, *, is_negative: bool) -> str:
 
 def _digits(value: float, kind: str, precision: int) -> tuple[str, str]:
     """Return the digits of a number that is not negative, and what follows them."""
-    if kind == "f":
-        return _fixed(value, precision), ""
-    if kind == "e":
-        return _exponent(value, precision), ""
-    if kind in "%p":
-        value *= 100
-        return (_fixed(value, precision) if kind == "%" else _rounded(value, max(precision, 1))), "%"
-    if kind == "r":
-        return _rounded(value, max(precision, 1)), ""
     if kind == "s":
         return _prefixed(value, max(precision, 1))
     if kind in "bodxX":
-        whole = int(Decimal(value).to_integral_value(ROUND_HALF_UP))
-        return {"b": f"{whole:b}", "o": f"{whole:o}", "d": str(whole), "x": f"{whole:x}", "X": f"{whole:X}"}[kind], ""
-    return _general(value, max(precision, 1)), ""
+        return format(int(Decimal(value).to_integral_value(ROUND_HALF_UP)), kind), ""
+    if kind in "%p":
+        return _DIGITS["f" if kind == "%" else "r"](value * 100, precision), "%"
+    return _DIGITS.get(kind, _general)(value, precision), ""
 
 
 def _fixed(value: float, precision: int) -> str:
@@ -257,6 +255,7 @@ def _exponent(value: float, precision: int) -> str:
 
 
 def _general(value: float, precision: int) -> str:
+    precision = max(precision, 1)
     if value and not 1e-6 <= value < 10.0**precision:
         return _exponent(value, precision - 1)
     return _rounded(value, precision)
@@ -264,6 +263,7 @@ def _general(value: float, precision: int) -> str:
 
 def _rounded(value: float, precision: int) -> str:
     """Return a number with some significant digits, without an exponent."""
+    precision = max(precision, 1)
     if value == 0:
         return "0" if precision <= 1 else "0." + "0" * (precision - 1)
     power = int(f"{value:.{precision - 1}e}".split("e")[1])
@@ -271,6 +271,11 @@ def _rounded(value: float, precision: int) -> str:
         return f"{value:.{precision - 1 - power}f}"
     unit = 10 ** (power - precision + 1)
     return str(round(value / unit) * unit)
+
+
+_DIGITS: Final[Mapping[str, Callable[[float, int], str]]] = MappingProxyType(
+    {"f": _fixed, "e": _exponent, "r": _rounded, "g": _general}
+)
 
 
 def _prefixed(value: float, precision: int) -> tuple[str, str]:

@@ -9,12 +9,15 @@ from enum import StrEnum
 from typing import Any, Final
 
 from analytics_core._pictures import cells
-from analytics_core._pictures.drawing import MOST_MARKS, CannotDrawError, ChartView
+from analytics_core._pictures.drawing import CannotDrawError
 from analytics_core._pictures.form_fields import FormFields
 from analytics_core._pictures.table import Table
 
 _TIME: Final = "__timestamp"
 _MOST_SERIES: Final = 100
+_MOST_POINTS: Final = 4_000
+"""Bands, labels and lone points come on top, up to 5,000 marks in all."""
+
 _EXPECTED, _LOWER, _UPPER = "__yhat", "__yhat_lower", "__yhat_upper"
 _NO_VALUE: Final = -math.inf
 
@@ -28,7 +31,7 @@ class AxisKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class PlottedSeries:
     """One series: its values, one for each place of the axis.
 
     Args:
@@ -69,7 +72,7 @@ class SeriesData:
     axis: str
     kind: AxisKind
     places: Sequence[Any]
-    series: Sequence[Series]
+    series: Sequence[PlottedSeries]
     notes: tuple[str, ...] = ()
 
     @property
@@ -78,11 +81,10 @@ class SeriesData:
         return len(self.places) * len(self.series)
 
 
-def read_series(view: ChartView, table: Table, form: FormFields, *, is_bar: bool, suffix: str = "") -> SeriesData:
+def read_series(table: Table, form: FormFields, *, is_bar: bool, suffix: str = "") -> SeriesData:
     """Return the series of an answer.
 
     Args:
-        view: the chart.
         table: the answer.
         form: the fields of the chart.
         is_bar: whether numbers on the axis are categories, as bars have it.
@@ -101,7 +103,7 @@ def read_series(view: ChartView, table: Table, form: FormFields, *, is_bar: bool
         raise CannotDrawError("the answer has no column of numbers.")
     kind = _axis_kind(table, form, axis, is_bar=is_bar)
     found = _long(table, axis, dimensions, measured) if dimensions and axis else _wide(table, axis, measured)
-    found = _placed(view, found, table, axis, kind)
+    found = _placed(found, table, axis, kind)
     found = replace(found, series=tuple(_with_roles(_distinct(found.series), form.items(f"time_compare{suffix}"))))
     return sorted_series(found, form)
 
@@ -135,7 +137,7 @@ def _axis_kind(table: Table, form: FormFields, axis: str | None, *, is_bar: bool
 
 
 def _wide(table: Table, axis: str | None, measured: Sequence[str]) -> SeriesData:
-    series = [Series(label=table.label(name), values=table.numbers(name)) for name in measured]
+    series = [PlottedSeries(label=table.label(name), values=table.numbers(name)) for name in measured]
     places = list(range(table.rows))
     return SeriesData(axis=table.label(axis) if axis else "", kind=AxisKind.CATEGORY, places=places, series=series)
 
@@ -147,22 +149,36 @@ def _long(table: Table, axis: str, dimensions: Sequence[str], measured: Sequence
     first = {key: row for row, key in reversed(list(enumerate(keys)))}
     rows = sorted(first.values())
     place_of = {keys[row]: place for place, row in enumerate(rows)}
-    found: dict[str, list[float | None]] = {}
+    found: dict[str, dict[int, float]] = {}
     for name in measured:
         head = [table.label(name)] if len(measured) > 1 else []
         for group, key, value in zip(groups, keys, table.numbers(name), strict=True):
-            label = ", ".join([*head, *group])
-            values = found.setdefault(label, [None] * len(rows))
-            values[place_of[key]] = value
-    series = [Series(label=cells.shortened(label), values=values) for label, values in found.items()]
-    return SeriesData(axis=table.label(axis), kind=AxisKind.CATEGORY, places=rows, series=series)
+            points = found.setdefault(", ".join([*head, *group]), {})
+            if value is not None:
+                points[place_of[key]] = value
+    kept, notes = _largest({label: list(points.values()) for label, points in found.items()})
+    series = [
+        PlottedSeries(label=cells.shortened(label), values=[found[label].get(place) for place in range(len(rows))])
+        for label in kept
+    ]
+    return SeriesData(axis=table.label(axis), kind=AxisKind.CATEGORY, places=rows, series=series, notes=notes)
+
+
+def _largest(values: Mapping[str, Sequence[float]]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the labels of the series with the largest sums in their order, and a note of what is left out."""
+    if len(values) <= _MOST_SERIES:
+        return list(values), ()
+    sums = {label: math.fsum(abs(value) for value in own) for label, own in values.items()}
+    kept = set(sorted(sums, key=lambda label: -sums[label])[:_MOST_SERIES])
+    note = f"Shows the {_MOST_SERIES} largest of {len(values):,} series."
+    return [label for label in values if label in kept], (note,)
 
 
 def _key(value: Any) -> str:
     return f"{type(value).__name__} {cells.text(value)}"
 
 
-def _placed(view: ChartView, data: SeriesData, table: Table, axis: str | None, kind: AxisKind) -> SeriesData:
+def _placed(data: SeriesData, table: Table, axis: str | None, kind: AxisKind) -> SeriesData:
     """Return series whose places are values of the axis instead of numbers of rows."""
     rows = list(data.places)
     if axis is None:
@@ -191,18 +207,18 @@ def _taken(data: SeriesData, order: Sequence[int]) -> SeriesData:
     )
 
 
-def mapped(series: Series, change: Callable[[Sequence[float | None]], Sequence[float | None]]) -> Series:
+def mapped(series: PlottedSeries, change: Callable[[Sequence[float | None]], Sequence[float | None]]) -> PlottedSeries:
     """Return a series whose values, and the ends of its forecast, are changed alike."""
     lower, upper = (change(end) if end else () for end in (series.lower, series.upper))
     return replace(series, values=change(series.values), lower=lower, upper=upper)
 
 
-def _distinct(series: Sequence[Series]) -> list[Series]:
+def _distinct(series: Sequence[PlottedSeries]) -> list[PlottedSeries]:
     labels = cells.distinct_texts([one.label for one in series])
     return [replace(one, label=label) for one, label in zip(series, labels, strict=True)]
 
 
-def _with_roles(series: Sequence[Series], periods: Sequence[Any]) -> list[Series]:
+def _with_roles(series: Sequence[PlottedSeries], periods: Sequence[Any]) -> list[PlottedSeries]:
     """Return the series with what they are to each other: forecasts of one, or one at another time."""
     by_label = {one.label: one for one in series}
     ends = [
@@ -230,7 +246,7 @@ def _with_roles(series: Sequence[Series], periods: Sequence[Any]) -> list[Series
     return found
 
 
-def _compared(series: Series, others: Mapping[str, Series], periods: Sequence[str]) -> Series:
+def _compared(series: PlottedSeries, others: Mapping[str, PlottedSeries], periods: Sequence[str]) -> PlottedSeries:
     label = series.label
     for period in periods:
         if label == period:
@@ -254,7 +270,7 @@ _ORDERS: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
 def sorted_series(data: SeriesData, form: FormFields) -> SeriesData:
     """Return the series, and the categories of the axis, in the order that the form asks for."""
     order = form.text("sort_series_type")
-    if order == "name" or order in _ORDERS and form.get("sort_series_ascending") is not None:
+    if order == "name" or (order in _ORDERS and form.get("sort_series_ascending") is not None):
         ascending = form.flag("sort_series_ascending")
         keys = [one.label if order == "name" else _aggregate(order, one.known()) for one in data.series]
         ranked = sorted(range(len(keys)), key=lambda place: keys[place], reverse=not ascending)
@@ -278,14 +294,12 @@ def _aggregate(order: str | None, values: Sequence[float]) -> float:
 
 
 def limited(data: SeriesData, *, averages: bool) -> SeriesData:
-    """Return no more than 5,000 points: of the largest series, and of neighbours their mean or the first of them."""
+    """Return no more than 4,000 points: of the largest series, and of neighbours their mean or the first of them."""
     notes = list(data.notes)
-    if len(data.series) > _MOST_SERIES:
-        ranked = sorted(data.series, key=lambda one: -_aggregate("sum", [abs(value) for value in one.known()]))
-        kept = {one.label for one in ranked[:_MOST_SERIES]}
-        notes.append(f"Shows the {_MOST_SERIES} largest of {len(data.series):,} series.")
-        data = replace(data, series=tuple(one for one in data.series if one.label in kept))
-    most = max(1, MOST_MARKS // max(len(data.series), 1))
+    kept, left_out = _largest({one.label: one.known() for one in data.series})
+    notes += left_out
+    data = replace(data, series=tuple(one for one in data.series if one.label in set(kept)))
+    most = max(1, _MOST_POINTS // max(len(data.series), 1))
     count = len(data.places)
     if count > most and averages and data.kind is not AxisKind.CATEGORY:
         step = -(-count // most)

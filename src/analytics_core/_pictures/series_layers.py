@@ -10,10 +10,11 @@ from typing import Any, Final
 from analytics_core._pictures import axes
 from analytics_core._pictures.drawing import ChartView
 from analytics_core._pictures.number_formats import NumberFormat
-from analytics_core._pictures.series_data import AxisKind, Series, SeriesData
+from analytics_core._pictures.series_data import AxisKind, PlottedSeries, SeriesData
 from analytics_core._pictures.theme import LABEL_PX
 
 _MOST_LABELS: Final = 80
+_MOST_LONE: Final = 300
 _MOST_BAR_SHARE: Final = 0.8
 _DAY_MS: Final = 86_400_000
 
@@ -134,7 +135,11 @@ class _Layers:
         return {"field": name, **axis, "stack": style.stack if stacked else None}
 
     def tips(self) -> list[dict[str, Any]]:
-        place = {"field": "c4" if self._offsets is not None else "c0", "title": self.data.axis, "type": "nominal"}
+        place: dict[str, Any] = {
+            "field": "c4" if self._offsets is not None else "c0",
+            "title": self.data.axis,
+            "type": "nominal",
+        }
         if self.data.kind is AxisKind.TIME:
             place |= {
                 "type": "temporal",
@@ -164,7 +169,7 @@ class _Layers:
         if any(end is not None for end in style.bounds):
             mark["clip"] = True
         if style.mark == "bar":
-            self._set_bar(mark, encoding)
+            self._set_bar(encoding)
         elif style.mark == "point":
             mark |= {"filled": True, "size": (style.markers or 6) ** 2, "opacity": 0.8}
         else:
@@ -179,15 +184,17 @@ class _Layers:
                 mark["point"] = {"filled": True, "size": style.markers**2}
         return [{"data": {"values": rows}, "mark": mark, "encoding": encoding}]
 
-    def _set_bar(self, mark: dict[str, Any], encoding: dict[str, Any]) -> None:
+    def _set_bar(self, encoding: dict[str, Any]) -> None:
         if self._offsets is not None:
             encoding[f"{self.places}2"] = {"field": "c3"}
             encoding[self.values] |= {"field": "c8", "stack": None}
             encoding[f"{self.values}2"] = {"field": "c7"}
             encoding.pop("order", None)
         elif not self.style.is_stacked and len(self.data.series) > 1:
-            labels = [series.label for series in self.data.series]
-            encoding[f"{self.places}Offset"] = {"field": "c1", "type": "nominal", "scale": {"domain": labels}}
+            encoding[f"{self.places}Offset"] = self._offset()
+
+    def _offset(self) -> dict[str, Any]:
+        return {"field": "c1", "type": "nominal", "scale": {"domain": domain_of(self.data.series)}}
 
     def bands(self) -> dict[str, Any] | None:
         """Return the areas between the ends of forecasts."""
@@ -208,14 +215,15 @@ class _Layers:
         """Return points of lines that have no neighbour, and would not be seen."""
         if self.style.mark not in ("line", "area") or self.style.markers:
             return None
-        rows = []
+        rows: list[dict[str, Any]] = []
         for series in self.data.series:
             values = [self._shown(value) for value in series.values]
             for step, (place, value) in enumerate(zip(self.data.places, values, strict=True)):
                 beside = values[max(step - 1, 0) : step] + values[step + 1 : step + 2]
                 if value is not None and all(other is None for other in beside):
                     rows.append({"c0": place, "c1": series.label, "c2": value})
-        if not rows or self.style.is_stacked and len(self.data.places) > 1:
+        rows = rows[:_MOST_LONE]
+        if not rows or (self.style.is_stacked and len(self.data.places) > 1):
             return None
         encoding = {self.places: self.place(), self.values: self.value(stacked=False)}
         encoding["color"] = {"field": "c1", **self.scales.colour}
@@ -236,10 +244,9 @@ class _Layers:
         if not stacked:
             mark |= {"align": "left", "dx": 4} if self.style.horizontal else {"baseline": "bottom", "dy": -3}
         encoding = {self.places: self.place(), self.values: value, "text": {"field": "c3", "type": "nominal"}}
-        if self.style.mark == "bar" and not self.style.is_stacked and self.data.kind is AxisKind.CATEGORY:
-            if len(self.data.series) > 1:
-                labels = [series.label for series in self.data.series]
-                encoding[f"{self.places}Offset"] = {"field": "c1", "type": "nominal", "scale": {"domain": labels}}
+        is_grouped = self.style.mark == "bar" and not self.style.is_stacked and len(self.data.series) > 1
+        if is_grouped and self.data.kind is AxisKind.CATEGORY:
+            encoding[f"{self.places}Offset"] = self._offset()
         if stacked:
             encoding["detail"] = {"field": "c1", "type": "nominal"}
             encoding["order"] = {"field": "c6", "type": "quantitative"}
@@ -285,6 +292,6 @@ def _bar_offsets(data: SeriesData, style: SeriesStyle) -> list[tuple[float, floa
     return [(-width / 2 + rank * each, -width / 2 + (rank + 1) * each) for rank in range(len(data.series))]
 
 
-def domain_of(series: Sequence[Series]) -> list[str]:
+def domain_of(series: Sequence[PlottedSeries]) -> list[str]:
     """Return the labels of series in the order of the legend."""
     return [one.label for one in series]

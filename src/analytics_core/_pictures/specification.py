@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
 from analytics_core._pictures import cells
-from analytics_core._pictures.canvas import drawn, note_lines, page
+from analytics_core._pictures.canvas import Canvas, note_lines
 from analytics_core._pictures.data import PictureData, Size, Theme
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.form_fields import FormFields
@@ -28,6 +27,7 @@ from analytics_core._pictures.kinds import (
     series,
     spans,
     tables,
+    trees,
 )
 from analytics_core._pictures.table import Table
 from analytics_core._pictures.text_metrics import fitted, wrapped
@@ -37,6 +37,7 @@ VEGA_LITE_VERSION: Final = "5.21"
 """The version that pictures are written for and rendered with; notebooks show version 5."""
 
 _SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
+_DEFAULT_SIZE: Final = Size()
 _LEAST_PX: Final = 60
 _LARGEST_PX: Final = 4_000
 _PADDING_PX: Final = 10
@@ -58,7 +59,7 @@ _OLD_NAMES: Final = MappingProxyType(
 """The same names as forms may have (`_formdata.registry`)."""
 
 _MODULES: Final = (
-    *(numbers, series, mixed, tables, pivots, parts, hierarchies, gauges, distributions, grids),
+    *(numbers, series, mixed, tables, pivots, parts, hierarchies, trees, gauges, distributions, grids),
     *(clouds, flows, spans, profiles, points),
 )
 KINDS: Final[Mapping[str, PictureKind]] = MappingProxyType(
@@ -72,7 +73,7 @@ def chart_specification(
     data: Sequence[PictureData],
     *,
     title: str = "",
-    size: Size = Size(),
+    size: Size = _DEFAULT_SIZE,
     theme: Theme = Theme.LIGHT,
 ) -> dict[str, Any]:
     """Return the picture of a chart as a Vega-Lite specification: plain values, its data inside.
@@ -86,7 +87,7 @@ def chart_specification(
         data: the answers to the queries of the chart, in their order.
         title: the name of the chart; empty for none.
         size: the pixels of the whole picture, from 60 to 4,000 each way.
-        theme: for a light or a dark page.
+        theme: for a light or a dark canvas.
 
     Examples:
         >>> from analytics_core._pictures.data import PictureData
@@ -112,11 +113,13 @@ def _drawing(view: ChartView) -> Drawing:
     error = next((table.data.error for table in view.tables if table.data.error is not None), None)
     if error is not None:
         return _message(view, "This chart has no answer", error)
-    if not any(table.rows for table in view.tables):
+    if not any(table.rows and table.names for table in view.tables):
         return _message(view, "No data", "The answer has no rows.")
     told = view.form.get("viz_type")
     name = str(told)
     kind = KINDS.get(_OLD_NAMES.get(name, name))
+    if kind is not None and not view.table.rows and kind.name != "mixed_timeseries":
+        return _message(view, "No data", "The answer has no rows.")
     if kind is None:
         shown = cells.shortened(name, 60)
         return tables.as_table(view, f"Charts of the kind {shown} are not drawn; this table shows their data.")
@@ -128,13 +131,13 @@ def _drawing(view: ChartView) -> Drawing:
 
 def _message(view: ChartView, headline: str, reason: str) -> Drawing:
     """Return a picture of words."""
-    canvas, room = page(view)
-    colours, middle = view.colours, room.y + room.height / 2
-    lines = wrapped(cells.shortened(reason, 600), room.width * 0.8, 12, most=5)
-    canvas.rect(room, colours.stripe, radius=4)
+    canvas = Canvas(view)
+    colours, middle = view.colours, canvas.room.y + canvas.room.height / 2
+    lines = wrapped(cells.shortened(reason, 600), canvas.room.width * 0.8, 12, most=5)
+    canvas.rect(canvas.room, colours.stripe, radius=4)
     canvas.text(
         headline,
-        room.x + room.width / 2,
+        canvas.room.x + canvas.room.width / 2,
         middle - 10 - 8 * len(lines),
         colours.text,
         px=TITLE_PX,
@@ -143,8 +146,8 @@ def _message(view: ChartView, headline: str, reason: str) -> Drawing:
     )
     for place, line in enumerate(lines):
         y = middle + 10 - 8 * len(lines) + place * 16
-        canvas.text(line, room.x + room.width / 2, y, colours.muted, px=12, align="center")
-    return drawn(canvas, f"{headline}: {' '.join(lines)}")
+        canvas.text(line, canvas.room.x + canvas.room.width / 2, y, colours.muted, px=12, align="center")
+    return canvas.drawing(f"{headline}: {' '.join(lines)}")
 
 
 def _specification(view: ChartView, drawing: Drawing) -> dict[str, Any]:
@@ -152,13 +155,13 @@ def _specification(view: ChartView, drawing: Drawing) -> dict[str, Any]:
     description = cells.shortened(
         ". ".join(part.rstrip(".") for part in (view.title, drawing.description, *notes) if part) + ".", 1_500
     )
-    canvas = {"autosize": "none", "padding": 0}
+    pixels = {"autosize": "none", "padding": 0}
     fit = {"autosize": {"type": "fit", "contains": "padding"}, "padding": _PADDING_PX}
     found: dict[str, Any] = {
         "$schema": _SCHEMA,
         "description": description,
         "background": view.colours.background,
-        **(canvas if drawing.is_canvas else fit),
+        **(pixels if drawing.is_canvas else fit),
         "width": view.size.width_px,
         "height": view.size.height_px,
         "config": config_of(view.colours),

@@ -69,7 +69,7 @@ class Table:
             return False
         found = [plain for plain in map(cells.plain, self.values(name)) if plain is not None]
         return bool(found) and all(
-            not isinstance(one, bool | str) and cells.number(one) is not None or _is_infinite(one) for one in found
+            (not isinstance(one, bool | str) and cells.number(one) is not None) or _is_infinite(one) for one in found
         )
 
     def is_temporal(self, name: str) -> bool:

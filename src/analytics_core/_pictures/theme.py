@@ -80,10 +80,10 @@ _SCHEMES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "d3Category20": tuple(_D3_20.split()),
         "d3Category20b": tuple(_D3_20B.split()),
         "d3Category20c": tuple(_D3_20C.split()),
-        "blueToGreen": tuple("#1d3f72 #22659a #2589ac #2fabad #4cc9a0 #86e08f #c0ee8a".split()),
-        "colorsOfRainbow": tuple("#b5302f #d9792b #d6b13a #4f9d58 #2f7fb8 #5456a4 #8a4d94".split()),
-        "modernSunset": tuple("#3b2f63 #7b3f78 #b8527b #e06c6e #f2955c #f8c25c".split()),
-        "waterfall": tuple("#009e73 #d55e00 #6b6f76".split()),
+        "blueToGreen": ("#1d3f72", "#22659a", "#2589ac", "#2fabad", "#4cc9a0", "#86e08f", "#c0ee8a"),
+        "colorsOfRainbow": ("#b5302f", "#d9792b", "#d6b13a", "#4f9d58", "#2f7fb8", "#5456a4", "#8a4d94"),
+        "modernSunset": ("#3b2f63", "#7b3f78", "#b8527b", "#e06c6e", "#f2955c", "#f8c25c"),
+        "waterfall": ("#009e73", "#d55e00", "#6b6f76"),
     }
 )
 _SEQUENTIAL: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(

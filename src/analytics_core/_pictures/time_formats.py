@@ -16,7 +16,7 @@ _KNOWN: Final = frozenset("aAbBcdefgGHIjLmMpqQsSuUVwWxXyYZ%")
 
 def time_format(spec: Any) -> str | None:
     """Return a d3 time format; empty where the form asks for what suits the axis, None where it is no format."""
-    if spec is None or spec == "" or spec in _ADAPTIVE:
+    if spec is None or spec == "" or (isinstance(spec, str) and spec in _ADAPTIVE):
         return ""
     if not isinstance(spec, str) or len(spec) > 60 or not spec.isprintable():
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from analytics_core._pictures.canvas import Box, drawn, page
+from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
 from analytics_core._pictures.parts_data import Part, metric_column, read_parts, text_columns
 from analytics_core._pictures.text_metrics import fitted, text_width
@@ -17,7 +17,7 @@ _LEAST_PX: Final = 8.0
 
 
 def _word_cloud(view: ChartView) -> Drawing:
-    table, form = view.table, view.form
+    table = view.table
     metric = metric_column(view, table, "metric")
     parts = read_parts(view, text_columns(view, table, "series"), metric)
     words = sorted(parts.parts, key=lambda part: (-part.value, part.label))
@@ -25,25 +25,25 @@ def _word_cloud(view: ChartView) -> Drawing:
     if len(words) > _MOST_WORDS:
         notes.append(f"Shows the {_MOST_WORDS} largest of {len(words):,} words.")
         words = words[:_MOST_WORDS]
-    canvas, room = page(view, notes)
-    placed = _laid_out(view, words, room)
+    canvas = Canvas(view, notes)
+    placed = _laid_out(view, words, canvas.room)
     if len(placed) < len(words):
         notes.append(f"{len(words) - len(placed)} words have no room.")
-        canvas, room = page(view, notes)
-        placed = _laid_out(view, words, room)
+        canvas = Canvas(view, notes)
+        placed = _laid_out(view, words, canvas.room)
     labels = [part.label for part in words]
     colours = dict(zip(labels, view.series_colours(labels), strict=True))
     for label, box, px, upright in placed:
         x, y = box.x + box.width / 2, box.y + box.height / 2
-        shown = fitted(label, (box.height if upright else box.width) + 1, px)
-        canvas.text(shown, x, y, colours[label], px=px, align="center", angle=-90 if upright else 0)
+        words_shown = fitted(label, (box.height if upright else box.width) + 1, px)
+        canvas.text(words_shown, x, y, colours[label], px=px, align="center", angle=-90 if upright else 0)
     shown = view.number_format("number_format")
     told = f"Word cloud of {parts.measure}{parts.by}: {len(placed)} words; the largest are "
-    return drawn(canvas, told + ", ".join(f"{part.label} ({shown.text(part.value)})" for part in words[:5]), notes)
+    return canvas.drawing(told + ", ".join(f"{part.label} ({shown.text(part.value)})" for part in words[:5]))
 
 
 def _laid_out(view: ChartView, words: list[Part], room: Box) -> list[tuple[str, Box, float, bool]]:
-    """Return the words with their boxes: the largest in the middle, each next one on the first free place of a spiral."""
+    """Return the words with their boxes: the largest in the middle, each next on the first free place of a spiral."""
     form = view.form
     small, large = form.number("size_from") or 10, form.number("size_to") or 70
     high, low = words[0].value, words[-1].value

@@ -30,14 +30,7 @@ def _histogram(view: ChartView) -> Drawing:
     columns = [texts_of(view, table, name) for name in groups]
     labels = [", ".join(keys) for keys in zip(*columns, strict=True)] if columns else ["all"] * table.rows
     labels = cells.distinct_texts(cells.shortened(label) for label in labels)[:_MOST_GROUPS]
-    rows: list[dict[str, Any]] = []
-    for name, low, high in bins:
-        at = 0.0
-        for label, value in zip(labels, table.numbers(name), strict=False):
-            if value is not None:
-                rows.append({"c0": low, "c1": high, "c2": label, "c3": at, "c4": at + value})
-                at += value
-    rows = rows[:MOST_MARKS]
+    rows = _bin_rows(table, bins, labels)
     is_share = form.flag("normalize")
     shown = (
         view.number_format("y_axis_format")
@@ -74,6 +67,17 @@ def _histogram(view: ChartView) -> Drawing:
     counts = {name: math.fsum(value or 0 for value in table.numbers(name)) for name, *_ in bins}
     fullest = max(bins, key=lambda item: counts[item[0]])
     return Drawing(layers=tuple(layers), description=f"{told}; the fullest is {fullest[1]:g} to {fullest[2]:g}")
+
+
+def _bin_rows(table: Table, bins: Sequence[tuple[str, float, float]], labels: Sequence[str]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for name, low, high in bins:
+        at = 0.0
+        for label, value in zip(labels, table.numbers(name), strict=False):
+            if value is not None:
+                rows.append({"c0": low, "c1": high, "c2": label, "c3": at, "c4": at + value})
+                at += value
+    return rows[:MOST_MARKS]
 
 
 def _measured(view: ChartView) -> str:
@@ -113,7 +117,8 @@ def _box_plot(view: ChartView) -> Drawing:
         raise CannotDrawError("no group has quartiles.")
     names = list(dict.fromkeys(row["c0"] for row in boxes))
     shown = view.number_format("number_format", "y_axis_format")
-    layers = _box_layers(view, boxes, outliers, names, [table.label(name) for name in metrics], shown)
+    measures = [table.label(name) for name in metrics]
+    layers = _box_layers(view, boxes, outliers, names=names, metrics=measures, shown=shown)
     highest = max(boxes, key=lambda row: row["c4"])
     told = f"Box plot of {', '.join(table.label(name) for name in metrics)} for {len(names)} groups"
     told += (
@@ -135,7 +140,8 @@ def _boxes(
                 continue
             names = ("c2", "c3", "c4", "c5", "c6")
             boxes.append({"c0": label, "c1": table.label(metric), **dict(zip(names, values, strict=True))})
-            listed = far[row] if isinstance(far[row], list | tuple) else []
+            told = far[row]
+            listed = told if isinstance(told, list | tuple) else ()
             known = [value for value in map(cells.number, listed) if value is not None]
             outliers += [{"c0": label, "c1": table.label(metric), "c2": value} for value in known]
     return boxes, outliers[: MOST_MARKS - 4 * len(boxes)]
@@ -145,6 +151,7 @@ def _box_layers(
     view: ChartView,
     boxes: list[dict[str, Any]],
     outliers: list[dict[str, Any]],
+    *,
     names: Sequence[str],
     metrics: Sequence[str],
     shown: NumberFormat,

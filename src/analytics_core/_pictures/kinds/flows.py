@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from analytics_core._pictures.canvas import Box, Canvas, drawn, page
+from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.parts_data import metric_column, read_parts
@@ -77,7 +77,7 @@ def _limited(measure: str, links: Sequence[Link], notes: tuple[str, ...]) -> Flo
     return Flow(measure=measure, links=tuple(shown), notes=notes)
 
 
-def _told(view: ChartView, flow: Flow, noun: str, shown: NumberFormat) -> str:
+def _told(flow: Flow, noun: str, shown: NumberFormat) -> str:
     first = flow.links[0]
     text = f"{noun} of {flow.measure}: {len(flow.links)} links between {len(flow.nodes())} nodes; "
     return f"{text}the largest goes from {first.source} to {first.target} with {shown.text(first.value)}"
@@ -93,41 +93,36 @@ def _sankey(view: ChartView) -> Drawing:
     if not kept:
         raise CannotDrawError("all links lead back to their start.")
     shown = view.number_format("number_format", "y_axis_format")
-    canvas, room = page(view, notes)
-    boxes = _sankey_boxes(flow, {node: levels[node] for node in flow.nodes()}, room)
+    canvas = Canvas(view, notes)
+    boxes = _sankey_boxes(flow, {node: levels[node] for node in flow.nodes()}, canvas.room)
     colours = dict(zip(flow.nodes(), view.series_colours(flow.nodes()), strict=True))
     _ribbons(canvas, flow, boxes, colours, shown)
     for node, box in boxes.items():
         canvas.rect(box, colours[node], tip=node)
     last = max(levels[node] for node in boxes)
-    column_px = (room.width - _NODE_PX) / max(last, 1)
+    column_px = (canvas.room.width - _NODE_PX) / max(last, 1)
     for node, box in boxes.items():
         to_left = levels[node] == last
         x = box.x - 5 if to_left else box.right + 5
         words = fitted(node, max(column_px - _NODE_PX - 14, 40) * (0.5 if last else 1), LABEL_PX)
         if box.height >= LABEL_PX - 4 or len(boxes) < 25:
             canvas.text(words, x, box.y + box.height / 2, view.colours.text, align="right" if to_left else "left")
-    return drawn(canvas, _told(view, flow, "Sankey diagram", shown), notes)
+    return canvas.drawing(_told(flow, "Sankey diagram", shown))
 
 
 def _levelled(flow: Flow) -> tuple[dict[str, int], list[Link]]:
-    """Return the column of each node, and the links that lead from left to right; a link that closes a circle does not."""
+    """Return the column of each node, and the links that lead to the right; one that closes a circle does not."""
     after: dict[str, set[str]] = {node: set() for node in flow.nodes()}
     kept = []
     for link in flow.links:
         if link.source != link.target and not _leads(after, link.target, link.source):
             after[link.source].add(link.target)
             kept.append(link)
-    levels = dict.fromkeys(after, 0)
-    for _ in range(len(after)):
-        changed = False
-        for node, targets in after.items():
-            for target in targets:
-                if levels[target] <= levels[node]:
-                    levels[target] = levels[node] + 1
-                    changed = True
-        if not changed:
-            break
+    levels, before = dict.fromkeys(after, 0), dict[str, int]()
+    while levels != before:
+        before = dict(levels)
+        for node, target in ((node, target) for node, targets in after.items() for target in targets):
+            levels[target] = max(levels[target], levels[node] + 1)
     return levels, kept
 
 
@@ -186,99 +181,92 @@ def _ribbons(
         left[link.source] += thick
         right[link.target] += link.value / through[link.target] * end.height
         half = (start.right + end.x) / 2
+        low0, low1 = y0 + thick, y1 + thick
         path = (
-            f"M{start.right:.1f},{y0:.1f}C{half:.1f},{y0:.1f} {half:.1f},{y1:.1f} {end.x:.1f},{y1:.1f}"
-            f"L{end.x:.1f},{y1 + thick:.1f}C{half:.1f},{y1 + thick:.1f} {half:.1f},{y0 + thick:.1f} {start.right:.1f},{y0 + thick:.1f}Z"
+            f"M{start.right:.1f},{y0:.1f}C{half:.1f},{y0:.1f} {half:.1f},{y1:.1f} {end.x:.1f},{y1:.1f}L{end.x:.1f},"
+            f"{low1:.1f}C{half:.1f},{low1:.1f} {half:.1f},{low0:.1f} {start.right:.1f},{low0:.1f}Z"
         )
         canvas.shape(
             path, colours[link.source], opacity=0.4, tip=f"{link.source} to {link.target}: {shown.text(link.value)}"
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ring:
+    """The nodes of a chord diagram around a circle: where each begins, and the angle of one unit, in radians."""
+
+    centre: tuple[float, float]
+    inner: float
+    outer: float
+    starts: Mapping[str, float]
+    unit: float
+    label_px: float
+
+
 def _chord(view: ChartView) -> Drawing:
     flow = _read(view, ("groupby", "source"), ("columns", "target"))
     shown = view.number_format("y_axis_format", "number_format")
     nodes = flow.nodes()
-    canvas, room = page(view, flow.notes)
-    leaves, comes = dict.fromkeys(nodes, 0.0), dict.fromkeys(nodes, 0.0)
+    canvas = Canvas(view, flow.notes)
+    sums = dict.fromkeys(nodes, 0.0)
     for link in flow.links:
-        leaves[link.source] += link.value
-        comes[link.target] += link.value
-    widest = min(max(text_width(node, LABEL_PX) for node in nodes), room.width * 0.2)
-    outer = max(min(room.width / 2 - widest - 12, room.height / 2 - min(widest, room.height * 0.16) - 6), 20)
-    inner = outer * 0.94
-    centre = (room.x + room.width / 2, room.y + room.height / 2)
+        sums[link.source] += link.value
+        sums[link.target] += link.value
+    ring = _ring(canvas.room, sums)
     colours = dict(zip(nodes, view.series_colours(nodes), strict=True))
-    pad = min(0.03, 1.0 / len(nodes))
-    unit = (_TURN - pad * len(nodes)) / math.fsum(leaves[node] + comes[node] for node in nodes)
+    _chords(canvas, flow, ring, colours, shown)
+    for node in nodes:
+        turn = sums[node] * ring.unit
+        angles = (ring.starts[node], ring.starts[node] + turn)
+        canvas.arc(ring.centre, (ring.inner, ring.outer), angles, colours[node], tip=node)
+        if turn * ring.outer >= LABEL_PX - 4:
+            _round_label(canvas, node, angles[0] + turn / 2, ring)
+    return canvas.drawing(_told(flow, "Chord diagram", shown))
+
+
+def _ring(room: Box, sums: Mapping[str, float]) -> _Ring:
+    widest = min(max(text_width(node, LABEL_PX) for node in sums), room.width * 0.2)
+    across, up = room.width / 2 - widest - 12, room.height / 2 - min(widest, room.height * 0.16) - 6
+    outer = max(min(across, up), 20)
+    pad = min(0.03, 1.0 / len(sums))
+    unit = (_TURN - pad * len(sums)) / math.fsum(sums.values())
     starts: dict[str, float] = {}
     angle = 0.0
-    for node in nodes:
+    for node, value in sums.items():
         starts[node] = angle
-        angle += (leaves[node] + comes[node]) * unit + pad
-    _chords(canvas, view, flow, starts, unit, centre, inner, colours, shown)
-    for node in nodes:
-        turn = (leaves[node] + comes[node]) * unit
-        canvas.arc(centre, (inner, outer), (starts[node], starts[node] + turn), colours[node], tip=node)
-        _round_label(canvas, view, node, starts[node] + turn / 2, turn * outer, centre, outer + 6, widest, room)
-    return drawn(canvas, _told(view, flow, "Chord diagram", shown), flow.notes)
+        angle += value * unit + pad
+    centre = (room.x + room.width / 2, room.y + room.height / 2)
+    return _Ring(centre=centre, inner=outer * 0.94, outer=outer, starts=starts, unit=unit, label_px=widest)
 
 
-def _round_label(
-    canvas: Canvas,
-    view: ChartView,
-    words: str,
-    angle: float,
-    arc_px: float,
-    centre: tuple[float, float],
-    reach: float,
-    room_px: float,
-    room: Box,
-) -> None:
-    if arc_px < LABEL_PX - 4:
-        return
+def _round_label(canvas: Canvas, words: str, angle: float, ring: _Ring) -> None:
     degrees, align = math.degrees(angle) - 90, "left"
     if math.sin(angle) < 0:
         degrees, align = degrees + 180, "right"
-    across, up = math.sin(angle), math.cos(angle)
-    x, y = centre[0] + reach * across, centre[1] - reach * up
+    up, room_px = math.cos(angle), ring.label_px
+    x, y = _on_circle(ring.centre, ring.outer + 6, angle)
     if up > 0.1:
-        room_px = min(room_px, (y - room.y) / up)
+        room_px = min(room_px, (y - canvas.room.y) / up)
     elif up < -0.1:
-        room_px = min(room_px, (room.bottom - y) / -up)
-    canvas.text(fitted(words, room_px + 2, LABEL_PX), x, y, view.colours.text, align=align, angle=degrees)
+        room_px = min(room_px, (canvas.room.bottom - y) / -up)
+    canvas.text(fitted(words, room_px + 2, LABEL_PX), x, y, canvas.colours.text, align=align, angle=degrees)
 
 
-def _chords(
-    canvas: Canvas,
-    view: ChartView,
-    flow: Flow,
-    starts: Mapping[str, float],
-    unit: float,
-    centre: tuple[float, float],
-    radius: float,
-    colours: Mapping[str, str],
-    shown: NumberFormat,
-) -> None:
-    used = dict(starts)
+def _chords(canvas: Canvas, flow: Flow, ring: _Ring, colours: Mapping[str, str], shown: NumberFormat) -> None:
+    used = dict(ring.starts)
+    radius, (cx, cy) = ring.inner, ring.centre
     for link in flow.links:
-        turn = link.value * unit
-        ends = []
+        turn = link.value * ring.unit
+        angles = []
         for node in (link.source, link.target):
-            ends.append((used[node], used[node] + turn))
+            angles += [used[node], used[node] + turn]
             used[node] += turn
-        (a0, a1), (b0, b1) = ends
-        points = [_on_circle(centre, radius, angle) for angle in (a0, a1, b0, b1)]
-        (x0, y0), (x1, y1), (x2, y2), (x3, y3) = points
-        cx, cy = centre
-        large = int(turn > math.pi)
-        path = (
-            f"M{x0:.1f},{y0:.1f}A{radius:.1f},{radius:.1f} 0 {large} 1 {x1:.1f},{y1:.1f}Q{cx:.1f},{cy:.1f} {x2:.1f},{y2:.1f}"
-            f"A{radius:.1f},{radius:.1f} 0 {large} 1 {x3:.1f},{y3:.1f}Q{cx:.1f},{cy:.1f} {x0:.1f},{y0:.1f}Z"
-        )
+        (x0, y0), (x1, y1), (x2, y2), (x3, y3) = (_on_circle(ring.centre, radius, angle) for angle in angles)
+        arc = f"A{radius:.1f},{radius:.1f} 0 {int(turn > math.pi)} 1"
+        path = f"M{x0:.1f},{y0:.1f}{arc} {x1:.1f},{y1:.1f}Q{cx:.1f},{cy:.1f} {x2:.1f},{y2:.1f}"
+        path += f"{arc} {x3:.1f},{y3:.1f}Q{cx:.1f},{cy:.1f} {x0:.1f},{y0:.1f}Z"
         tip = f"{link.source} to {link.target}: {shown.text(link.value)}"
         canvas.shape(path, colours[link.source], opacity=0.45, tip=tip)
-    del view
 
 
 def _on_circle(centre: tuple[float, float], radius: float, angle: float) -> tuple[float, float]:
@@ -290,12 +278,12 @@ def _graph(view: ChartView) -> Drawing:
     flow = _read(view, ("source",), ("target",))
     shown = view.number_format("number_format")
     nodes = flow.nodes()
-    canvas, room = page(view, flow.notes)
+    canvas = Canvas(view, flow.notes)
     through = flow.through()
     largest, heaviest = max(through.values()), flow.links[0].value
-    inner = room.inset(50, 16, 50, 16)
+    inner = canvas.room.inset(50, 16, 50, 16)
     places = _circle_places(nodes, inner) if view.form.get("layout") == "circular" else _force_places(flow, inner)
-    colours = dict(zip(nodes, view.series_colours(_categories(view, flow, nodes)), strict=True))
+    colours = dict(zip(nodes, view.series_colours(nodes), strict=True))
     for link in flow.links:
         if link.source != link.target:
             width = 0.8 + 3 * link.value / heaviest
@@ -313,12 +301,7 @@ def _graph(view: ChartView) -> Drawing:
         x, y = places[node]
         radius = 5 + 11 * math.sqrt(through[node] / largest)
         canvas.text(fitted(node, 110, LABEL_PX), x, y + radius + 7, view.colours.text, align="center", px=LABEL_PX - 1)
-    return drawn(canvas, _told(view, flow, "Graph", shown), flow.notes)
-
-
-def _categories(view: ChartView, flow: Flow, nodes: Sequence[str]) -> list[str]:
-    del view, flow
-    return list(nodes)
+    return canvas.drawing(_told(flow, "Graph", shown))
 
 
 def _circle_places(nodes: Sequence[str], room: Box) -> dict[str, tuple[float, float]]:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from analytics_core._pictures.canvas import Box, Canvas, drawn, legend, page
+from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
-from analytics_core._pictures.legends import legend_side
+from analytics_core._pictures.legends import draw_legend
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.parts_data import Part, metric_column, read_parts, text_columns, texts_of
 from analytics_core._pictures.text_metrics import fitted
@@ -32,16 +32,16 @@ def _gauge(view: ChartView) -> Drawing:
         notes.append(f"Shows {_MOST_GAUGES} of {len(parts.parts):,} values.")
     low, high = _range(view, [part.value for part in parts_shown])
     colours = view.series_colours([part.label for part in parts_shown])
-    canvas, room = page(view, notes)
+    canvas = Canvas(view, notes)
     if len(parts_shown) > 1:
         entries = [
             (f"{part.label}: {shown.text(part.value)}", colour)
             for part, colour in zip(parts_shown, colours, strict=True)
         ]
-        room = legend(canvas, room, entries, view.colours, at="bottom")
-    _dial(canvas, room, view, parts_shown, colours, (low, high), shown)
+        draw_legend(canvas, entries, side="bottom")
+    _dial(canvas, parts_shown, colours, (low, high), shown)
     told = "; ".join(f"{part.label} {shown.text(part.value)}" for part in parts_shown)
-    return drawn(canvas, f"Gauge of {parts.measure} from {shown.text(low)} to {shown.text(high)}: {told}", notes)
+    return canvas.drawing(f"Gauge of {parts.measure} from {shown.text(low)} to {shown.text(high)}: {told}")
 
 
 def _range(view: ChartView, values: Sequence[float]) -> tuple[float, float]:
@@ -56,7 +56,7 @@ def _range(view: ChartView, values: Sequence[float]) -> tuple[float, float]:
 
 def _nice(span: float) -> float:
     """Return the first round number that is no less than a span."""
-    power = 10 ** math.floor(math.log10(span))
+    power = 10.0 ** math.floor(math.log10(span))
     return next(step * power for step in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= span * 0.999)
 
 
@@ -71,51 +71,49 @@ def _angles(view: ChartView) -> tuple[float, float]:
 
 def _dial(
     canvas: Canvas,
-    room: Box,
-    view: ChartView,
     parts: Sequence[Part],
     colours: Sequence[str],
     ends: tuple[float, float],
     shown: NumberFormat,
 ) -> None:
-    first, last = _angles(view)
+    first, last = _angles(canvas.view)
     below = 0.72 if abs(last - math.pi) < 1.2 else 1.0
-    radius = max(min(room.width / 2 - 40, (room.height - 24) / (1 + below)), 20)
-    centre = (room.x + room.width / 2, room.y + 12 + radius)
+    radius = max(min(canvas.room.width / 2 - 40, (canvas.room.height - 24) / (1 + below)), 20)
+    centre = (canvas.room.x + canvas.room.width / 2, canvas.room.y + 12 + radius)
     band = min(radius * 0.5 / max(len(parts), 1), 22)
     for place, (part, colour) in enumerate(zip(parts, colours, strict=True)):
         outer = radius - place * (band + 2)
         share = min(max((part.value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
-        canvas.arc(centre, (outer - band, outer), (first, last), view.colours.line)
+        canvas.arc(centre, (outer - band, outer), (first, last), canvas.colours.line)
         tip = f"{part.label}: {shown.text(part.value)}"
-        if view.form.flag("show_progress", absent=True):
+        if canvas.form.flag("show_progress", absent=True):
             canvas.arc(centre, (outer - band, outer), (first, first + share * (last - first)), colour, tip=tip)
-        if view.form.flag("show_pointer", absent=True):
+        if canvas.form.flag("show_pointer", absent=True):
             angle = first + share * (last - first)
             reach = outer - band - 4
             tail = (centre[0] + reach * math.sin(angle), centre[1] - reach * math.cos(angle))
             canvas.line([centre, tail], colour, width=3)
-    canvas.circle(*centre, 6, view.colours.text)
-    steps = int(min(max(view.form.number("split_number") or 10, 1), 12))
+    canvas.circle(*centre, 6, canvas.colours.text)
+    steps = int(min(max(canvas.form.number("split_number") or 10, 1), 12))
     for step in range(steps + 1):
         angle = first + step / steps * (last - first)
         x, y = centre[0] + (radius + 6) * math.sin(angle), centre[1] - (radius + 6) * math.cos(angle)
         align = "center" if abs(math.sin(angle)) < 0.2 else "left" if math.sin(angle) > 0 else "right"
         words = shown.text(ends[0] + step / steps * (ends[1] - ends[0]))
-        canvas.text(words, x, y, view.colours.muted, align=align, px=LABEL_PX - 1)
+        canvas.text(words, x, y, canvas.colours.muted, align=align, px=LABEL_PX - 1)
     if len(parts) == 1:
         words = shown.text(parts[0].value)
-        template = view.form.text("value_formatter")
+        template = canvas.form.text("value_formatter")
         words = template.replace("{value}", words)[:60] if template and "{value}" in template else words
         canvas.text(
-            words, centre[0], centre[1] + radius * 0.45, view.colours.text, px=22, align="center", weight="bold"
+            words, centre[0], centre[1] + radius * 0.45, canvas.colours.text, px=22, align="center", weight="bold"
         )
         if parts[0].keys:
             canvas.text(
                 fitted(parts[0].label, radius * 1.6, LABEL_PX),
                 centre[0],
                 centre[1] + radius * 0.45 + 20,
-                view.colours.muted,
+                canvas.colours.muted,
                 align="center",
             )
 
@@ -136,20 +134,19 @@ def _radar(view: ChartView) -> Drawing:
     notes = [f"Shows {_MOST_SHAPES} of {table.rows:,} groups."] if table.rows > _MOST_SHAPES else []
     shown = view.number_format("number_format")
     colours = view.series_colours(labels)
-    canvas, room = page(view, notes)
-    side = legend_side(view)
-    if side is not None and len(labels) > 1:
-        room = legend(canvas, room, zip(labels, colours, strict=True), view.colours, at=side)
+    canvas = Canvas(view, notes)
+    if len(labels) > 1:
+        draw_legend(canvas, zip(labels, colours, strict=True))
     tops = [_top(view, name, [row[place] for row in rows]) for place, name in enumerate(metrics)]
-    _web(canvas, room, view, [table.label(name) for name in metrics], tops, shown)
+    _web(canvas, [table.label(name) for name in metrics], tops, shown)
     for label, colour, row in zip(labels, colours, rows, strict=True):
         shares = [max((value or 0) / top, 0) if top > 0 else 0 for value, top in zip(row, tops, strict=True)]
-        points = _corners(room, shares, circle=False)
+        points = _corners(canvas.room, shares)
         path = "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in points) + "Z"
         canvas.shape(path, colour, opacity=0.15, tip=label)
         canvas.line([*points, points[0]], colour, width=2)
     names = ", ".join(table.label(name) for name in metrics)
-    return drawn(canvas, f"Radar of {names} for {len(labels)} groups: {', '.join(labels[:8])}", notes)
+    return canvas.drawing(f"Radar of {names} for {len(labels)} groups: {', '.join(labels[:8])}")
 
 
 def _top(view: ChartView, name: str, values: Sequence[float | None]) -> float:
@@ -164,8 +161,7 @@ def _radius(room: Box) -> float:
     return max(min(room.width / 2 - 90, room.height / 2 - 26), 15)
 
 
-def _corners(room: Box, shares: Sequence[float], *, circle: bool) -> list[tuple[float, float]]:
-    del circle
+def _corners(room: Box, shares: Sequence[float]) -> list[tuple[float, float]]:
     radius, found = _radius(room), []
     for place, share in enumerate(shares):
         angle = 2 * math.pi * place / len(shares)
@@ -176,28 +172,28 @@ def _corners(room: Box, shares: Sequence[float], *, circle: bool) -> list[tuple[
     return found
 
 
-def _web(
-    canvas: Canvas, room: Box, view: ChartView, labels: Sequence[str], tops: Sequence[float], shown: NumberFormat
-) -> None:
-    centre = (room.x + room.width / 2, room.y + room.height / 2)
+def _web(canvas: Canvas, labels: Sequence[str], tops: Sequence[float], shown: NumberFormat) -> None:
+    centre = (canvas.room.x + canvas.room.width / 2, canvas.room.y + canvas.room.height / 2)
     for ring in range(1, _RINGS + 1):
-        if view.form.flag("is_circle"):
-            radius = _radius(room) * ring / _RINGS
-            canvas.arc(centre, (radius - 1, radius), (0, 2 * math.pi), view.colours.line)
+        if canvas.form.flag("is_circle"):
+            radius = _radius(canvas.room) * ring / _RINGS
+            canvas.arc(centre, (radius - 1, radius), (0, 2 * math.pi), canvas.colours.line)
         else:
-            points = _corners(room, [ring / _RINGS] * len(labels), circle=False)
-            canvas.line([*points, points[0]], view.colours.line)
-    for (x, y), label, top in zip(_corners(room, [1.0] * len(labels), circle=False), labels, tops, strict=True):
-        canvas.line([centre, (x, y)], view.colours.line)
-        across = (x - centre[0]) / _radius(room)
+            points = _corners(canvas.room, [ring / _RINGS] * len(labels))
+            canvas.line([*points, points[0]], canvas.colours.line)
+    for (x, y), label, top in zip(_corners(canvas.room, [1.0] * len(labels)), labels, tops, strict=True):
+        canvas.line([centre, (x, y)], canvas.colours.line)
+        across = (x - centre[0]) / _radius(canvas.room)
         align = "center" if abs(across) < 0.2 else "left" if across > 0 else "right"
         away = 12 if y > centre[1] else -12
         out = (x + (6 if align == "left" else -6 if align == "right" else 0), y + (away if align == "center" else 0))
         room_px = (
-            room.width * 0.9 if align == "center" else (room.right - out[0] if align == "left" else out[0] - room.x)
+            canvas.room.width * 0.9
+            if align == "center"
+            else (canvas.room.right - out[0] if align == "left" else out[0] - canvas.room.x)
         )
         words = f"{label} ({shown.text(top)})"
-        canvas.text(fitted(words, room_px, LABEL_PX), *out, view.colours.muted, align=align)
+        canvas.text(fitted(words, room_px, LABEL_PX), *out, canvas.colours.muted, align=align)
 
 
 KINDS: Final = (

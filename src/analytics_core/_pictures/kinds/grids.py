@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from analytics_core._pictures import axes, cells
-from analytics_core._pictures.canvas import Box, Canvas, drawn, page
-from analytics_core._pictures.drawing import MOST_MARKS, CannotDrawError, ChartView, Drawing, PictureKind
+from analytics_core._pictures.canvas import Box, Canvas
+from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.parts_data import metric_column, texts_of
 from analytics_core._pictures.text_metrics import text_width
@@ -44,7 +44,7 @@ def _heatmap(view: ChartView) -> Drawing:
     }
     columns, notes = _axis_order(view, "sort_x_axis", xs, values, table.label(across))
     lines, more = _axis_order(view, "sort_y_axis", ys, values, table.label(up))
-    found = [
+    found: list[dict[str, Any]] = [
         {"c0": x, "c1": y, "c2": value, "c3": share}
         for (x, y), (value, share) in points.items()
         if x in columns and y in lines
@@ -52,11 +52,10 @@ def _heatmap(view: ChartView) -> Drawing:
     if not found:
         raise CannotDrawError(f"{table.label(metric)} has no values.")
     shown = view.number_format("y_axis_format", "value_format")
-    layers = _heat_layers(
-        view, found, list(columns), list(lines), (table.label(across), table.label(up), table.label(metric)), shown
-    )
+    names = (table.label(across), table.label(up), table.label(metric))
+    layers = _heat_layers(view, found, columns=list(columns), lines=list(lines), names=names, shown=shown)
     largest = max(found, key=lambda row: row["c2"])
-    told_text = f"Heatmap of {table.label(metric)} by {table.label(across)} ({len(columns)}) and {table.label(up)} ({len(lines)}). "
+    told_text = f"Heatmap of {names[2]} by {names[0]} ({len(columns)}) and {names[1]} ({len(lines)}). "
     told_text += f"Values from {shown.text(min(row['c2'] for row in found))} to {shown.text(largest['c2'])}; "
     return Drawing(
         layers=tuple(layers),
@@ -93,6 +92,7 @@ def _natural(label: str) -> tuple[int, float, str]:
 def _heat_layers(
     view: ChartView,
     rows: list[dict[str, Any]],
+    *,
     columns: list[str],
     lines: list[str],
     names: tuple[str, str, str],
@@ -129,27 +129,29 @@ def _heat_layers(
     layers: list[dict[str, Any]] = [
         {"data": {"values": rows}, "mark": mark, "encoding": {**base, "color": colour, "tooltip": tips}}
     ]
-    if (form.flag("show_values") or form.flag("show_percentage") and is_share) and len(rows) <= _MOST_TEXTS:
-        layers += _heat_texts(view, rows, base, (low, high), ramp, shown, (len(columns), len(lines)))
+    if (form.flag("show_values") or (form.flag("show_percentage") and is_share)) and len(rows) <= _MOST_TEXTS:
+        room = ((view.size.width_px - 180) / len(columns), (view.size.height_px - 120) / len(lines))
+        layers += _heat_texts(rows, base, ends=(low, high), ramp=ramp, shown=shown, room=room)
     return layers
 
 
 def _heat_texts(
-    view: ChartView,
     rows: list[dict[str, Any]],
     base: dict[str, Any],
+    *,
     ends: tuple[float, float],
     ramp: Sequence[str],
     shown: NumberFormat,
-    counts: tuple[int, int],
+    room: tuple[float, float],
 ) -> list[dict[str, Any]]:
+    """Return the values as texts in their cells; none where a cell has no room for its text."""
     low, high = ends
     written = []
     for row in rows:
         fill = ramp_colour(ramp, (row["c3"] - low) / (high - low)) if high > low else ramp[0]
         written.append({"c0": row["c0"], "c1": row["c1"], "c4": shown.text(row["c2"]), "c5": readable_on(fill)})
     widest = max(text_width(row["c4"], LABEL_PX) for row in written)
-    if widest > (view.size.width_px - 180) / counts[0] or (view.size.height_px - 120) / counts[1] < LABEL_PX:
+    if widest > room[0] or room[1] < LABEL_PX:
         return []
     found = []
     for ink in dict.fromkeys(row["c5"] for row in written):  # a channel of colours would share the scale of the cells
@@ -186,32 +188,29 @@ def _calendar(view: ChartView) -> Drawing:
         notes.append(f"Shows the last {len(kept):,} of {len(days):,} days.")
         days = kept
     shown = view.number_format("y_axis_format")
-    canvas, room = page(view, notes)
-    _weeks(canvas, room, view, days, shown)
+    canvas = Canvas(view, notes)
+    _weeks(canvas, days, shown)
     best = max(days, key=lambda day: days[day])
     told = f"Calendar of {table.label(metric)}: {len(days)} days from {min(days):%Y-%m-%d} to {max(days):%Y-%m-%d}. "
-    return drawn(
-        canvas,
-        f"{told}Values from {shown.text(min(days.values()))} to {shown.text(days[best])}; the largest is on {best:%Y-%m-%d}",
-        notes,
-    )
+    told += f"Values from {shown.text(min(days.values()))} to {shown.text(days[best])}; "
+    return canvas.drawing(f"{told}the largest is on {best:%Y-%m-%d}")
 
 
-def _weeks(canvas: Canvas, room: Box, view: ChartView, days: dict[datetime, float], shown: NumberFormat) -> None:
+def _weeks(canvas: Canvas, days: dict[datetime, float], shown: NumberFormat) -> None:
     first, last = min(days), max(days)
     start = first - first.weekday() * _DAY
     weeks = (last - start).days // 7 + 1
-    size = max(min((room.width - 34) / weeks, (room.height - 50) / 7, 26), 3)
-    left, top = room.x + 34, room.y + 18 + max((room.height - 50 - 7 * size) / 2, 0) * 0.4
+    size = max(min((canvas.room.width - 34) / weeks, (canvas.room.height - 50) / 7, 26), 3)
+    left, top = canvas.room.x + 34, canvas.room.y + 18 + max((canvas.room.height - 50 - 7 * size) / 2, 0) * 0.4
     low, high = min(days.values()), max(days.values())
-    ramp = heat_colours(view.colours, view.form.text("linear_color_scheme"))
+    ramp = heat_colours(canvas.colours, canvas.form.text("linear_color_scheme"))
     gap = 1 if size > 6 else 0.5
     day = start
     while day <= last:
         column, row = (day - start).days // 7, day.weekday()
         box = Box(x=left + column * size, y=top + row * size, width=size - gap, height=size - gap)
         value = days.get(day)
-        fill = view.colours.stripe
+        fill = canvas.colours.stripe
         if value is not None:
             fill = ramp_colour(ramp, 0.15 + 0.85 * ((value - low) / (high - low) if high > low else 0.5))
         if day >= first:
@@ -219,34 +218,30 @@ def _weeks(canvas: Canvas, room: Box, view: ChartView, days: dict[datetime, floa
         day += _DAY
     for row, name in enumerate(("Mon", "", "Wed", "", "Fri", "", "Sun")):
         if size >= 9:
-            canvas.text(name, left - 6, top + (row + 0.5) * size, view.colours.muted, align="right", px=LABEL_PX - 1)
-    _months(canvas, view, start, last, (left, top), size)
-    _scale(canvas, Box(x=left, y=top + 7 * size + 14, width=120, height=10), view, ramp, (low, high), shown)
+            canvas.text(name, left - 6, top + (row + 0.5) * size, canvas.colours.muted, align="right", px=LABEL_PX - 1)
+    _months(canvas, start, last, (left, top), size)
+    _scale(canvas, Box(x=left, y=top + 7 * size + 14, width=120, height=10), ramp, (low, high), shown)
 
 
-def _months(
-    canvas: Canvas, view: ChartView, start: datetime, last: datetime, corner: tuple[float, float], size: float
-) -> None:
+def _months(canvas: Canvas, start: datetime, last: datetime, corner: tuple[float, float], size: float) -> None:
     month = datetime(start.year, start.month, 1, tzinfo=UTC)
     free = corner[0]
     while month <= last:
         x = corner[0] + max((month - start).days, 0) / 7 * size
         words = f"{month:%b %Y}" if month.month == 1 or free == corner[0] else f"{month:%b}"
-        if x >= free and month >= start or free == corner[0]:
-            canvas.text(words, x, corner[1] - 8, view.colours.muted, px=LABEL_PX - 1)
+        if (x >= free and month >= start) or free == corner[0]:
+            canvas.text(words, x, corner[1] - 8, canvas.colours.muted, px=LABEL_PX - 1)
             free = x + text_width(words, LABEL_PX - 1) + 10
         month = datetime(month.year + month.month // 12, month.month % 12 + 1, 1, tzinfo=UTC)
 
 
-def _scale(
-    canvas: Canvas, box: Box, view: ChartView, ramp: Sequence[str], ends: tuple[float, float], shown: NumberFormat
-) -> None:
+def _scale(canvas: Canvas, box: Box, ramp: Sequence[str], ends: tuple[float, float], shown: NumberFormat) -> None:
     steps = 12
     for step in range(steps):
         part = Box(x=box.x + step * box.width / steps, y=box.y, width=box.width / steps + 0.5, height=box.height)
         canvas.rect(part, ramp_colour(ramp, 0.15 + 0.85 * step / (steps - 1)))
-    canvas.text(shown.text(ends[0]), box.x, box.bottom + 8, view.colours.muted, px=LABEL_PX - 1)
-    canvas.text(shown.text(ends[1]), box.right, box.bottom + 8, view.colours.muted, px=LABEL_PX - 1, align="right")
+    canvas.text(shown.text(ends[0]), box.x, box.bottom + 8, canvas.colours.muted, px=LABEL_PX - 1)
+    canvas.text(shown.text(ends[1]), box.right, box.bottom + 8, canvas.colours.muted, px=LABEL_PX - 1, align="right")
 
 
 KINDS: Final = (

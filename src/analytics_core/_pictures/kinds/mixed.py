@@ -19,8 +19,7 @@ _MARKS: Final[Mapping[str, str]] = {"bar": "bar", "scatter": "point"}
 def _mixed(view: ChartView) -> Drawing:
     if len(view.tables) < 2:
         raise CannotDrawError("the chart needs the answers to two queries.")
-    halves = [_half(view, place) for place in (0, 1)]
-    halves = [half for half in halves if half is not None]
+    halves = [half for half in (_half(view, place) for place in (0, 1)) if half is not None]
     if not halves:
         raise CannotDrawError("neither answer has a column of numbers.")
     datas = _told_apart([data for data, _ in halves])
@@ -52,7 +51,7 @@ def _half(view: ChartView, place: int) -> tuple[SeriesData, SeriesStyle] | None:
     mark = _MARKS.get(told, "area" if form.flag(f"area{end}") else "line")
     try:
         data = limited(
-            read_series(view, view.tables[place], form, is_bar=mark == "bar", suffix=suffix), averages=mark != "bar"
+            read_series(view.tables[place], form, is_bar=mark == "bar", suffix=suffix), averages=mark != "bar"
         )
     except CannotDrawError:
         return None

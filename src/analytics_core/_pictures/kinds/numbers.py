@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Any, Final
 
 from analytics_core._pictures import cells
-from analytics_core._pictures.canvas import Box, Canvas, drawn, page
+from analytics_core._pictures.canvas import Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.table import Table
@@ -22,10 +22,10 @@ def _total(view: ChartView) -> Drawing:
     name = _metric(view, table)
     value = table.values(name)[0] if table.rows else None
     shown = _value_text(view, value)
-    below = view.form.text("subtitle") or view.form.text("subheader") or table.label(name)
-    canvas, room = page(view)
-    _headline(canvas, room, view, shown, [(cells.shortened(below), view.colours.muted)])
-    return drawn(canvas, f"Big number: {table.label(name)} is {shown}")
+    below = _subtitle(view) or table.label(name)
+    canvas = Canvas(view)
+    _headline(canvas, shown, [(below, view.colours.muted)])
+    return canvas.drawing(f"Big number: {table.label(name)} is {shown}")
 
 
 def _with_trend(view: ChartView) -> Drawing:
@@ -34,29 +34,27 @@ def _with_trend(view: ChartView) -> Drawing:
     axis = next((one for one in table.names if one != name and table.is_temporal(one)), None)
     if axis is None:
         return _total(view)
-    points = sorted(
-        (ms, value) for ms, value in zip(table.moments(axis), table.numbers(name), strict=True) if ms is not None
-    )
-    if not points:
-        raise CannotDrawError(f"{table.label(axis)} holds no moments.")
+    pairs = zip(table.moments(axis), table.numbers(name), strict=True)
+    points = sorted([(ms, value) for ms, value in pairs if ms is not None], key=lambda point: point[0])
     known = [(ms, value) for ms, value in points if value is not None]
-    value = _aggregated(view, [value for _, value in known], table)
-    form = view.number_format("y_axis_format")
+    if not known:
+        return _total(view)
+    shown = _value_text(view, _aggregated(view, [value for _, value in known]))
     grain = view.form.text("time_grain_sqla")
-    last = moment_text(known[-1][0] if known else points[-1][0], view.time_format("time_format"), grain=grain)
-    below = [(cells.shortened(view.form.text("subtitle") or view.form.text("subheader") or ""), view.colours.muted)]
-    below += _comparison(view, [value for _, value in points])
+    last = moment_text(known[-1][0], view.time_format("time_format"), grain=grain)
+    below = [(_subtitle(view), view.colours.muted), *_comparison(view, [value for _, value in points])]
     if view.form.flag("show_timestamp"):
         below.append((last, view.colours.muted))
-    canvas, room = page(view)
-    shows_trend = view.form.flag("show_trend_line", absent=True) and len(known) > 1
-    upper = room.inset(bottom=room.height * 0.4) if shows_trend else room
-    shown = form.text(value) if value is not None else cells.NULL
-    _headline(canvas, upper, view, shown, below)
-    if shows_trend:
-        _trend(canvas, room.inset(top=room.height * 0.62), view, known, grain)
+    canvas = Canvas(view)
+    if view.form.flag("show_trend_line", absent=True) and len(known) > 1:
+        _trend(canvas, known, grain)
+    _headline(canvas, shown, below)
     told = f"Big number with a trend: {table.label(name)} is {shown} ({last})"
-    return drawn(canvas, f"{told}. {_range(form, [value for _, value in known])}" if known else told)
+    return canvas.drawing(f"{told}. {_range(view, [value for _, value in known])}")
+
+
+def _subtitle(view: ChartView) -> str:
+    return cells.shortened(view.form.text("subtitle") or view.form.text("subheader") or "")
 
 
 def _metric(view: ChartView, table: Table) -> str:
@@ -69,7 +67,7 @@ def _metric(view: ChartView, table: Table) -> str:
     return found[-1]
 
 
-def _value_text(view: ChartView, value: object) -> str:
+def _value_text(view: ChartView, value: Any) -> str:
     read = cells.number(value) if not isinstance(value, str | bool) else None
     if read is not None:
         return view.number_format("y_axis_format", "number_format").text(read)
@@ -77,13 +75,11 @@ def _value_text(view: ChartView, value: object) -> str:
     return moment_text(when, view.time_format("time_format")) if when is not None else cells.text(value)
 
 
-def _aggregated(view: ChartView, known: list[float], table: Table) -> float | None:
+def _aggregated(view: ChartView, known: list[float]) -> float | None:
     """Return the number of a trend that its form asks for: the last value unless it names another."""
     told = str(view.form.get("aggregation") or "LAST_VALUE").casefold()
     if told == "raw" and len(view.tables) > 1 and view.tables[1].rows:
         return view.tables[1].numbers(_metric(view, view.tables[1]))[0]
-    if not known:
-        return None
     ordered = sorted(known)
     middle = len(ordered) // 2
     found = {
@@ -111,31 +107,33 @@ def _comparison(view: ChartView, values: list[float | None]) -> list[tuple[str, 
     return [(f"{shown} {suffix}".strip(), colour)]
 
 
-def _headline(canvas: Canvas, room: Box, view: ChartView, shown: str, below: list[tuple[str, str]]) -> None:
+def _headline(canvas: Canvas, shown: str, below: list[tuple[str, str]]) -> None:
     """Draw a number as large as its room allows, and lines under it."""
     lines = [line for line in below if line[0]]
-    share = min(max(view.form.number("header_font_size") or 0.4, 0.1), 0.7)
-    wide = room.width * 0.94 / max(text_width(shown, 1, bold=True), 0.1)
-    px = max(min(room.height * share, wide, _LARGEST_PX), 10)
+    share = min(max(canvas.form.number("header_font_size") or 0.4, 0.1), 0.7)
+    wide = canvas.room.width * 0.94 / max(text_width(shown, 1, bold=True), 0.1)
+    px = max(min(canvas.room.height * share, wide, _LARGEST_PX), 10)
     small = max(min(px * 0.3, 18), 11)
     height = px + len(lines) * small * 1.5
-    y = room.y + (room.height - height) / 2 + px / 2
-    shown = fitted(shown, room.width, px, bold=True)
-    canvas.text(shown, room.x, y, view.colours.text, px=px, weight="bold")
+    y = canvas.room.y + (canvas.room.height - height) / 2 + px / 2
+    shown = fitted(shown, canvas.room.width, px, bold=True)
+    canvas.text(shown, canvas.room.x, y, canvas.colours.text, px=px, weight="bold")
     for place, (words, colour) in enumerate(lines):
-        canvas.text(
-            fitted(words, room.width, small), room.x, y + px / 2 + small * (0.9 + 1.5 * place), colour, px=small
-        )
+        below_px = px / 2 + small * (0.9 + 1.5 * place)
+        canvas.text(fitted(words, canvas.room.width, small), canvas.room.x, y + below_px, colour, px=small)
 
 
-def _trend(canvas: Canvas, room: Box, view: ChartView, points: list[tuple[int, float]], grain: str | None) -> None:
+def _trend(canvas: Canvas, points: list[tuple[int, float]], grain: str | None) -> None:
+    """Draw the values over time in the lower part of a canvas's room; the number has the rest."""
     step = max(1, -(-len(points) // _TREND_POINTS))
     points = [*points[:-1:step], points[-1]]
     low, high = min(value for _, value in points), max(value for _, value in points)
-    if view.form.flag("start_y_axis_at_zero", absent=True):
+    if canvas.form.flag("start_y_axis_at_zero", absent=True):
         low, high = min(low, 0.0), max(high, 0.0)
     first, last = points[0][0], points[-1][0]
-    labels = view.form.flag("show_x_axis")
+    labels = canvas.form.flag("show_x_axis")
+    room = canvas.room.inset(top=canvas.room.height * 0.62)
+    canvas.room = canvas.room.inset(bottom=canvas.room.height * 0.4)
     plot = room.inset(bottom=16 if labels else 0, right=4)
     placed = [
         (
@@ -144,27 +142,21 @@ def _trend(canvas: Canvas, room: Box, view: ChartView, points: list[tuple[int, f
         )
         for ms, value in points
     ]
-    colour = view.form.rgb("color_picker") or view.colours.accent
+    colour = canvas.form.rgb("color_picker") or canvas.colours.accent
     outline = "L".join(f"{x:.2f},{y:.2f}" for x, y in placed)
-    canvas.shape(
-        f"M{placed[0][0]:.2f},{plot.bottom:.2f}L{outline}L{placed[-1][0]:.2f},{plot.bottom:.2f}Z", colour, opacity=0.18
-    )
+    foot = f"{plot.bottom:.2f}"
+    canvas.shape(f"M{placed[0][0]:.2f},{foot}L{outline}L{placed[-1][0]:.2f},{foot}Z", colour, opacity=0.18)
     canvas.line(placed, colour, width=2)
     canvas.circle(*placed[-1], 3.5, colour)
     if labels:
-        spec = view.time_format("time_format")
-        canvas.text(moment_text(first, spec, grain=grain), room.x, room.bottom, view.colours.muted, baseline="bottom")
-        canvas.text(
-            moment_text(last, spec, grain=grain),
-            room.right,
-            room.bottom,
-            view.colours.muted,
-            align="right",
-            baseline="bottom",
-        )
+        spec = canvas.view.time_format("time_format")
+        for ms, x, align in ((first, room.x, "left"), (last, room.right, "right")):
+            words = moment_text(ms, spec, grain=grain)
+            canvas.text(words, x, room.bottom, canvas.colours.muted, align=align, baseline="bottom")
 
 
-def _range(form: NumberFormat, values: list[float]) -> str:
+def _range(view: ChartView, values: list[float]) -> str:
+    form = view.number_format("y_axis_format")
     return f"{len(values)} values from {form.text(min(values))} to {form.text(max(values))}"
 
 
@@ -174,7 +166,7 @@ def _period_over_period(view: ChartView) -> Drawing:
     now = table.numbers(name)[0]
     form = view.number_format("y_axis_format")
     shown = form.text(now) if now is not None else cells.NULL
-    canvas, room = page(view)
+    canvas = Canvas(view)
     others = [one for one in table.names if one.startswith(f"{name}__")]
     then = table.numbers(others[0])[0] if others else None
     below = []
@@ -186,8 +178,8 @@ def _period_over_period(view: ChartView) -> Drawing:
         colour = view.colours.good if change > 0 else view.colours.bad if change < 0 else view.colours.muted
         share = NumberFormat(kind="d3", spec="+,.1%").text(change / abs(then)) if then else ""
         below.append((f"{'+' if change > 0 else ''}{form.text(change)}  {share}".strip(), colour))
-    _headline(canvas, room, view, shown, below)
-    return drawn(canvas, f"Big number: {table.label(name)} is {shown}. " + "; ".join(words for words, _ in below))
+    _headline(canvas, shown, below)
+    return canvas.drawing(f"Big number: {table.label(name)} is {shown}. " + "; ".join(words for words, _ in below))
 
 
 KINDS: Final = (

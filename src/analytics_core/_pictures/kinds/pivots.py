@@ -152,7 +152,8 @@ def _drawing(view: ChartView, cube: _Cube, heads: Sequence[str], metrics: Sequen
         headers = (*[""] * (levels - 1), _TOTAL)
         whole = write(cube.cell(None, None)) if has_total else None
         grid.append(GridColumn(headers=headers, texts=totals, align="right", total=whole))
-    told = f"Pivot table of {', '.join(metrics)} ({cube.aggregate}): {len(cube.rows):,} rows by {len(cube.columns):,} columns"
+    told = f"Pivot table of {', '.join(metrics)} ({cube.aggregate}): {len(cube.rows):,} rows by "
+    told += f"{len(cube.columns):,} columns"
     return draw_grid(view, grid, len(rows), told, notes, all_rows=len(cube.rows))
 
 

@@ -12,7 +12,7 @@ from analytics_core._pictures.annotations import annotation_layers
 from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
 from analytics_core._pictures.number_formats import NumberFormat
-from analytics_core._pictures.series_data import AxisKind, Series, SeriesData, limited, read_series
+from analytics_core._pictures.series_data import AxisKind, PlottedSeries, SeriesData, limited, read_series
 from analytics_core._pictures.series_layers import Scales, SeriesStyle, series_layers
 from analytics_core._pictures.theme import mixed
 from analytics_core._pictures.time_formats import moment_text
@@ -37,7 +37,7 @@ def _draw(view: ChartView, *, mark: str, noun: str, curve: str | None = None) ->
         curve = CURVES.get(str(told)) if isinstance(told, str) else None
     if mark == "line" and form.flag("area"):
         mark = "area"
-    data = limited(read_series(view, view.table, form, is_bar=mark == "bar"), averages=mark != "bar")
+    data = limited(read_series(view.table, form, is_bar=mark == "bar"), averages=mark != "bar")
     style = _style(view, data, mark, curve)
     if style.horizontal or (data.kind is AxisKind.TIME and form.flag("xAxisForceCategorical")):
         data = as_categories(view, data)
@@ -109,7 +109,7 @@ def as_categories(view: ChartView, data: SeriesData) -> SeriesData:
     return replace(data, kind=AxisKind.CATEGORY, places=cells.told_apart(places))
 
 
-def scales_of(view: ChartView, data: SeriesData, style: SeriesStyle, series: Sequence[Series]) -> Scales:
+def scales_of(view: ChartView, data: SeriesData, style: SeriesStyle, series: Sequence[PlottedSeries]) -> Scales:
     """Return the scales of a chart's places and of all its series."""
     labels = [one.label for one in series]
     symbol = {"line": "stroke", "point": "circle"}.get(style.mark, "square")
@@ -135,7 +135,7 @@ def _place(view: ChartView, data: SeriesData, style: SeriesStyle) -> dict[str, A
     return axes.category_axis(view, data.places, title, horizontal=style.horizontal, angle=turned)
 
 
-def colours_of_series(view: ChartView, series: Sequence[Series]) -> list[str]:
+def colours_of_series(view: ChartView, series: Sequence[PlottedSeries]) -> list[str]:
     """Return the colours of series; one that is compared has a paler colour of the series that it is compared with."""
     own = [one.label for one in series if one.base is None]
     found = dict(zip(own, view.series_colours(own), strict=True))

@@ -41,7 +41,8 @@ def _waterfall(view: ChartView) -> Drawing:
     shown = view.number_format("y_axis_format")
     layers = _waterfall_layers(view, steps, names, table.label(metric), table.label(axis))
     total = steps[-1]["c2"] if steps else 0.0
-    told = f"Waterfall of {table.label(metric)} by {table.label(axis)}: {len(steps)} steps, which end at {shown.text(total)}"
+    told = f"Waterfall of {table.label(metric)} by {table.label(axis)}: {len(steps)} steps, which end at "
+    told += shown.text(total)
     return Drawing(layers=tuple(layers), description=told, notes=tuple(notes))
 
 
@@ -115,7 +116,7 @@ def _gantt(view: ChartView) -> Drawing:
     series = column("series")
     labels = texts_of(view, table, row) if row else [""] * table.rows
     groups = texts_of(view, table, series) if series else [""] * table.rows
-    spans = [
+    spans: list[dict[str, Any]] = [
         {"c0": begins, "c1": ends, "c2": label, "c3": group}
         for begins, ends, label, group in zip(table.moments(start), table.moments(end), labels, groups, strict=True)
         if begins is not None and ends is not None and ends >= begins
@@ -131,7 +132,8 @@ def _gantt(view: ChartView) -> Drawing:
         names, spans = names[:_MOST_ROWS], [span for span in spans if span["c2"] in known][:_MOST_SPANS]
     layers = _gantt_layers(view, spans, names, table.label(row) if row else "", has_series=series is not None)
     first, last = min(span["c0"] for span in spans), max(span["c1"] for span in spans)
-    told = f"Gantt chart of {len(spans)} spans in {len(names)} rows from {moment_text(first, '')} to {moment_text(last, '')}"
+    told = f"Gantt chart of {len(spans)} spans in {len(names)} rows from {moment_text(first, '')} to "
+    told += moment_text(last, "")
     return Drawing(layers=tuple(layers), description=told, notes=tuple(notes))
 
 

@@ -38,7 +38,7 @@ def _table(view: ChartView) -> Drawing:
 
 def as_table(view: ChartView, note: str | None = None) -> Drawing:
     """Return the first answer as a table; a note tells why it is one."""
-    table = view.table
+    table = next((one for one in view.tables if one.rows and one.names), view.table)
     columns = [_column(view, table, name) for name in table.names[:_MOST_COLUMNS]]
     shown = [column for column in columns if column.config.get("visible", True) is not False] or columns
     totals = _totals(view, table)
@@ -139,7 +139,7 @@ def _bars(view: ChartView, column: _Column, numbers: Sequence[float | None]) -> 
     is_table = str(view.form.get("viz_type")) in ("table", "ag-grid-table")
     measured = set(view.form.metrics("metrics", "percent_metrics"))
     measured |= {f"%{name}" for name in measured}
-    is_measure = column.name in measured or not measured and view.form.get("query_mode") == "raw"
+    is_measure = column.name in measured or (not measured and view.form.get("query_mode") == "raw")
     known = [value for value in numbers if value is not None]
     if not (wanted and is_table and is_measure and known) or not any(known):
         return []
