@@ -1,7 +1,7 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
     python -m benchmarks ../shared/bench
-        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards,builder,hand]
+        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards,hand,builder]
         [--plan-rows 2000000]
         [--engines sqlite,duckdb,postgres]
         [--acceptance ../shared/acceptance] [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
@@ -51,8 +51,8 @@ PARTS = (
     "frames",
     "forms",
     "dashboards",
-    "builder",
     "hand",
+    "builder",
 )
 
 
@@ -89,10 +89,10 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
         yield from _of_forms(arguments.acceptance)
     if "dashboards" in arguments.parts:
         yield from dashboards.compare()
-    if "builder" in arguments.parts:
-        yield from builder.compare()
     if "hand" in arguments.parts:
         yield from bench_frames.compare()
+    if "builder" in arguments.parts:
+        yield from builder.compare()
 
 
 def _of_forms(folder: Path | None) -> Iterator[Ratio | Unmeasured]:

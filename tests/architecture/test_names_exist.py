@@ -40,7 +40,7 @@ CALL = re.compile(r"(?<![\w.])core\.(\w+)(?:\.(\w+))?")
 NO_FILES = re.compile(
     r"[\d./]+|[dmw]/|\w+/\d.*|host/(?:name|shop)|localhost/sales|data/\*\.\w+|connection\.sql|\.\./shared\b.*"
 )
-"""What looks like a path: dates, networks, durations, parts of URLs, files of examples; and a folder that a clone may be without."""
+"""What looks like a path: dates, networks, durations, parts of URLs, files of examples; and what a clone may lack."""
 
 NO_MODULES = {
     "analytics_core.advanced_data_types": "a group of entry points",

@@ -14,21 +14,10 @@ from analytics_core.errors import MissingExtraError
 from analytics_core.models.chart import ChartGet
 
 
-class Drawing(Protocol):
-    """What `core.charts.picture` gives, as far as a chart needs it."""
-
-    @property
-    def data(self) -> bytes:
-        """The bytes of the picture."""
-
-    def save(self, path: str) -> object:
-        """Write the picture to a file."""
-
-
 class DrawingNamespace(Protocol):
     """What a chart asks of `core.charts` for its picture."""
 
-    def picture(self, question: Mapping[str, Any], **options: Any) -> Drawing:
+    def picture(self, question: Mapping[str, Any], **options: Any) -> Picture:
         """Return the picture of a query context whose `form_data` say how it is drawn."""
 
 
@@ -66,7 +55,7 @@ class QueryChart(RunnableQuery):
             return dict(self._charts.payload_of(self.form_data).payload)
         return {**self._payload, "form_data": self.form_data}
 
-    def picture(self, **options: Any) -> Drawing:
+    def picture(self, **options: Any) -> Picture:
         """Return the picture of the chart; the options are those of `charts.picture`: `format`, `theme`, `width_px` ...
 
         Raises:
@@ -105,6 +94,6 @@ class QueryChart(RunnableQuery):
     def _bundle(self) -> Bundle:
         """Run the query, and return its picture."""
         try:
-            return picture_bundle(cast("Picture", self.picture(format="svg")))
+            return picture_bundle(self.picture(format="svg"))
         except MissingExtraError:  # nobody here draws; the notebook may know Vega-Lite
             return self.run()._repr_mimebundle_()

@@ -132,10 +132,7 @@ def connect(
         DatabaseError: the database does not answer, or refuses: what is wrong, diagnosed.
         SettingsError: a setting is unknown or must not be.
     """
-    _check_setting_names(settings)
-    settings.setdefault("secret_key", secrets.token_urlsafe(32))
-    settings.setdefault("environment_passwords", True)  # who may make connections here has this process
-    chosen = Settings(**settings)
+    chosen = _chosen(settings)
     source = taken(url, chosen)
     address = url_of(source) if isinstance(source, DatabaseFile) else source if isinstance(source, str) else ""
     if isinstance(source, str):
@@ -150,6 +147,13 @@ def connect(
         core.close()
         raise
     return acting
+
+
+def _chosen(settings: Mapping[str, Any]) -> Settings:
+    """Return the settings of a core for notebooks."""
+    _check_setting_names(settings)
+    # who may make connections here has this process
+    return Settings(**{"secret_key": secrets.token_urlsafe(32), "environment_passwords": True, **settings})
 
 
 def _register(core: AnalyticsCore, source: Taken, address: str, *, lazy: bool) -> None:

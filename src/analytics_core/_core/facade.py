@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from analytics_core._adapters.clock import SystemClock, SystemSleeper
+from analytics_core._adapters.clock import SystemSleeper
 from analytics_core._adapters.observers import GuardedObserver, LogObserver
 from analytics_core._adapters.progress_bars import SilentProgress
 from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
@@ -30,10 +30,7 @@ from analytics_core._core.sources.registering import dataset_from
 from analytics_core._core.sources.taking import Table
 from analytics_core._core.wiring import (
     IN_MEMORY,
-    added_by_packages,
-    address_finder,
     build_runtime,
-    check_ports,
     https_endpoint,
     installed_renderer,
     job_handlers,
@@ -41,11 +38,11 @@ from analytics_core._core.wiring import (
     memory_or_guarded,
     opened_store,
     pools,
+    surroundings,
 )
 from analytics_core._display.blocks import Blocks
 from analytics_core._display.bundles import mime_bundle
-from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
-from analytics_core._engines.registry import EngineRegistry, installed_engines
+from analytics_core._engines.registry import EngineRegistry
 from analytics_core._records.people import GuestVisit, User
 from analytics_core._reporting.delivery import ENTRY_POINTS as NOTIFIERS
 from analytics_core._reporting.delivery import installed_notifiers
@@ -149,9 +146,7 @@ class AnalyticsCore(Namespaces):
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
-        check_ports(locals())
-        added, addresses = added_by_packages(), address_finder(settings, network)
-        clock, engines = clock or SystemClock(), engines or installed_engines(added[ENGINES])
+        added, addresses, clock, engines = surroundings(locals())
         with opened_store(store, metadata_url, settings, clock, secret_box) as kept:
             components = Components(
                 settings=settings,
