@@ -19,6 +19,7 @@ from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.job_runners import InlineJobRunner
 from analytics_core._adapters.observers import LogObserver
+from analytics_core._adapters.progress_bars import SilentProgress
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.store_backed import StoreLock
 from analytics_core._engines.registry import installed_engines
@@ -141,6 +142,7 @@ HOSTS: dict[str, Callable[[Path], Any]] = {
     "network": lambda _: NoNetwork(),
     "observer": lambda _: LogObserver(),
     "policy": lambda _: Policy(),
+    "progress": lambda _: SilentProgress(),
     "renderer": lambda _: FakeRenderer(),
     "secret_box": lambda _: AesGcmSecretBox(Secret(KEY)),
     "sleeper": lambda _: ShortPauses(),
