@@ -29,8 +29,9 @@ from analytics_core._resources.field_formatter import MarkdownToHtml
 from analytics_core._resources.reports.pictures import ReportPictures
 from analytics_core._resources.reports.records import format_of, selected_tabs
 from analytics_core._resources.stored_json import json_object
-from analytics_core._results.answer import ChartData, QueryResult, results_html
+from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.column_formats import ChartFormats, MetricFormat
+from analytics_core._results.mail_table import results_html
 from analytics_core._results.picture import Picture
 from analytics_core._results.plain_table import results_text
 from analytics_core._results.spreadsheets import Sheet, csv_chunks, xlsx_bytes
@@ -347,7 +348,7 @@ class _Body:
         words = "".join(markdown(word) or "" for word in self.words)
         tables = "".join(
             (f"<h2>{escape(title)}</h2>" if (title := self._title(chart)) else "")
-            + results_html(chart.results, most_rows=TEXT_ROWS, mail=chart.formats)
+            + results_html(chart.results, most_rows=TEXT_ROWS, formats=chart.formats)
             for chart in self.charts
         )
         images = "".join(
