@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import draw_legend
@@ -60,7 +61,7 @@ def _parallel(view: ChartView) -> Drawing:
         canvas.text(shown.text(min(values)), x, plot.bottom + 9, view.colours.muted, align="center", px=LABEL_PX - 1)
     del labels
     told_text = ", ".join(table.label(name) for name in metrics)
-    return canvas.drawing(f"Parallel coordinates of {told_text} for {table.rows:,} rows")
+    return canvas.drawing(f"Parallel coordinates of {told_text} for {cells.counted(table.rows, 'row')}")
 
 
 def _place(value: float | None, values: Sequence[float]) -> float:
@@ -140,7 +141,7 @@ def _rose(view: ChartView) -> Drawing:
     if len(labels) > 1:
         draw_legend(canvas, zip(labels, colours, strict=True))
     _petals(canvas, data, colours, count, by_area=by_area)
-    told = f"Rose of {len(labels)} series ({', '.join(labels[:5])}) over {count} values of {data.axis}"
+    told = f"Rose of {len(labels)} series ({', '.join(labels[:5])}) over {cells.counted(count, 'value')} of {data.axis}"
     return canvas.drawing(told)
 
 
