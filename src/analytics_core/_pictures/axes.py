@@ -15,6 +15,7 @@ from analytics_core._pictures.theme import LABEL_PX
 _FEW_MOMENTS: Final = 8
 _POWERS: Final = [10.0**power for power in range(-9, 19)]
 _TICK_PX: Final = 70
+_DAY_MS: Final = 86_400_000
 _LONGEST_LABEL_PX: Final = 130
 
 
@@ -48,8 +49,9 @@ def time_axis(view: ChartView, moments: Sequence[int], spec: str, title: str | N
         axis["values"] = distinct
     else:
         axis["tickCount"] = max(2, view.size.width_px // (_TICK_PX + 20))
-    if spec:
-        axis["format"] = spec
+    if spec or len(distinct) == 1:
+        is_day = not any(moment % _DAY_MS for moment in distinct)
+        axis["format"] = spec or ("%Y-%m-%d" if is_day else "%Y-%m-%d %H:%M")
     return {"type": "temporal", "scale": {"type": "utc"}, "axis": axis}
 
 

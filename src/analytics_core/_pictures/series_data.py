@@ -15,11 +15,11 @@ from analytics_core._pictures.table import Table
 
 _TIME: Final = "__timestamp"
 _MOST_SERIES: Final = 100
-MOST_READABLE: Final = 40
+MOST_READABLE: Final = 25
 """More series than this are a tangle that no legend explains."""
 
 _OTHERS: Final = "Other series"
-_MOST_POINTS: Final = 4_000
+MOST_POINTS: Final = 4_000
 """Bands, labels and lone points come on top, up to 5,000 marks in all."""
 
 _EXPECTED, _LOWER, _UPPER = "__yhat", "__yhat_lower", "__yhat_upper"
@@ -300,19 +300,25 @@ def _aggregate(order: str | None, values: Sequence[float]) -> float:
 
 
 def limited(
-    data: SeriesData, *, averages: bool, most_series: int = MOST_READABLE, has_others: bool = False
+    data: SeriesData,
+    *,
+    averages: bool,
+    most_series: int = MOST_READABLE,
+    most_points: int = MOST_POINTS,
+    has_others: bool = False,
 ) -> SeriesData:
-    """Return no more than 4,000 points: of the largest series, and of neighbours their mean or the first of them.
+    """Return as many points as can be drawn: those of the largest series; of neighbours the mean, or the first.
 
     Args:
         data: the series.
         averages: whether neighbours may become their mean.
         most_series: how many series can be told apart.
+        most_points: how many points there may be.
         has_others: whether those beyond are one more series, of their sums, rather than left out.
     """
     data = _of_largest(data, most_series, has_others=has_others)
     notes = list(data.notes)
-    most = max(1, _MOST_POINTS // max(len(data.series), 1))
+    most = max(1, most_points // max(len(data.series), 1))
     count = len(data.places)
     if count > most and averages and data.kind is not AxisKind.CATEGORY:
         step = -(-count // most)
@@ -342,7 +348,8 @@ def _summed(series: Sequence[PlottedSeries]) -> list[float | None]:
     columns = (
         [value for value in column if value is not None] for column in zip(*(s.values for s in series), strict=True)
     )
-    return [math.fsum(known) if known else None for known in columns]
+    known = [[value for value in column if value is not None] for column in columns]
+    return [math.fsum(values) if values else None for values in known]
 
 
 def _averaged(data: SeriesData, step: int) -> SeriesData:

@@ -10,7 +10,7 @@ from analytics_core._pictures import cells
 from analytics_core._pictures.annotations import annotation_layers
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.kinds.series import CURVES, as_categories, describe, limited_for, scales_of, value_channel
-from analytics_core._pictures.series_data import AxisKind, SeriesData, read_series
+from analytics_core._pictures.series_data import MOST_POINTS, AxisKind, SeriesData, read_series
 from analytics_core._pictures.series_layers import SeriesStyle, series_layers
 
 _MARKS: Final[Mapping[str, str]] = {"bar": "bar", "scatter": "point"}
@@ -54,7 +54,7 @@ def _half(view: ChartView, place: int) -> tuple[SeriesData, SeriesStyle] | None:
     except CannotDrawError:
         return None
     is_stacked = form.get(f"stack{end}") not in (None, False, "") and mark in ("bar", "area")
-    data = limited_for(view, read, mark, "zero" if is_stacked else None)
+    data = limited_for(view, read, mark, "zero" if is_stacked else None, most_points=MOST_POINTS // 2)
     is_second = form.number(f"yAxisIndex{end}") == 1
     names = ("y_axis_format_secondary", "logAxisSecondary", "y_axis_bounds_secondary", "yAxisTitleSecondary")
     plain = ("y_axis_format", "logAxis", "y_axis_bounds", "yAxisTitle")

@@ -211,7 +211,9 @@ def _shapes(view: ChartView) -> Drawing:
         notes.append(f"Shows {shapes:,} of {table.rows:,} shapes.")
     layer = _shape_layer(view, rows, table.label(measure) if measure else None)
     return Drawing(
-        layers=(layer,), description=f"Map of {shapes:,} shapes by longitude and latitude", notes=tuple(notes)
+        layers=(layer,),
+        description=f"Map of {cells.counted(shapes, 'shape')} by longitude and latitude",
+        notes=tuple(notes),
     )
 
 
@@ -316,7 +318,7 @@ def _earth(
     if lines:
         encoding = {**places, "x2": {"field": "c2"}, "y2": {"field": "c3"}}
         mark = {"type": "rule", "opacity": 0.2, "color": picked, "strokeWidth": 1, "clip": True}
-        told = f"Map of {count:,} arcs by longitude and latitude"
+        told = f"Map of {cells.counted(count, 'arc')} by longitude and latitude"
         return Drawing(
             layers=({"data": {"values": lines}, "mark": mark, "encoding": encoding},),
             description=told,

@@ -13,6 +13,7 @@ from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.series_data import (
+    MOST_POINTS,
     MOST_READABLE,
     AxisKind,
     PlottedSeries,
@@ -33,7 +34,7 @@ CURVES: Final[Mapping[str, str]] = {
 """How lines run between points, by the type of the series."""
 _STACKS: Final[Mapping[str, str]] = {"stack": "zero", "stream": "center", "expand": "normalize"}
 _MOST_STACKED: Final = 20
-_LEAST_BAR_PX: Final = 2.5
+_LEAST_BAR_PX: Final = 4
 _PALER: Final = 0.35
 
 
@@ -57,13 +58,17 @@ def _draw(view: ChartView, *, mark: str, noun: str, curve: str | None = None) ->
     return Drawing(layers=(*layers, *added), description=told, notes=(*data.notes, *notes))
 
 
-def limited_for(view: ChartView, data: SeriesData, mark: str, stack: str | None) -> SeriesData:
+def limited_for(
+    view: ChartView, data: SeriesData, mark: str, stack: str | None, *, most_points: int = MOST_POINTS
+) -> SeriesData:
     """Return as many series and points as a chart of some marks has room for; stacks end in the sum of the others."""
     most = _MOST_STACKED if stack else MOST_READABLE
     if mark == "bar" and not stack:
         side = view.size.height_px if view.form.get("orientation") == "horizontal" else view.size.width_px
         most = min(max(int((side - 80) / max(len(data.places), 1) / _LEAST_BAR_PX), 2), most)
-    return limited(data, averages=mark != "bar", most_series=most, has_others=stack is not None)
+    return limited(
+        data, averages=mark != "bar", most_series=most, most_points=most_points, has_others=stack is not None
+    )
 
 
 def value_channel(view: ChartView, style: SeriesStyle) -> dict[str, Any]:
