@@ -122,7 +122,7 @@ def test_cells_are_coloured_where_their_condition_holds_and_stay_readable() -> N
         for row in layer["data"]["values"]
         if layer["mark"]["type"] == "rect" and row["c4"] not in texts(plain)
     ]
-    assert fills == ["#354350"]
+    assert fills == ["#354352"]
     inks = {row["c2"]: row["c3"] for layer in coloured["layer"] for row in layer["data"]["values"] if "c5" in row}
     assert inks["9"] == "#ffffff"
     assert inks["1"] != "#ffffff"
@@ -208,10 +208,8 @@ def test_an_annotation_outside_the_chart_is_counted() -> None:
 
 def test_a_formula_is_drawn_and_what_is_none_is_told() -> None:
     specification = annotated({"name": "Target", "annotationType": "FORMULA", "value": "2 * 3 + 1"})
-    assert {row["c2"] for layer in specification["layer"] for row in layer["data"]["values"] if "c2" in row} >= {
-        5.0,
-        7.0,
-    }
+    assert {row["c1"] for row in specification["layer"][1]["data"]["values"]} == {7.0}
+    assert "Target" in drawn_texts(specification)
     told = annotated({"name": "Bad", "annotationType": "FORMULA", "value": "__import__('os')"})["description"]
     assert "The formula Bad is not drawn" in told
 
