@@ -144,6 +144,29 @@ QUESTIONS: list[tuple[Question, str]] = [
         """SELECT UPPER(tenant), SUM(amount) * 2 FROM visits WHERE (id > 1 OR amount > 10) AND day >= '2024-02-12'
            GROUP BY 1 ORDER BY 1""",
     ),
+    (
+        lambda v: v.query(v.sum.amount / v.count(), v.m.revenue - 3 * v.count(), v.sum(v.c.amount * v.c.id)).by(
+            "tenant"
+        ),
+        """SELECT tenant, 1.0 * SUM(amount) / COUNT(*), SUM(amount) - 3 * COUNT(*), SUM(amount * id) FROM visits
+           GROUP BY 1 ORDER BY 1""",
+    ),
+    (
+        lambda v: v.query(v.count() / 3, v.count() / (v.count() - 5)).by("tenant").having(v.count() / 2 >= 1.5),
+        """SELECT tenant, COUNT(*) / 3.0, 1.0 * COUNT(*) / NULLIF(COUNT(*) - 5, 0) FROM visits
+           GROUP BY 1 HAVING COUNT(*) >= 3 ORDER BY 1""",
+    ),
+    (
+        lambda v: v.query("revenue").by("city").where(v.c.paid > v.c.day, v.c.amount - 10 * v.c.id < 30).order("city"),
+        """SELECT city, SUM(amount) FROM visits WHERE paid > day AND amount - 10 * id < 30 GROUP BY 1
+           ORDER BY city IS NULL, city""",
+    ),
+    (
+        lambda v: (
+            v.query("revenue").by("region", "tenant").where(v.c.region.not_null()).top(1, of="region").order("tenant")
+        ),
+        """SELECT region, tenant, SUM(amount) FROM visits WHERE region = 'south' GROUP BY 1, 2 ORDER BY 2""",
+    ),
 ]
 
 

@@ -101,7 +101,23 @@ WRITTEN: list[tuple[Line, type[Exception], str]] = [
     (lambda: C.status.isin("paid"), FilterValueError, r"\['paid'\]"),
     (lambda: C.status == object(), FilterValueError, "is no text, number"),
     (lambda: C.status == ["paid"], FilterValueError, r"use \.isin"),
-    (lambda: C.amount > C.quantity, QueryError, "write it as SQL"),
+    (lambda: C.amount > C.product, FilterValueError, "different kinds"),
+    (lambda: C.amount > SALES.sum.amount, QueryError, "aggregate the column"),
+    (lambda: C.amount > C["odd name"], QueryError, r"cannot be written as SQL"),
+    (lambda: C.amount + C.product, QueryError, "does not hold numbers"),
+    (lambda: C.amount * "3", QueryError, "'3' is no number"),
+    (lambda: C.amount / float("nan"), QueryError, "is no number"),
+    (lambda: 1 - C.double, QueryError, r"dataset\.sql"),
+    (lambda: SALES.avg.amount / 2, QueryError, r"dataset\.sql"),
+    (lambda: SALES.sum(SALES.sum.amount / 2), QueryError, "is a metric already"),
+    (lambda: REVENUE.by(SALES.sum.amount / 2), QueryError, "rows cannot be grouped by"),
+    (lambda: REVENUE.where(SALES.sum.amount / 2 > 1), QueryError, r"use \.having"),
+    (lambda: REVENUE.having(C.amount / 2 > 1), QueryError, r"use \.where"),
+    (lambda: SALES.amount, QueryError, r"write sales\.c\.amount"),
+    (lambda: SALES.revenu, QueryError, r"did you mean sales\.m\.revenue\?"),
+    (lambda: SALES.cuont, QueryError, r"did you mean sales\.count\?"),
+    (lambda: SALES.median, QueryError, r"sales\.sql\('MEDIAN"),
+    (lambda: REVENUE.by("product").top(3, of="prodct"), UnknownColumnError, "product"),
     (lambda: C.id == np.timedelta64(3, "D"), FilterValueError, "is no text, number"),
     (lambda: C.status.like(3), FilterValueError, "text pattern"),
     (lambda: C.is_new > True, FilterValueError, "== and != only"),
@@ -133,6 +149,8 @@ TOGETHER: list[tuple[Line, type[Exception], str]] = [
     (lambda: REVENUE.pivot("product"), QueryError, r"add \.by\('product'\)"),
     (lambda: SALES.query().by("product", "country").pivot("product"), QueryError, "needs a metric"),
     (lambda: MONTHLY.by("product").pivot("product").pivot("product"), QueryError, "pivoted once"),
+    (lambda: REVENUE.by("product").pivot("product"), QueryError, "leaves nothing for the rows"),
+    (lambda: REVENUE.by("product").top(3, of="country"), QueryError, r"add \.by\('country'\)"),
 ]
 
 
@@ -154,5 +172,7 @@ def test_a_range_needs_a_time_column() -> None:
 
 def test_a_name_that_is_missing_is_no_attribute() -> None:
     assert not hasattr(C, "contry")
+    assert not hasattr(SALES, "contry")
+    assert not hasattr(SALES, "_repr_png_")
     assert not hasattr(M, "_repr_html_")
     assert getattr(C, "__wrapped__", None) is None

@@ -454,7 +454,7 @@ def test_nothing_is_asked_before_it_runs() -> None:
         "sales.query().raw('id', sales.c['odd name']).order(sales.c.id.desc()).limit(5).offset(2)",
         "sales.query('revenue').where((sales.c.status == 'paid') & (sales.c.amount > 3))",
         "sales.query('revenue').where(~sales.c.status.like('p%')).having(sales.m.revenue > 3, sales.sql('1 = 1'))",
-        "sales.query('revenue').by('product').top(3, by='amount').others().pivot('product', totals=True).share('row')",
+        "sales.query('revenue').by('product', 'id').top(3, by='amount').others().pivot('id', totals=True).share()",
         "sales.query('revenue').during(grain='P1D').rolling(7, 'mean', min_periods=1).cumulative().forecast(3)",
         "sales.query('revenue').where((sales.c.status == 'a') | sales.c.status.isin(['b']))",
         "sales.query('revenue').where(sales.c.amount.between(1, 2)).annotate('x', 3)",

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 from keyword import iskeyword
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from analytics_core._builder.accessors import AggregateAccessor, CountAccessor, DatasetNames, NameAccessor
 from analytics_core._builder.arguments import MetricLike
-from analytics_core._builder.expressions import (
-    ColumnExpression,
-    MetricExpression,
-    SqlExpression,
-    sql_expression,
-)
+from analytics_core._builder.expressions import ColumnExpression, MetricExpression
+from analytics_core._builder.operators import SqlExpression, sql_expression
 from analytics_core._builder.query import DatasetQuery
 from analytics_core._builder.runnable import ChartNamespace
 from analytics_core._builder.specification import QuerySpecification
@@ -36,6 +32,10 @@ class DatasetNamespace(Protocol):
 
     def list(self, *, order_by: str, page_size: int, columns: tuple[str, ...]) -> Iterable[DatasetListItem]:
         """Return a page of datasets."""
+
+
+class UnknownAttributeError(QueryError, AttributeError):
+    """What a dataset does not have, read as an attribute: `hasattr` and editors take it for what it is."""
 
 
 class DatasetHandle:
@@ -208,6 +208,13 @@ class DatasetHandle:
             ('revenue', 'MAX(amount)')
         """
         return DatasetQuery(self._facts, self._names, self._charts, QuerySpecification()).query(*metrics)
+
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):  # what notebooks and copies look for
+                raise AttributeError(name)
+            raise UnknownAttributeError(self._names.no_attribute(name, dir(self)))
 
     def __repr__(self) -> str:
         return self._names.owner
