@@ -1,7 +1,7 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
     python -m benchmarks ../shared/bench
-        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards,builder]
+        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards,hand,builder]
         [--plan-rows 2000000]
         [--engines sqlite,duckdb,postgres]
         [--acceptance ../shared/acceptance] [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
@@ -23,6 +23,7 @@ from tests.support.servers import private_servers
 from benchmarks import (
     against_peer,
     against_prophet,
+    bench_frames,
     builder,
     dashboards,
     fence,
@@ -50,6 +51,7 @@ PARTS = (
     "frames",
     "forms",
     "dashboards",
+    "hand",
     "builder",
 )
 
@@ -87,6 +89,8 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
         yield from _of_forms(arguments.acceptance)
     if "dashboards" in arguments.parts:
         yield from dashboards.compare()
+    if "hand" in arguments.parts:
+        yield from bench_frames.compare()
     if "builder" in arguments.parts:
         yield from builder.compare()
 

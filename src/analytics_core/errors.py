@@ -8,6 +8,7 @@
     │   ├── PayloadFormatError                  not JSON, not an object
     │   ├── PayloadSchemaError                  unknown, missing or wrong fields; `.problems` lists them
     │   └── FileUploadError                     a file that cannot be uploaded; row and column are told
+    ├── SourceError                             what `connect` and `dataset_from` cannot take, and what instead (422)
     ├── AccessError                             refused (403)
     │   ├── DatabaseAccessError / DatasetAccessError / TableAccessError / QueryAccessError
     │   ├── ChartAccessError / DashboardAccessError / GuestAccessError / UserActivityAccessError
@@ -45,6 +46,7 @@
     ├── StoreUnavailableError                   the metadata store does not answer or refuses a statement (500)
     ├── ThreadLimitError                        the process can start no more threads (500)
     ├── JobError                                JobNotFoundError (404)
+    ├── PictureError                            a picture that cannot be drawn (500)
     └── ReportError                             an alert or a report that cannot run, or be made (400)
         ├── AlertError                          what an alert's query gave cannot be judged (422)
         └── NotificationError                   a recipient was not reached
@@ -116,6 +118,15 @@ class PayloadFormatError(PayloadError, error_type=ErrorType.INVALID_PAYLOAD_FORM
 
 class FileUploadError(PayloadError, code="FILE_UPLOAD_ERROR", error_type=ErrorType.INVALID_PAYLOAD_FORMAT_ERROR):
     """A file that cannot be uploaded; `.extra` has `row` (from 1, the header included) and `column` where it tells."""
+
+
+class SourceError(AnalyticsError, code="SOURCE_ERROR", error_type=ErrorType.INVALID_PAYLOAD_FORMAT_ERROR):
+    """What was handed to `connect` or `dataset_from` is no table that can be read; says what would work.
+
+    `.extra` has `name`, `file`, `row` (from 1, the header included) and `column` where they tell.
+    """
+
+    status = 422
 
 
 class PayloadSchemaError(PayloadError, code="INVALID_PAYLOAD_SCHEMA_ERROR"):
@@ -260,6 +271,10 @@ class ThreadLimitError(AnalyticsError, code="THREAD_LIMIT_ERROR"):
         super().__init__(
             "this process can start no more threads; raise its limits of threads and memory, or ask for less at a time"
         )
+
+
+class PictureError(AnalyticsError, code="PICTURE_ERROR"):
+    """A picture that cannot be drawn: a specification that is wrong, a renderer that is away or out of time."""
 
 
 # ------------------------------------------------------------------------------------------------------------ queries

@@ -24,6 +24,8 @@ from analytics_core._core.operating import (
     pinned_clock,
     prune,
 )
+from analytics_core._core.sources.registering import dataset_from
+from analytics_core._core.sources.taking import Table
 from analytics_core._core.wiring import (
     IN_MEMORY,
     added_by_packages,
@@ -31,6 +33,7 @@ from analytics_core._core.wiring import (
     build_runtime,
     check_ports,
     https_endpoint,
+    installed_renderer,
     job_handlers,
     job_threads,
     memory_or_guarded,
@@ -58,6 +61,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core.errors import AccessError, ActorRequiredError
+from analytics_core.models.dataset import DatasetGet
 from analytics_core.ports import (
     Cache,
     Clock,
@@ -68,6 +72,7 @@ from analytics_core.ports import (
     NetworkPolicy,
     Notifier,
     Observer,
+    Renderer,
     RowFilterSource,
     SecretBox,
     Sleeper,
@@ -101,6 +106,8 @@ class AnalyticsCore(Namespaces):
             `Settings.allowed_networks`. A connector of the host's own is not asked.
         notifiers: hand alerts and reports to people; the first one that takes a recipient gets them. Those of installed
             packages come after them.
+        renderer: draws pictures of charts and dashboards; the default is `VegaRenderer` where the extra `charts` is
+            installed, else there are no pictures.
         engines: the engines that databases may have; the default are those of the library and of installed packages.
         allowed_files: database files that may be opened although no data root holds them.
 
@@ -131,14 +138,13 @@ class AnalyticsCore(Namespaces):
         sleeper: Sleeper | None = None,
         network: NetworkPolicy | None = None,
         notifiers: Sequence[Notifier] = (),
+        renderer: Renderer | None = None,
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
         check_ports(locals())
-        added = added_by_packages()
-        clock = SystemClock() if clock is None else clock
-        engines = installed_engines(added[ENGINES]) if engines is None else engines
-        addresses = address_finder(settings, network)
+        added, addresses = added_by_packages(), address_finder(settings, network)
+        clock, engines = clock or SystemClock(), engines or installed_engines(added[ENGINES])
         with opened_store(store, metadata_url, settings, clock, secret_box) as kept:
             components = Components(
                 settings=settings,
@@ -158,6 +164,7 @@ class AnalyticsCore(Namespaces):
                 allowed_files=tuple(Path(file).resolve() for file in allowed_files),
                 addresses=addresses,
                 notifiers=(*notifiers, *installed_notifiers(added[NOTIFIERS])),
+                renderer=installed_renderer() if renderer is None else renderer,
             )
             self._begin(build_runtime(components, added), acting_as)
 
@@ -328,6 +335,40 @@ class AnalyticsCore(Namespaces):
         given = checked_stand_ins(stand_ins)
         return ContentDiff(self._runtime, self._actor()).report(a, b, given, answers=answers)
 
+    # ------------------------------------------------------------------------------------------------------- in hand
+    def dataset_from(self, frame: Table, name: str, *, replace: bool = False) -> DatasetGet:
+        """Store a dataset of what is in hand, beside the others, and return it with its columns and a metric `count`.
+
+        It goes into a DuckDB in the memory of this process: that of `connect`, where it was given frames or files, else
+        one called `frames`. The rows are read where they lie, and are gone with the process; the dataset and its charts
+        stay in the store. Who acts must be an administrator.
+
+        Args:
+            frame: a frame of pandas, Polars or Arrow, a list of dicts, or a path, a glob or a list of paths of files,
+                which are one dataset.
+            name: of the dataset: letters, digits, underscores, hyphens and blanks.
+            replace: put it in the place of the one of this name that was handed over before; charts stay, answers that
+                were kept do not.
+
+        Raises:
+            SourceError: it is no table that can be read, or the name is none; the message says what would work.
+            AlreadyExistsError: a dataset is called so, and `replace` is not given, or it is of another database.
+            AccessError: somebody else than an administrator acts.
+            MissingExtraError: DuckDB, or what reads the file, is not installed.
+
+        Examples:
+            >>> import analytics_core
+            >>> core = analytics_core.connect([{"city": "Rome", "visits": 3}, {"city": "Oslo", "visits": 5}])
+            >>> parks = core.dataset_from([{"city": "Oslo", "park": "Frogner"}], "parks")
+            >>> [column.column_name for column in parks.columns]
+            ['city', 'park']
+            >>> [dataset.table_name for dataset in core.datasets.list(order_by="table_name").result]
+            ['data', 'parks']
+            >>> core.close()
+        """
+        self._runtime.policy.require_manage_databases(self._actor())
+        return dataset_from(self, self._runtime, frame, name, may_replace=replace)
+
     # --------------------------------------------------------------------------------------------------------- jobs
     def run_job(self, job_id: str) -> None:
         """Run a job that was submitted to a runner of a host: what a worker calls, in any process on any machine.
@@ -373,8 +414,8 @@ class AnalyticsCore(Namespaces):
     def prune(self, *, logs_older_than_days: int | None = None) -> PruneCounts:
         """Remove what is over: jobs with their results, workers, locks, form data, old revocations, OAuth 2.0 tokens.
 
-        At most 10,000 records of a kind go in one call, in small transactions; one process at a time prunes. It needs
-        no actor; who acts must be an administrator.
+        Runs of alerts and reports go when their `log_retention` is over. At most 10,000 records of a kind go in one
+        call, in small transactions; one process at a time prunes. It needs no actor; who acts must be an administrator.
 
         Args:
             logs_older_than_days: also log entries of more than so many days ago; None: none.
@@ -403,6 +444,8 @@ class AnalyticsCore(Namespaces):
             work.close()
         for notifier in runtime.notifiers:
             notifier.close()
+        if runtime.renderer is not None:
+            runtime.renderer.close()
         for way in (runtime.observer, runtime.connector, runtime.store):
             way.close()
 

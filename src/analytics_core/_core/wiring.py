@@ -18,6 +18,7 @@ from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._adapters.network import PublicNetworkPolicy
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.token_endpoint import HttpsTokenEndpoint, place_of
+from analytics_core._adapters.vega_renderer import VegaRenderer, can_draw
 from analytics_core._compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._compile.advanced_types import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
@@ -89,6 +90,7 @@ from analytics_core.ports import (
     NetworkPolicy,
     Notifier,
     Observer,
+    Renderer,
     RowFilterSource,
     SecretBox,
     Sleeper,
@@ -287,6 +289,7 @@ _PORTS: Mapping[str, type] = MappingProxyType(
         "network": NetworkPolicy,
         "observer": Observer,
         "policy": Policy,
+        "renderer": Renderer,
         "secret_box": SecretBox,
         "sleeper": Sleeper,
         "store": MetadataStore,
@@ -378,6 +381,11 @@ def pools(
 def job_threads(settings: Settings) -> JobRunner:
     """Return what runs background work in threads of this process."""
     return ThreadJobRunner(workers=settings.job_workers, workers_per_queue=settings.job_workers_per_database)
+
+
+def installed_renderer() -> Renderer | None:
+    """Return what draws pictures; None where the extra that brings it is not installed."""
+    return VegaRenderer() if can_draw() else None
 
 
 def https_endpoint(settings: Settings, addresses: AddressFinder) -> TokenEndpoint:

@@ -113,7 +113,7 @@ class ListedNamespace(Namespace, Generic[Item]):
         """
         return self._lists(self._resource).page(filters, order_by, page, page_size, columns)
 
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:
         """Return what may be chosen for a related field of the records, for a filter of the list or a form.
 
         Of records those that the actor may see; of people, for administrators, all in the store, for others themselves
@@ -136,7 +136,7 @@ class ListedNamespace(Namespace, Generic[Item]):
 class NamespaceWithDistinct(ListedNamespace[Item]):
     """A listed namespace that also tells which values a field of its records has."""
 
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:
         """Return the different values of a field among the records that the actor may see, sorted, without nulls.
 
         Arguments and errors are those of `related`.

@@ -13,6 +13,7 @@ from analytics_core._error_types import short_repr
 from analytics_core._frames.arrow_frames import to_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.values import text_value
+from analytics_core._results.column_formats import ChartFormats
 from analytics_core._results.readable import is_long, readable_texts
 from analytics_core._results.rows import AnnotationData, Chunk, PlainRows, ResultRows
 from analytics_core._results.spreadsheets import Sheet, csv_bytes, xlsx_bytes
@@ -375,36 +376,45 @@ SHOWN_ROWS: Final = 20
 _SHOWN_CHARACTERS: Final = 200
 
 
-def results_html(results: Sequence[QueryResult], *, most_rows: int = SHOWN_ROWS, is_mail: bool = False) -> str:
+def results_html(
+    results: Sequence[QueryResult], *, most_rows: int = SHOWN_ROWS, mail: ChartFormats | None = None
+) -> str:
     """Return one table for each result: its first rows, and below how many there are, what cut them, and notes.
 
-    In a mail columns of numbers have the class `n`, those of long texts `t`, and fractions are rounded for people.
+    `mail` are the formats of a chart that is sent to people: columns of numbers have the class `n` then, those of long
+    texts `t`, and fractions are rounded.
     """
-    return "".join(_result_html(result, most_rows, is_mail=is_mail) for result in results)
+    return "".join(_result_html(result, most_rows, mail) for result in results)
 
 
-def _result_html(result: QueryResult, most_rows: int, *, is_mail: bool) -> str:
+def _result_html(result: QueryResult, most_rows: int, mail: ChartFormats | None) -> str:
     if result.error is not None:
         return f"<p><b>{escape(result.status.value)}</b>: {escape(result.error)}</p>"
     frame = result.held.frame
     if not frame.columns:
         return f"<pre>{escape(result.query)}</pre>"
-    columns = [_column_html(column, result, most_rows, is_mail=is_mail) for column in frame.columns]
+    columns = [_column_html(column, result, most_rows, mail) for column in frame.columns]
     head, *body = ("".join(row) for row in zip(*columns, strict=True))
     rows = "".join(f"<tr>{row}</tr>" for row in body)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     notes = "".join(f"<li>{_cell(note)}</li>" for note in result.notes)
-    return f"{table}<p>{escape(ledger(result, most_rows, is_mail=is_mail))}</p>{f'<ul>{notes}</ul>' if notes else ''}"
+    told = escape(ledger(result, most_rows, is_mail=mail is not None))
+    return f"{table}<p>{told}</p>{f'<ul>{notes}</ul>' if notes else ''}"
 
 
-def _column_html(column: FrameColumn, result: QueryResult, most_rows: int, *, is_mail: bool) -> list[str]:
+def _column_html(column: FrameColumn, result: QueryResult, most_rows: int, mail: ChartFormats | None) -> list[str]:
     """Return the head of a column and its cells."""
     values = column.to_list()[:most_rows]
-    texts = readable_texts(values) if is_mail else [text_value(value) for value in values]
+    texts = [*map(text_value, values)] if mail is None else written_texts(column.name, values, result, mail)
     name = "n" if column.kind.is_numeric else "t" if is_long(texts) else ""
-    mark = f' class="{name}"' if is_mail and name else ""
+    mark = f' class="{name}"' if mail is not None and name else ""
     head = _cell(result.verbose_names.get(column.name) or column.name)
     return [f"<th{mark}>{head}</th>", *(f"<td{mark}>{_cell(text)}</td>" for text in texts)]
+
+
+def written_texts(name: str, values: Sequence[Any], result: QueryResult, formats: ChartFormats) -> list[str]:
+    """Return the text of each value of a column of a result, as the chart's formats write it for people."""
+    return formats.of(name, result.label_map.get(name, ())).texts(values, readable_texts)
 
 
 def _cell(text: str) -> str:

@@ -1,9 +1,10 @@
-"""Columns of tables as people read them in a message: fractions of one column have the same number of digits."""
+"""Columns of tables as people read them in a message: fractions of a column have as many digits, days no time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import datetime, time
 from typing import Any, Final
 
 from analytics_core._frames.values import text_value
@@ -19,9 +20,11 @@ def readable_texts(values: Sequence[Any]) -> list[str]:
     """Return the text of each value of a column; binary fractions are rounded, those of one column alike.
 
     A column is left as it is where rounding would make a value 0, and where it holds values that are no plain numbers.
-    Exact decimals are not rounded.
+    Exact decimals are not rounded. Of moments that are all the beginning of a day only the day is told.
     """
     numbers = [value for value in values if value is not None]
+    if numbers and all(map(_is_midnight, numbers)):
+        return ["" if value is None else value.date().isoformat() for value in values]
     if not any(isinstance(value, float) for value in numbers) or not all(map(_is_plain, numbers)):
         return [text_value(value) for value in values]
     digits = _digits(numbers)
@@ -33,6 +36,10 @@ def readable_texts(values: Sequence[Any]) -> list[str]:
 def is_long(texts: Sequence[str]) -> bool:
     """Tell whether a column has texts that need several lines."""
     return any(len(text) > _LONGEST_LINE for text in texts)
+
+
+def _is_midnight(value: Any) -> bool:
+    return isinstance(value, datetime) and value == value and value.time() == time()  # noqa: PLR0124 - only NaT is not itself
 
 
 def _is_plain(value: Any) -> bool:

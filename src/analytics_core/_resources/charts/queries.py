@@ -109,6 +109,10 @@ class ChartQueries(JobQueries):
         request = self._request(chart, payload, force=force, strict=strict)
         return request if own is None else replace(request, notes=own.notes, built=own.built)
 
+    def bound_now(self, question: Question) -> str:
+        """Return a digest of what binds the actor now on all that answers a question."""
+        return self._bound(self.request(question))
+
     def form_fields(self, question: Question) -> Mapping[str, tuple[str, ...]]:
         """Return the fields of a chart's form that each value of its question comes from; empty for a stored one."""
         own = self._asked(question)[2]

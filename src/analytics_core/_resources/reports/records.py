@@ -12,6 +12,7 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database
 from analytics_core._records.message import Recipient
 from analytics_core._records.report import ReportProgress, ReportSchedule
+from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._reporting.alerts import AlertValidator
 from analytics_core._reporting.options import (
     FurtherFormat,
@@ -24,6 +25,7 @@ from analytics_core._reporting.options import (
 )
 from analytics_core._reporting.schedule import Crontab, humanized, least_interval, parse_crontab
 from analytics_core._resources.changes import changes_of
+from analytics_core._resources.dashboards.acting import problems_of_given
 from analytics_core._resources.dashboards.layout import read_layout
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.people.directory import UserIndex
@@ -146,6 +148,7 @@ class ScheduleRules:
         problems += self._query_problems(schedule, before)
         options, of_options = _options_of(schedule)
         problems += [*of_options, *self._content_problems(schedule, options)]
+        problems += [*self._filter_problems(schedule, before, options), *self._owner_problems(schedule, before)]
         if before is None or (before.recipients, before.extra) != (schedule.recipients, schedule.extra):
             own_rows = options.run_as is RunAs.RECIPIENT
             problems += recipients.problems_of(recipients.stored(schedule), self.takes, by_mail_alone=own_rows)
@@ -204,7 +207,10 @@ class ScheduleRules:
         asked = options.format or ReportFormat(schedule.report_format)
         if asked in (ReportFormat.PNG, FurtherFormat.PDF) and not self.draws_pictures:
             path = "report_format" if options.format is None else "extra.format"
-            message = "asks for a picture, and this core has no renderer; choose CSV or TEXT, or XLSX by extra.format"
+            message = (
+                'asks for a picture, and this core has no renderer: pip install "analytics-core[charts]" brings one; '
+                "or choose CSV or TEXT, or XLSX by extra.format"
+            )
             yield Problem(path=path, message=message)
         yield from self._dashboard_problems(schedule, options)
         if schedule.custom_width is not None and schedule.custom_width not in WIDTHS:
@@ -230,6 +236,41 @@ class ScheduleRules:
             yield Problem(path="selected_tabs", message=message)
         except NotFoundError:  # told already
             return
+
+    def _filter_problems(
+        self, schedule: ReportSchedule, before: ReportSchedule | None, options: ReportOptions
+    ) -> Iterator[Problem]:
+        """Yield what is wrong with the filters and tabs of a dashboard that `extra` names, where they are new."""
+        asked = (schedule.dashboard_id, schedule.extra)
+        if before is not None and (before.dashboard_id, before.extra) == asked:
+            return
+        dashboard = self.reader.dashboards([schedule.dashboard_id]).get(schedule.dashboard_id or 0)
+        if dashboard is None:
+            return
+        yield from problems_of_given(dashboard, options.filters, path="extra.filters")
+        layout = read_layout(json_object(dashboard.position_json))
+        for tab in options.tabs:
+            try:
+                layout.within((tab,), shape="extra.tabs")
+            except PayloadSchemaError as error:
+                yield Problem(path="extra.tabs", message=error.problems[0].message)
+            except QueryError as error:
+                yield Problem(path="extra.tabs", message=error.message)
+
+    def _owner_problems(self, schedule: ReportSchedule, before: ReportSchedule | None) -> Iterator[Problem]:
+        """Yield that whoever saves a schedule owns too many active ones, where this one becomes one of them."""
+        actor, most = self.reader.actor, self.settings.max_active_reports_per_owner
+        counts = before is not None and before.active and actor.id in before.owner_ids
+        if counts or actor.is_admin or not schedule.active or actor.id not in schedule.owner_ids:
+            return
+        own = (ListFilter(col="active", op="eq", val=True), ListFilter(col="owner_ids", op="eq", val=actor.id))
+        owned = self.reader.unit.report_schedules.list(ListQuery(filters=own, page_size=1))[0]
+        if owned >= most:
+            message = (
+                f"you own {owned} active alerts and reports, and may own {most} "
+                "(Settings.max_active_reports_per_owner); put one to rest, or delete it, first"
+            )
+            yield Problem(path="active", message=message)
 
 
 def selected_tabs(schedule: ReportSchedule, dashboard: Dashboard) -> tuple[str, ...]:

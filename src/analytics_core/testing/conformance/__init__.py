@@ -20,6 +20,7 @@ _SUITES = (
     "network_policy",
     "notifier",
     "observer",
+    "renderer",
     "scopes",
     "secret_box",
     "secrets",
