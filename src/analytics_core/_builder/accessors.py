@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from keyword import iskeyword
 from typing import Generic, TypeVar
 
@@ -14,7 +14,7 @@ from analytics_core._builder.expressions import (
 )
 from analytics_core._builder.operators import SqlExpression
 from analytics_core._builder.values import ColumnFacts
-from analytics_core.errors import FilterValueError, UnknownColumnError, UnknownMetricError, nearest
+from analytics_core.errors import FilterValueError, UnknownColumnError, UnknownMetricError
 from analytics_core.models.enums import Aggregate, ExpressionType, GenericType
 
 Named = TypeVar("Named")
@@ -219,25 +219,6 @@ class DatasetNames:
         rows = {"expressionType": ExpressionType.SQL.value, "sqlExpression": "COUNT(*)", "label": "count"}
         return CountAccessor(
             offered, find, find_sql, MetricExpression(rows, "count", f"{self.owner}.count()", sql="COUNT(*)")
-        )
-
-    def no_attribute(self, name: str, known: Iterable[str]) -> str:
-        """Return what to write in place of an attribute that a dataset does not have.
-
-        Args:
-            name: what was asked for.
-            known: the attributes that it has.
-        """
-        found = {**dict.fromkeys(self._metrics, "m"), **dict.fromkeys(self._columns, "c")}
-        said = f"dataset {self.dataset!r} has no attribute {name!r};"
-        if name in found:
-            return f"{said} write {self._code(found[name], name)}"
-        close = nearest(name, [*known, *found])
-        for one in close[:1]:
-            said += f" did you mean {self._code(found[one], one) if one in found else f'{self.owner}.{one}'}?"
-        return (
-            f"{said} Columns are in {self.owner}.c, metrics in {self.owner}.m; functions that have no name here are "
-            f"SQL: {self.owner}.sql('MEDIAN(amount)')"
         )
 
     def _code(self, accessor: str, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Final, NoReturn, Protocol
+from typing import Final, Protocol
 
 from analytics_core._builder.accessors import AggregateAccessor, CountAccessor, DatasetNames, NameAccessor
 from analytics_core._builder.arguments import MetricLike
@@ -32,10 +32,6 @@ class DatasetNamespace(Protocol):
 
     def list(self, *, order_by: str, page_size: int, columns: tuple[str, ...]) -> Iterable[DatasetListItem]:
         """Return a page of datasets."""
-
-
-class UnknownAttributeError(QueryError, AttributeError):
-    """What a dataset does not have, read as an attribute: `hasattr` and editors take it for what it is."""
 
 
 class DatasetHandle:
@@ -208,13 +204,6 @@ class DatasetHandle:
             ('revenue', 'MAX(amount)')
         """
         return DatasetQuery(self._facts, self._names, self._charts, QuerySpecification()).query(*metrics)
-
-    if not TYPE_CHECKING:  # a checker knows what there is
-
-        def __getattr__(self, name: str) -> NoReturn:
-            if name.startswith("_"):  # what notebooks and copies look for
-                raise AttributeError(name)
-            raise UnknownAttributeError(self._names.no_attribute(name, dir(self)))
 
     def __repr__(self) -> str:
         return self._names.owner
