@@ -57,7 +57,7 @@ Section "Errors" of the contract lists the types and statuses.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from analytics_core._connection_errors import ConnectionUriError as ConnectionUriError
 from analytics_core._connection_errors import DatabaseError as DatabaseError
@@ -75,6 +75,9 @@ from analytics_core._error_types import ErrorLevel as ErrorLevel
 from analytics_core._error_types import ErrorType as ErrorType
 from analytics_core._error_types import Problem as Problem
 from analytics_core._error_types import nearest as nearest
+
+_SHOWN_PROBLEMS: Final = 20
+"""How many problems of a payload a notebook lists."""
 
 
 class SettingsError(AnalyticsError, code="SETTINGS_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
@@ -141,6 +144,11 @@ class PayloadSchemaError(PayloadError, code="INVALID_PAYLOAD_SCHEMA_ERROR"):
             f"{shape} is not valid: {listed}",
             extra={"problems": [{"path": p.path, "message": p.message} for p in shown]},
         )
+
+    def _told(self) -> Sequence[str]:
+        listed = [f"{p.path}: {p.message}" if p.path else p.message for p in self.problems[:_SHOWN_PROBLEMS]]
+        left = len(self.problems) - len(listed)
+        return (f"{self.shape} is not valid", *listed, *([f"and {left} more"] if left > 0 else []))
 
     def items(self) -> tuple[ErrorItem, ...]:
         """Return an item for each problem that has a type of its own, and this error's for all others."""

@@ -45,6 +45,7 @@ __all__ = [
     "Notifier",
     "Observation",
     "Observer",
+    "Progress",
     "Recipient",
     "Renderer",
     "RowFilter",
@@ -112,6 +113,23 @@ class Observer(Protocol):
 
     def close(self) -> None:
         """Pass on what is left; nothing is observed afterwards."""
+
+
+@runtime_checkable
+class Progress(Protocol):
+    """Shows whoever waits how far long work has come. It never raises, and leaves standard output alone."""
+
+    def bar(self, work: str, *, total: int | None, unit: str) -> AbstractContextManager[Callable[[int], object]]:
+        """Return a context for one piece of work; it gives a function that is told how many more units are done.
+
+        Any thread may ask: jobs and the parts of a dashboard run in threads of their own. However the work ends, the
+        context is left in the thread that entered it.
+
+        Args:
+            work: what is done, such as `charts`.
+            total: how many units there are; None: nobody knows.
+            unit: what is counted, such as `chart`.
+        """
 
 
 @runtime_checkable

@@ -435,13 +435,24 @@ def test_an_owner_who_is_active_hears_of_one_who_is_not(world: ReportWorld) -> N
     assert "administrators" not in notice.message.text
 
 
-def test_nobody_is_told_where_there_is_nobody_to_tell(world: ReportWorld) -> None:
+def test_nobody_is_told_where_there_is_nobody_to_tell(world: ReportWorld, caplog: pytest.LogCaptureFixture) -> None:
     anna = world.person("anna", world.admin.databases.get(1), email="no address")
     made = world.report(anna)
     world.admin.users.update(world.admin._actor().id, {"email": ""})
     world.run_sql("DROP TABLE orders;")
     world.pass_time()
     assert (world.states(made), world.outbox.attempts) == (["Error"], ())
+    told = "to its owners: no owner or administrator is active and has an e-mail address"
+    assert f"the notice of Report {made.id} 'orders' {told}" in caplog.messages
+
+
+def test_a_notice_that_does_not_arrive_is_told_in_the_log(world: ReportWorld, caplog: pytest.LogCaptureFixture) -> None:
+    made = world.report()
+    world.run_sql("DROP TABLE orders;")
+    world.outbox.fail_next(state=DeliveryState.REFUSED)
+    world.pass_time()
+    told = "to its owners: ada@example.com was not reached: the outbox was told to fail"
+    assert f"the notice of Report {made.id} 'orders' {told}" in caplog.messages
 
 
 def test_all_recipients_are_tried_and_who_was_not_reached_is_told(world: ReportWorld) -> None:

@@ -459,3 +459,42 @@ def test_lists_filter_and_sort_by_how_the_last_run_ended(world: ReportWorld) -> 
     ]
     anna = world.person("anna", world.admin.databases.get(1))
     assert anna.reports.list([{**state, "val": "Error"}]).count == 0
+
+
+# ----------------------------------------------------------------------------------------------------------- checks
+def broken(world: ReportWorld) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return what `check` says is broken of alerts and reports."""
+    found = world.admin.check().broken
+    return {(one.kind, one.name): one.problems for one in found if one.kind in {"alert", "report"}}
+
+
+def test_a_check_tells_schedules_whose_only_owner_is_not_active(world: ReportWorld) -> None:
+    anna = world.person("anna", world.admin.databases.get(1))
+    user_id = anna._actor().id
+    made = world.report(anna)
+    world.report(anna, name="at rest", active=False)
+    assert broken(world) == {}
+    world.admin.users.update(user_id, {"active": False})
+    told = f"report schedule {made.id} runs as user {user_id}, who is not active any more"
+    assert broken(world) == {("report", "orders"): (f"{told}; give it another owner",)}
+    world.admin.reports.update(made.id, {"owners": [world.admin._actor().id]})
+    assert broken(world) == {}
+
+
+def test_a_check_tells_what_schedules_lack_that_they_had_when_they_were_saved(world: ReportWorld) -> None:
+    database, dataset = world.admin.databases.get(1), world.admin.datasets.get(1)
+    anna, bert = world.person("anna", dataset), world.person("bert", database, dataset)
+    world.report(anna)
+    world.alert(bert)
+    shop = filtered_dashboard(world.admin)
+    world.report(name="filtered", chart=None, dashboard=shop, extra={"filters": {"Region": ["EU"]}})
+    assert broken(world) == {}
+    world.admin.roles.revoke(anna._actor().roles[0].id, on=dataset)
+    world.admin.roles.revoke(bert._actor().roles[0].id, on=database)
+    world.admin.dashboards.update(shop, {"json_metadata": "{}"})
+    found = broken(world)
+    assert found["report", "orders"][0].startswith(f"as user {anna._actor().id}, whom it runs as: you have no access")
+    assert found["alert", "many orders"][0].startswith(f"as user {bert._actor().id}, whom it runs as: you have no")
+    assert found["report", "filtered"][0].startswith("extra.filters")
+    assert len(found) == 3
+    assert all(one.kind not in {"alert", "report"} for one in anna.check().records if one.name != "orders")

@@ -7,24 +7,17 @@ from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 from analytics_core._builder.runnable import ChartNamespace, RunnableQuery, copied
+from analytics_core._display.bundles import Bundle, own_mime_bundle
+from analytics_core._results.picture import Picture
+from analytics_core._results.picture_display import picture_bundle
+from analytics_core.errors import MissingExtraError
 from analytics_core.models.chart import ChartGet
-
-
-class Drawing(Protocol):
-    """What `core.charts.picture` gives, as far as a chart needs it."""
-
-    @property
-    def data(self) -> bytes:
-        """The bytes of the picture."""
-
-    def save(self, path: str) -> object:
-        """Write the picture to a file."""
 
 
 class DrawingNamespace(Protocol):
     """What a chart asks of `core.charts` for its picture."""
 
-    def picture(self, question: Mapping[str, Any], **options: Any) -> Drawing:
+    def picture(self, question: Mapping[str, Any], **options: Any) -> Picture:
         """Return the picture of a query context whose `form_data` say how it is drawn."""
 
 
@@ -62,7 +55,7 @@ class QueryChart(RunnableQuery):
             return dict(self._charts.payload_of(self.form_data).payload)
         return {**self._payload, "form_data": self.form_data}
 
-    def picture(self, **options: Any) -> Drawing:
+    def picture(self, **options: Any) -> Picture:
         """Return the picture of the chart; the options are those of `charts.picture`: `format`, `theme`, `width_px` ...
 
         Raises:
@@ -95,3 +88,12 @@ class QueryChart(RunnableQuery):
 
     def __repr__(self) -> str:
         return f"<QueryChart, {self._form_data['viz_type']}>"
+
+    _repr_mimebundle_ = own_mime_bundle
+
+    def _bundle(self) -> Bundle:
+        """Run the query, and return its picture."""
+        try:
+            return picture_bundle(self.picture(format="svg"))
+        except MissingExtraError:  # nobody here draws; the notebook may know Vega-Lite
+            return self.run()._repr_mimebundle_()

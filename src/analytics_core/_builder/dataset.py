@@ -15,6 +15,8 @@ from analytics_core._builder.query import DatasetQuery
 from analytics_core._builder.runnable import ChartNamespace
 from analytics_core._builder.specification import QuerySpecification
 from analytics_core._builder.values import ColumnFacts
+from analytics_core._display.blocks import Blocks, next_line
+from analytics_core._display.bundles import mime_bundle
 from analytics_core._error_types import known_list
 from analytics_core.errors import NotFoundError, QueryError, nearest
 from analytics_core.models.dataset import DatasetGet, DatasetListItem, TableColumn
@@ -207,6 +209,18 @@ class DatasetHandle:
 
     def __repr__(self) -> str:
         return self._names.owner
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return [*self._facts._blocks(), *next_line(self._example())]
+
+    def _example(self) -> str:
+        metric = next(iter(self.m), None)
+        texts = (one.column_name for one in self._facts.columns if one.type_generic is GenericType.STRING)
+        column = next(texts, next(iter(self.columns), "column"))
+        said = f"query({metric!r})" if metric else "query()"
+        return f"{self._names.owner}.{said}.by({column!r})"
 
 
 def find_dataset(name: int | str | None, datasets: DatasetNamespace, charts: ChartNamespace) -> DatasetHandle:

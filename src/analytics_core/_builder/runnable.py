@@ -6,9 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from analytics_core._display.blocks import Blocks, CodeBlock
+from analytics_core._display.bundles import mime_bundle
 from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._querying.explain import Explanation
 from analytics_core._results.answer import ChartData
+from analytics_core._results.display import answer_blocks
 from analytics_core.models.chart import ChartGet
 
 if TYPE_CHECKING:
@@ -113,6 +116,12 @@ class RunnableQuery(ABC):
             ['country', 'revenue']
         """
         return self.run().results[0].pandas()
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        """Run the query, and return its answer below it as code."""
+        return [CodeBlock(text=repr(self)), *answer_blocks(self.run().results)]
 
 
 def copied(value: Any) -> Any:

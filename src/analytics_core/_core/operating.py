@@ -10,6 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypedDict
 
 from analytics_core._adapters.clock import PinnedClock
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.objects import object_blocks
 from analytics_core._jobs.handlers import WORKERS_KEPT
 from analytics_core._lookups.guests import CUT_OFF_KIND
 from analytics_core._records.people import Role, User
@@ -68,6 +71,11 @@ class Health:
     jobs: JobsHealth | None
     runs_jobs_here: bool | None
 
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return object_blocks(self)
+
     @property
     def is_ready(self) -> bool:
         """Whether questions can be answered; no answer needs the cache."""
@@ -90,6 +98,11 @@ class PruneCounts:
     logs: int = 0
     report_executions: int = 0
     is_complete: bool = True
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return object_blocks(self)
 
 
 def health(runtime: Runtime) -> Health:

@@ -30,10 +30,20 @@ _SIGNS_OF_CURRENCIES: Final = {
     "USD": "$",
     "EUR": "€",
     "GBP": "£",
-    "INR": "₹",
-    "MXN": "MX$",
     "JPY": "¥",
     "CNY": "CN¥",
+    "INR": "₹",
+    "KRW": "₩",
+    "ILS": "₪",
+    "VND": "₫",
+    "PHP": "₱",
+    "BRL": "R$",
+    "MXN": "MX$",
+    "CAD": "CA$",
+    "AUD": "A$",
+    "NZD": "NZ$",
+    "XAF": "FCFA",
+    "XOF": "F\u202fCFA",
 }
 _WRONG: Final = "is no number format; give one of d3, such as ',.2f', '.1%' or '.3~s', or one of"
 

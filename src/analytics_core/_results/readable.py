@@ -1,13 +1,18 @@
-"""Columns of tables as people read them in a message: fractions of a column have as many digits, days no time."""
+"""Results as people read them in a message: columns written for people, and a line that tells what cut the rows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from datetime import datetime, time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from analytics_core._display.blocks import counted
 from analytics_core._frames.values import text_value
+
+if TYPE_CHECKING:
+    from analytics_core._results.answer import LimitEntry, QueryResult
+    from analytics_core._results.column_formats import ChartFormats
 
 _LEAST_DIGITS: Final = 2
 _SIGNIFICANT: Final = 5
@@ -31,6 +36,11 @@ def readable_texts(values: Sequence[Any]) -> list[str]:
     if any(value and float(f"{value:.{digits}f}") == 0 for value in numbers):
         return [text_value(value) for value in values]
     return ["" if value is None else f"{value:.{digits}f}" for value in values]
+
+
+def written_texts(name: str, values: Sequence[Any], result: QueryResult, formats: ChartFormats) -> list[str]:
+    """Return the text of each value of a column of a result, as the chart's formats write it for people."""
+    return formats.of(name, result.label_map.get(name, ())).texts(values, readable_texts)
 
 
 def is_long(texts: Sequence[str]) -> bool:
@@ -57,3 +67,18 @@ def _digits(numbers: Sequence[float]) -> int:
 
 def _is_enough(numbers: Sequence[float], digits: int, most: int) -> bool:
     return all(round(value, digits) == round(value, most) for value in numbers)
+
+
+def ledger(result: QueryResult, most_rows: int, *, names_setter: bool) -> str:
+    """Return in one line how many rows there are, how many of them are shown, and what cut them.
+
+    `names_setter` tells where a limit comes from: people who did not write the query, as those of a mail, are not told.
+    """
+    rows = len(result.held.frame)
+    told = counted(rows, "row") if rows <= most_rows else f"first {most_rows} of {counted(rows, 'row')}"
+    return "; ".join([told, *(_cut(limit, names_setter=names_setter) for limit in result.limits if limit.cut)])
+
+
+def _cut(limit: LimitEntry, *, names_setter: bool) -> str:
+    at = "cut" if limit.rows is None else f"cut at {counted(limit.rows, 'row')}"
+    return f"{at} by {limit.limit}{f' ({limit.set_by})' if names_setter else ''}"

@@ -81,9 +81,13 @@ class DashboardQuestions:
         threads, chart_ids = _checked_parallel(parallel), self._chosen(tabs)
         acting = acting_filters(self._dashboard, self._given, self._queries.ask)
         found: dict[int, DashboardChart] = {}
-        with closing(self._answered(chart_ids, partial(self._chart, acting, force), threads)) as answered:
+        with (
+            self._queries.progress.bar("charts", total=len(chart_ids), unit="chart") as tell,
+            closing(self._answered(chart_ids, partial(self._chart, acting, force), threads)) as answered,
+        ):
             for chart in answered:
                 found[chart.chart_id] = chart
+                tell(1)
                 if on_chart is not None:
                     on_chart(chart)
         return DashboardData(

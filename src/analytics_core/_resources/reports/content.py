@@ -29,8 +29,9 @@ from analytics_core._resources.field_formatter import MarkdownToHtml
 from analytics_core._resources.reports.pictures import ReportPictures
 from analytics_core._resources.reports.records import format_of, selected_tabs
 from analytics_core._resources.stored_json import json_object
-from analytics_core._results.answer import ChartData, QueryResult, results_html
+from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.column_formats import ChartFormats, MetricFormat
+from analytics_core._results.mail_table import results_html
 from analytics_core._results.picture import Picture
 from analytics_core._results.plain_table import results_text
 from analytics_core._results.spreadsheets import Sheet, csv_chunks, xlsx_bytes
@@ -153,7 +154,7 @@ class ContentMaker:
         body = _Body(
             heading=facts.name,
             title=facts.title,
-            below=f"{facts.title} · {facts.scheduled}" + (f" · value {facts.value}" if facts.value else ""),
+            below=" · ".join(_below(facts)),
             words=tuple(filter(None, (filled_in(options.body or "", facts), schedule.context_markdown))),
             link=self.link_of(schedule),
             charts=shown,
@@ -335,10 +336,7 @@ class _Body:
 
     def text(self) -> str:
         """Return it as plain text."""
-        tables = (
-            f"{chart.title}\n\n{results_text(chart.results, most_rows=TEXT_ROWS, formats=chart.formats)}"
-            for chart in self.charts
-        )
+        tables = ("\n\n".join(filter(None, (self._title(chart), self._table(chart)))) for chart in self.charts)
         attached = ["Attached: " + ", ".join(file.name for file in self.files)] if self.files else []
         shown = (picture.description for _, picture in self.images)
         parts = [f"{self.heading}\n{self.below}", *self.words, *shown, *tables, *attached, *filter(None, (self.link,))]
@@ -349,7 +347,8 @@ class _Body:
         markdown = MarkdownToHtml()
         words = "".join(markdown(word) or "" for word in self.words)
         tables = "".join(
-            f"<h2>{escape(chart.title)}</h2>{results_html(chart.results, most_rows=TEXT_ROWS, mail=chart.formats)}"
+            (f"<h2>{escape(title)}</h2>" if (title := self._title(chart)) else "")
+            + results_html(chart.results, most_rows=TEXT_ROWS, formats=chart.formats)
             for chart in self.charts
         )
         images = "".join(
@@ -365,6 +364,22 @@ class _Body:
             f'<h1>{escape(self.heading)}</h1><p class="facts">{escape(self.below)}</p>{words}{images}'
             f"{tables}{attached}{where}</body></html>"
         )
+
+    def _title(self, chart: ChartContent) -> str:
+        """Return what stands above a chart; nothing where the message has it already."""
+        return "" if len(self.charts) == 1 and chart.title == self.title else chart.title
+
+    def _table(self, chart: ChartContent) -> str:
+        return results_text(chart.results, most_rows=TEXT_ROWS, formats=chart.formats)
+
+
+def _below(facts: RunFacts) -> Iterator[str]:
+    """Yield what stands below the name of a schedule."""
+    if facts.title != facts.name:
+        yield facts.title
+    yield facts.scheduled
+    if facts.value:
+        yield f"value {facts.value}"
 
 
 def is_alert(schedule: ReportSchedule) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -21,11 +22,13 @@ from analytics_core._reporting.texts import RunFacts, local_time
 from analytics_core._resources.people.directory import read_users
 from analytics_core._resources.reports.content import Content, ContentMaker
 from analytics_core._resources.reports.recipients import receivers
+from analytics_core._resources.reports.records import validator_config
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import ActorRequiredError, AlertError, AnalyticsError, NotificationError, ReportError
-from analytics_core.models.report import RecipientType, ValidatorConfig
+from analytics_core.models.report import RecipientType
 
+_LOG = logging.getLogger(__name__)
 _MOST: Final = 100
 _TO_ADMINISTRATORS: Final = "\nThis goes to administrators: none of its owners is active and has an e-mail address.\n"
 
@@ -63,10 +66,7 @@ def verdict_of(runtime: Runtime, executor: Actor, schedule: ReportSchedule, canc
     found = runtime.alert_queries.read(request, database, schedule.sql or "", name=schedule.name)
     if schedule.validator_type == AlertValidator.NOT_NULL:
         return fires_unless_empty(found.columns, found.rows)
-    try:
-        config = ValidatorConfig.model_validate_json(schedule.validator_config_json or "{}")
-    except ValueError:
-        config = ValidatorConfig()
+    config = validator_config(schedule)
     if config.op is None or config.threshold is None or not math.isfinite(config.threshold):
         raise AlertError("the alert's validator_config_json needs op and threshold")
     return fires_when(found.columns, found.rows, op=config.op, threshold=config.threshold)
@@ -142,17 +142,28 @@ def tell_owners(runtime: Runtime, schedule: ReportSchedule, execution: ReportExe
     addresses, why = _addresses(owners), ""
     if not addresses:
         addresses, why = _addresses(_administrators(runtime)), _TO_ADMINISTRATORS
-    if not addresses:
-        return
     message = Message(
         key=f"{execution.uuid}-error",
         subject=" ".join(f"Error occurred for {schedule.type}: {schedule.name}".split()),
         text=f"{schedule.type} {schedule.name!r}, due {local_time(execution.scheduled_dttm, schedule.timezone)}, "
         f"failed:\n\n{problem}\n{why}",
     )
-    recipient = Recipient(kind=RecipientType.EMAIL.value, to=addresses[:1], bcc=addresses[1:])
-    if runtime.deliveries.takes(recipient):
-        runtime.deliveries.deliver(message, recipient)
+    failures = "; ".join(_failures(runtime, message, addresses))
+    if failures:
+        _LOG.warning("the notice of %s %s %r to its owners: %s", schedule.type, schedule.id, schedule.name, failures)
+
+
+def _failures(runtime: Runtime, message: Message, addresses: Sequence[str]) -> Iterator[str]:
+    """Send a notice to people who do not see each other's addresses; yield whom it did not reach, and why."""
+    if not addresses:
+        yield "no owner or administrator is active and has an e-mail address"
+        return
+    recipient = Recipient(kind=RecipientType.EMAIL.value, to=tuple(addresses[:1]), bcc=tuple(addresses[1:]))
+    if not runtime.deliveries.takes(recipient):
+        yield "no notifier of this core sends e-mail"
+        return
+    errors = (delivery.error() for delivery in runtime.deliveries.deliver(message, recipient))
+    yield from (error.message for error in errors if error is not None)
 
 
 def _addresses(people: Iterable[User | None]) -> tuple[str, ...]:

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.objects import object_blocks
 from analytics_core._reporting.claims import Claims, DueRuns
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.reports.dispatcher import RunDispatcher
@@ -37,6 +40,11 @@ class Tick:
     taken_up: int
     missed: int
     finished: int
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return object_blocks(self)
 
 
 class Scheduler(Namespace):
