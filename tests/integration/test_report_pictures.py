@@ -21,9 +21,10 @@ from tests.support.reports import HOUR, KEY, NOON, ReportWorld, form, mail, repo
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._adapters.job_runners import ThreadJobRunner
+from analytics_core._resources.reports.namespace import Reports
 from analytics_core._resources.reports.run_log import TOOK_TOO_LONG
 from analytics_core._resources.reports.trials import Trial
-from analytics_core.errors import PictureError, ReportError
+from analytics_core.errors import PayloadSchemaError, PictureError, ReportError
 from analytics_core.notifiers import EmailNotifier, SmtpSettings
 from analytics_core.renderers import PictureFormat, VegaRenderer
 from analytics_core.testing import FakeRenderer, InlineJobRunner, Outbox
@@ -264,6 +265,20 @@ def test_a_run_that_draws_while_its_process_ends_is_left_to_others(tmp_path: Pat
         assert other.scheduler.tick().taken_up == 1
         assert [(run.state, run.error_message) for run in other.reports.executions(made.id)] == [("Success", None)]
         assert [len(entry.message.images) for entry in outbox.sent] == [1]
+
+
+def test_a_process_without_a_renderer_makes_texts_and_can_put_a_report_with_pictures_to_rest(
+    world: ReportWorld,
+) -> None:
+    drawn = world.report(report_format="PNG")
+    reports = Reports(replace(world.host._runtime, renderer=None), world.admin._actor(), lambda _: world.admin._actor())
+    payload = {"name": "text", "type": "Report", "crontab": "0 * * * *", "chart": 1}
+    text = reports.create({**payload, "recipients": [mail("bob@example.com")]})
+    assert text.report_format == "TEXT"
+    assert reports.update(drawn.id, {"active": False, "name": "at rest"}).active is False
+    for changes in ({"report_format": "PNG"}, {"extra": {"format": "PDF"}}):
+        with pytest.raises(PayloadSchemaError, match=re.escape('pip install "analytics-core[charts]"')):
+            reports.update(text.id, changes)
 
 
 def test_a_process_without_a_renderer_says_what_it_lacks(world: ReportWorld) -> None:
