@@ -37,8 +37,10 @@ DOTTED = re.compile(r"(?<![\w./-])analytics_core(?:\.\w+)+")
 PRIVATE = re.compile(r"(?<![\w.])_[a-z_]+(?:\.(?!py\b)\w+)+")
 CALL = re.compile(r"(?<![\w.])core\.(\w+)(?:\.(\w+))?")
 
-NO_FILES = re.compile(r"[\d./]+|[dmw]/|\w+/\d.*|host/(?:name|shop)|localhost/sales|data/\*\.\w+|connection\.sql|\.\./shared\b.*")
-"""What looks like a path: dates, networks, durations, parts of URLs, files of examples; and a folder that a clone may be without."""
+NO_FILES = re.compile(
+    r"[\d./]+|[dmw]/|\w+/\d.*|host/(?:name|shop)|localhost/sales|data/\*\.\w+|connection\.sql|\.\./shared\b.*"
+)
+"""What looks like a path: dates, parts of URLs, files of examples; and a folder that a clone may be without."""
 
 NO_MODULES = {
     "analytics_core.advanced_data_types": "a group of entry points",
