@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["tests", "lint", "types", "contracts", "docs", "acceptance"]
 
-TESTED_EXTRAS = ("duckdb", "postgres", "mysql", "fast", "polars", "holidays", "excel")
+TESTED_EXTRAS = ("duckdb", "postgres", "mysql", "fast", "polars", "holidays", "excel", "charts")
 ENGINES = "-e.[duckdb,postgres,mysql,fast,test]"
 SHARED = Path(os.environ.get("ANALYTICS_CORE_SHARED", "../shared"))
 FAST = (

@@ -1,7 +1,7 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
     python -m benchmarks ../shared/bench
-        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards,hand]
+        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards,hand,builder]
         [--plan-rows 2000000]
         [--engines sqlite,duckdb,postgres]
         [--acceptance ../shared/acceptance] [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
@@ -24,6 +24,7 @@ from benchmarks import (
     against_peer,
     against_prophet,
     bench_frames,
+    builder,
     dashboards,
     fence,
     figures,
@@ -51,6 +52,7 @@ PARTS = (
     "forms",
     "dashboards",
     "hand",
+    "builder",
 )
 
 
@@ -89,6 +91,8 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
         yield from dashboards.compare()
     if "hand" in arguments.parts:
         yield from bench_frames.compare()
+    if "builder" in arguments.parts:
+        yield from builder.compare()
 
 
 def _of_forms(folder: Path | None) -> Iterator[Ratio | Unmeasured]:

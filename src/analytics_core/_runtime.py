@@ -34,6 +34,7 @@ from analytics_core._reporting.delivery import Deliveries
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
+from analytics_core.errors import MissingExtraError
 from analytics_core.ports import (
     Cache,
     Clock,
@@ -43,6 +44,8 @@ from analytics_core.ports import (
     MetadataStore,
     Notifier,
     Observer,
+    Progress,
+    Renderer,
     RowFilterSource,
     Sleeper,
     TokenEndpoint,
@@ -64,6 +67,7 @@ class Components:
     cache: Cache
     lock: Lock
     observer: Observer
+    progress: Progress
     jobs: JobRunner
     connector: Connector
     registry: EngineRegistry
@@ -73,6 +77,7 @@ class Components:
     sleeper: Sleeper
     token_endpoint: TokenEndpoint
     notifiers: tuple[Notifier, ...]
+    renderer: Renderer | None
     allowed_files: tuple[Path, ...]
     addresses: AddressFinder
 
@@ -111,8 +116,14 @@ class Runtime(Components):
 
     @property
     def draws_pictures(self) -> bool:
-        """Whether charts and dashboards can be drawn: no renderer is wired yet."""
-        return False
+        """Whether charts and dashboards can be drawn: a renderer is wired."""
+        return self.renderer is not None
+
+    def needed_renderer(self) -> Renderer:
+        """Return what draws pictures; MissingExtraError where nothing does."""
+        if self.renderer is None:
+            raise MissingExtraError(needed_for="a picture", extra_name="charts")
+        return self.renderer
 
     def known_user(self, user_id: int) -> User | None:
         """Return the person of this id as the directory knows them, if it does."""

@@ -46,6 +46,7 @@
     ├── StoreUnavailableError                   the metadata store does not answer or refuses a statement (500)
     ├── ThreadLimitError                        the process can start no more threads (500)
     ├── JobError                                JobNotFoundError (404)
+    ├── PictureError                            a picture that cannot be drawn (500)
     └── ReportError                             an alert or a report that cannot run, or be made (400)
         ├── AlertError                          what an alert's query gave cannot be judged (422)
         └── NotificationError                   a recipient was not reached
@@ -56,7 +57,7 @@ Section "Errors" of the contract lists the types and statuses.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from analytics_core._connection_errors import ConnectionUriError as ConnectionUriError
 from analytics_core._connection_errors import DatabaseError as DatabaseError
@@ -74,6 +75,9 @@ from analytics_core._error_types import ErrorLevel as ErrorLevel
 from analytics_core._error_types import ErrorType as ErrorType
 from analytics_core._error_types import Problem as Problem
 from analytics_core._error_types import nearest as nearest
+
+_SHOWN_PROBLEMS: Final = 20
+"""How many problems of a payload a notebook lists."""
 
 
 class SettingsError(AnalyticsError, code="SETTINGS_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
@@ -140,6 +144,11 @@ class PayloadSchemaError(PayloadError, code="INVALID_PAYLOAD_SCHEMA_ERROR"):
             f"{shape} is not valid: {listed}",
             extra={"problems": [{"path": p.path, "message": p.message} for p in shown]},
         )
+
+    def _told(self) -> Sequence[str]:
+        listed = [f"{p.path}: {p.message}" if p.path else p.message for p in self.problems[:_SHOWN_PROBLEMS]]
+        left = len(self.problems) - len(listed)
+        return (f"{self.shape} is not valid", *listed, *([f"and {left} more"] if left > 0 else []))
 
     def items(self) -> tuple[ErrorItem, ...]:
         """Return an item for each problem that has a type of its own, and this error's for all others."""
@@ -270,6 +279,10 @@ class ThreadLimitError(AnalyticsError, code="THREAD_LIMIT_ERROR"):
         super().__init__(
             "this process can start no more threads; raise its limits of threads and memory, or ask for less at a time"
         )
+
+
+class PictureError(AnalyticsError, code="PICTURE_ERROR"):
+    """A picture that cannot be drawn: a specification that is wrong, a renderer that is away or out of time."""
 
 
 # ------------------------------------------------------------------------------------------------------------ queries

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from analytics_core._records.datasource import Database, Dataset, Identity
     from analytics_core._records.repositories import UnitOfWork
     from analytics_core.models.database import OAuth2ContentType
+    from analytics_core.models.enums import PictureFormat
 
 __all__ = [
     "AddressLookup",
@@ -44,7 +45,9 @@ __all__ = [
     "Notifier",
     "Observation",
     "Observer",
+    "Progress",
     "Recipient",
+    "Renderer",
     "RowFilter",
     "RowFilterSource",
     "SecretBox",
@@ -113,6 +116,23 @@ class Observer(Protocol):
 
 
 @runtime_checkable
+class Progress(Protocol):
+    """Shows whoever waits how far long work has come. It never raises, and leaves standard output alone."""
+
+    def bar(self, work: str, *, total: int | None, unit: str) -> AbstractContextManager[Callable[[int], object]]:
+        """Return a context for one piece of work; it gives a function that is told how many more units are done.
+
+        Any thread may ask: jobs and the parts of a dashboard run in threads of their own. However the work ends, the
+        context is left in the thread that entered it.
+
+        Args:
+            work: what is done, such as `charts`.
+            total: how many units there are; None: nobody knows.
+            unit: what is counted, such as `chart`.
+        """
+
+
+@runtime_checkable
 class JobRunner(Protocol):
     """Sees to it that submitted jobs are run: in threads of this process, or by workers on other machines.
 
@@ -133,7 +153,8 @@ class JobRunner(Protocol):
     def submit(self, job_id: str, *, queue: str = "") -> None:
         """Have the job run soon; JobError when no more work can be taken.
 
-        `queue` names what the work waits for (its database): work of one queue must not take all workers.
+        `queue` names what the work waits for: its database; or the receivers of a report, with ` + ` between, and
+        behind ` / ` whose it is. Work of one queue must not take all workers.
         """
 
     def close(self) -> None:
@@ -237,6 +258,43 @@ class Notifier(Protocol):
 
     def close(self) -> None:
         """Let connections go; nothing is sent afterwards."""
+
+
+@runtime_checkable
+class Renderer(Protocol):
+    """Draws pictures: Vega-Lite specifications, and pages that are drawn already. Any thread may call it.
+
+    Nothing that a specification or a page names is loaded from a network or a disk, and nothing in them acts; a text
+    in them is a text. It takes no longer than the renderer's own limit. The same input gives the same bytes as long as
+    `fingerprint` is the same.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that is another one where the same input may give other bytes: versions, fonts."""
+
+    def render(self, specification: Mapping[str, Any], *, format: PictureFormat, scale: float = 1.0) -> bytes:
+        """Return the picture of a Vega-Lite specification, which holds its data.
+
+        Args:
+            specification: JSON values.
+            format: SVG in UTF-8, PNG or PDF.
+            scale: pixels of a PNG for one of the specification; points of a PDF likewise.
+
+        Raises:
+            PictureError: it cannot be drawn.
+            MissingExtraError: a package is not installed; the message names the extra.
+        """
+
+    def render_pages(self, pages: Sequence[str], *, format: PictureFormat, scale: float = 1.0) -> bytes:
+        """Return pages that are SVG as one picture; several of them as a PDF only, a page each.
+
+        Raises:
+            PictureError, MissingExtraError: as `render`; no page at all, or several in another format.
+        """
+
+    def close(self) -> None:
+        """Let processes and connections go; what is drawn afterwards is a PictureError."""
 
 
 @runtime_checkable

@@ -23,7 +23,8 @@ from analytics_core.testing.sample_data import make_shop
 PROJECT = Path(__file__).resolve().parents[2]
 MODULES_OF_EXTRAS = (
     *("clickhouse_connect", "databricks", "duckdb", "duckdb_sqlalchemy", "holidays", "oracledb", "polars", "psycopg"),
-    *("psycopg2", "pydruid", "pyhive", "pymysql", "pyodbc", "snowflake", "sqlalchemy_bigquery", "sqlglotc", "trino"),
+    *("psycopg2", "pydruid", "pyhive", "pymysql", "pyodbc", "pypdf", "snowflake", "sqlalchemy_bigquery", "sqlglotc"),
+    *("trino", "vl_convert"),
 )
 ENGINES = [
     spec for spec in map(installed_engines(()).get, installed_engines(()).names()) if spec.extra_name is not None

@@ -17,7 +17,7 @@ from tests.support.servers import LOOPBACK
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._security.policy import Policy
-from analytics_core.ports import Observer
+from analytics_core.ports import Observer, Renderer
 from analytics_core.testing import Outbox
 from analytics_core.testing.clock import FixedClock
 
@@ -84,6 +84,7 @@ def guest_world(
     metadata_url: str = "sqlite://",
     policy: Policy | None = None,
     observer: Observer | None = None,
+    renderer: Renderer | None = None,
     **settings: Any,
 ) -> Iterator[GuestWorld]:
     """Fill the database of `url` and give the world over it."""
@@ -97,6 +98,7 @@ def guest_world(
         clock=clock,
         policy=policy,
         observer=observer,
+        renderer=renderer,
         notifiers=[Outbox()],
         allowed_files=[file] if file else [],
     ) as host:

@@ -14,8 +14,8 @@ from typing import Any
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core.models.report import ReportExecutionLogListItem
-from analytics_core.ports import JobRunner, Notifier
-from analytics_core.testing import Outbox
+from analytics_core.ports import JobRunner, Notifier, Renderer
+from analytics_core.testing import FakeRenderer, Outbox
 from analytics_core.testing.clock import FixedClock
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -109,6 +109,26 @@ def form(dataset_id: int, **more: Any) -> str:
     return json.dumps({**asked, "groupby": ["region"], "metrics": [total], "order_by_cols": [], **more})
 
 
+def filtered_dashboard(core: AnalyticsCore, **more: Any) -> int:
+    """Create a dashboard of the first chart with a filter of regions, and return its id."""
+    native = {
+        "id": "NATIVE_FILTER-r",
+        "name": "Region",
+        "filterType": "filter_select",
+        "targets": [{"datasetId": 1, "column": {"name": "region"}}],
+        "defaultDataMask": {"filterState": {}},
+        "scope": {"rootPath": ["ROOT_ID"], "excluded": []},
+    }
+    layout = {
+        "ROOT_ID": {"id": "ROOT_ID", "type": "ROOT", "children": ["TAB-1"]},
+        "TAB-1": {"id": "TAB-1", "type": "TAB", "children": ["CHART-1"], "meta": {"text": "Regions"}},
+        "CHART-1": {"id": "CHART-1", "type": "CHART", "children": [], "meta": {"chartId": 1}},
+    }
+    metadata = json.dumps({"native_filter_configuration": [native]})
+    asked = {"dashboard_title": "Shop", "position_json": json.dumps(layout), "json_metadata": metadata}
+    return core.dashboards.create({**asked, **more}).id
+
+
 @contextmanager
 def report_world(
     folder: Path,
@@ -117,6 +137,7 @@ def report_world(
     settings: Mapping[str, Any] | None = None,
     url: str = "sqlite://",
     notifiers: Sequence[Notifier] = (),
+    renderer: Renderer | None = None,
 ) -> Iterator[ReportWorld]:
     """Give a world whose clock stands at noon of the first of May; the outbox takes what no other notifier takes."""
     file, clock, outbox = folder / "shop.db", FixedClock(NOON), Outbox()
@@ -126,7 +147,13 @@ def report_world(
         connection.commit()
     chosen = Settings(secret_key=KEY, data_roots=(folder,), metadata_freshness_s=0, **(settings or {}))
     with AnalyticsCore(
-        chosen, metadata_url=url, clock=clock, notifiers=[*notifiers, outbox], jobs=jobs, sleeper=NoPause()
+        chosen,
+        metadata_url=url,
+        clock=clock,
+        notifiers=[*notifiers, outbox],
+        jobs=jobs,
+        sleeper=NoPause(),
+        renderer=FakeRenderer() if renderer is None else renderer,
     ) as host:
         first = host.create_first_administrator("ada", email="ada@example.com")
         admin = host.as_user(first.id)

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
 
+from analytics_core._adapters.progress_bars import shown_progress
 from analytics_core._core.facade import AnalyticsCore
 from analytics_core._core.sources.registering import add_database, add_datasets, url_of
 from analytics_core._core.sources.taking import DatabaseFile, Source, Taken, taken
@@ -21,6 +22,7 @@ from analytics_core.errors import ConnectionUriError, SettingsError, nearest
 from analytics_core.models.database import OAuth2Client
 from analytics_core.models.dataset import DatasetDescription
 from analytics_core.models.enums import RelativeTime
+from analytics_core.ports import Progress
 
 _NAME: Final = "main"
 """What the database of `connect` is called."""
@@ -94,9 +96,12 @@ class SettingsFields(TypedDict, total=False):
     alert_min_interval_s: float
     report_min_interval_s: float
     report_on_time_s: float
+    max_active_reports_per_owner: int
 
 
-def connect(url: Source, *, lazy: bool = False, **settings: Unpack[SettingsFields]) -> AnalyticsCore:
+def connect(
+    url: Source, *, lazy: bool = False, progress: bool | Progress | None = None, **settings: Unpack[SettingsFields]
+) -> AnalyticsCore:
     """Return a core for notebooks: records in memory, a random key, what was given registered as database 1.
 
     User 1, an administrator, acts and owns everything. What is given may be
@@ -116,24 +121,24 @@ def connect(url: Source, *, lazy: bool = False, **settings: Unpack[SettingsField
     Args:
         url: what to connect.
         lazy: do not open a database before the first question; its tables are then no datasets yet.
+        progress: whether bars on standard error show how far long work has come, or what shows it; None: where somebody
+            watches, in a notebook or a terminal, and tqdm is installed (extra `notebook`).
         settings: fields of `Settings`.
 
     Raises:
         SourceError: it cannot be connected; the message says what would work.
         ConnectionUriError: the URL is malformed or not allowed.
-        MissingExtraError: the driver, or what reads the file, is not installed; the message names the extra.
+        MissingExtraError: the driver, what reads the file, or tqdm, is not installed; the message names the extra.
         DatabaseError: the database does not answer, or refuses: what is wrong, diagnosed.
         SettingsError: a setting is unknown or must not be.
     """
-    _check_setting_names(settings)
-    settings.setdefault("secret_key", secrets.token_urlsafe(32))
-    settings.setdefault("environment_passwords", True)  # who may make connections here has this process
-    chosen = Settings(**settings)
+    chosen = _chosen(settings)
     source = taken(url, chosen)
     address = url_of(source) if isinstance(source, DatabaseFile) else source if isinstance(source, str) else ""
     if isinstance(source, str):
         chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(source, chosen)))
-    core = AnalyticsCore(chosen, allowed_files=[source.path] if isinstance(source, DatabaseFile) else _file_of(address))
+    files = [source.path] if isinstance(source, DatabaseFile) else _file_of(address)
+    core = AnalyticsCore(chosen, allowed_files=files, progress=shown_progress(progress))
     try:
         admin = core.create_first_administrator("admin", first_name="Admin")
         acting = core.as_user(admin.id)
@@ -142,6 +147,13 @@ def connect(url: Source, *, lazy: bool = False, **settings: Unpack[SettingsField
         core.close()
         raise
     return acting
+
+
+def _chosen(settings: Mapping[str, Any]) -> Settings:
+    """Return the settings of a core for notebooks."""
+    _check_setting_names(settings)
+    # who may make connections here has this process
+    return Settings(**{"secret_key": secrets.token_urlsafe(32), "environment_passwords": True, **settings})
 
 
 def _register(core: AnalyticsCore, source: Taken, address: str, *, lazy: bool) -> None:

@@ -9,10 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from analytics_core._adapters.clock import SystemClock, SystemSleeper
+from analytics_core._adapters.clock import SystemSleeper
 from analytics_core._adapters.observers import GuardedObserver, LogObserver
+from analytics_core._adapters.progress_bars import SilentProgress
 from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._core.actors import Actors, HostUser, UserKey
+from analytics_core._core.display import core_blocks
 from analytics_core._core.guest_core import GuestCore
 from analytics_core._core.namespaces import Namespaces
 from analytics_core._core.operating import (
@@ -28,19 +30,19 @@ from analytics_core._core.sources.registering import dataset_from
 from analytics_core._core.sources.taking import Table
 from analytics_core._core.wiring import (
     IN_MEMORY,
-    added_by_packages,
-    address_finder,
     build_runtime,
-    check_ports,
     https_endpoint,
+    installed_renderer,
     job_handlers,
     job_threads,
     memory_or_guarded,
     opened_store,
     pools,
+    surroundings,
 )
-from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
-from analytics_core._engines.registry import EngineRegistry, installed_engines
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._engines.registry import EngineRegistry
 from analytics_core._records.people import GuestVisit, User
 from analytics_core._reporting.delivery import ENTRY_POINTS as NOTIFIERS
 from analytics_core._reporting.delivery import installed_notifiers
@@ -71,6 +73,8 @@ from analytics_core.ports import (
     NetworkPolicy,
     Notifier,
     Observer,
+    Progress,
+    Renderer,
     RowFilterSource,
     SecretBox,
     Sleeper,
@@ -91,6 +95,7 @@ class AnalyticsCore(Namespaces):
         cache: keeps results; the default is bounded memory. One that raises or hangs is left alone for a while.
         lock: what one process at a time may do; the default is a table of the metadata store.
         observer: is told of every question, never of values; the default writes a log record.
+        progress: shows how far long work has come; the default shows nothing. `connect` shows bars.
         jobs: runs background work; the default is threads.
         clock: tells the time.
         policy: who may do what; the default is the table `analytics_core.policy.RULES`.
@@ -104,6 +109,8 @@ class AnalyticsCore(Namespaces):
             `Settings.allowed_networks`. A connector of the host's own is not asked.
         notifiers: hand alerts and reports to people; the first one that takes a recipient gets them. Those of installed
             packages come after them.
+        renderer: draws pictures of charts and dashboards; the default is `VegaRenderer` where the extra `charts` is
+            installed, else there are no pictures.
         engines: the engines that databases may have; the default are those of the library and of installed packages.
         allowed_files: database files that may be opened although no data root holds them.
 
@@ -123,6 +130,7 @@ class AnalyticsCore(Namespaces):
         cache: Cache | None = None,
         lock: Lock | None = None,
         observer: Observer | None = None,
+        progress: Progress | None = None,
         jobs: JobRunner | None = None,
         clock: Clock | None = None,
         policy: Policy | None = None,
@@ -134,14 +142,11 @@ class AnalyticsCore(Namespaces):
         sleeper: Sleeper | None = None,
         network: NetworkPolicy | None = None,
         notifiers: Sequence[Notifier] = (),
+        renderer: Renderer | None = None,
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
-        check_ports(locals())
-        added = added_by_packages()
-        clock = SystemClock() if clock is None else clock
-        engines = installed_engines(added[ENGINES]) if engines is None else engines
-        addresses = address_finder(settings, network)
+        added, addresses, clock, engines = surroundings(locals())
         with opened_store(store, metadata_url, settings, clock, secret_box) as kept:
             components = Components(
                 settings=settings,
@@ -150,6 +155,7 @@ class AnalyticsCore(Namespaces):
                 cache=memory_or_guarded(cache, settings, clock),
                 lock=StoreLock(kept) if lock is None else lock,
                 observer=LogObserver() if observer is None else GuardedObserver(observer),
+                progress=SilentProgress() if progress is None else progress,
                 jobs=job_threads(settings) if jobs is None else jobs,
                 connector=pools(settings, engines, allowed_files, addresses) if connector is None else connector,
                 registry=engines,
@@ -161,6 +167,7 @@ class AnalyticsCore(Namespaces):
                 allowed_files=tuple(Path(file).resolve() for file in allowed_files),
                 addresses=addresses,
                 notifiers=(*notifiers, *installed_notifiers(added[NOTIFIERS])),
+                renderer=installed_renderer() if renderer is None else renderer,
             )
             self._begin(build_runtime(components, added), acting_as)
 
@@ -302,7 +309,7 @@ class AnalyticsCore(Namespaces):
         """Compile all charts against their tables as they are today, and return what broke and why; nothing is changed.
 
         Looked at is what the actor may read: datasets with their calculated columns and metrics, the queries of charts,
-        and what layouts and filters of dashboards name.
+        what layouts and filters of dashboards name; as whom active alerts and reports run, and what they need.
 
         Args:
             answers: ask the charts, too, which finds what only the database knows.
@@ -310,7 +317,7 @@ class AnalyticsCore(Namespaces):
         Raises:
             StoredDataError: no connection opens with the secret key, which says nothing about content.
         """
-        return ContentCheck(self._runtime, self._actor()).report(answers=answers)
+        return ContentCheck(self._runtime, self._actor(), self._actors.find).report(answers=answers)
 
     def diff(self, a: Any, b: Any = None, *, answers: bool = True, **stand_ins: Unpack[StandIns]) -> DiffReport:
         """Return which charts differ between two states of content, in SQL, columns and rows; nothing is stored.
@@ -410,8 +417,8 @@ class AnalyticsCore(Namespaces):
     def prune(self, *, logs_older_than_days: int | None = None) -> PruneCounts:
         """Remove what is over: jobs with their results, workers, locks, form data, old revocations, OAuth 2.0 tokens.
 
-        At most 10,000 records of a kind go in one call, in small transactions; one process at a time prunes. It needs
-        no actor; who acts must be an administrator.
+        Runs of alerts and reports go when their `log_retention` is over. At most 10,000 records of a kind go in one
+        call, in small transactions; one process at a time prunes. It needs no actor; who acts must be an administrator.
 
         Args:
             logs_older_than_days: also log entries of more than so many days ago; None: none.
@@ -440,6 +447,8 @@ class AnalyticsCore(Namespaces):
             work.close()
         for notifier in runtime.notifiers:
             notifier.close()
+        if runtime.renderer is not None:
+            runtime.renderer.close()
         for way in (runtime.observer, runtime.connector, runtime.store):
             way.close()
 
@@ -450,6 +459,14 @@ class AnalyticsCore(Namespaces):
         self.close()
 
     def __repr__(self) -> str:
+        return f"<AnalyticsCore, {self._acting()}>"
+
+    def _acting(self) -> str:
         key = self._acting_as.user if isinstance(self._acting_as, HostUser) else self._acting_as
         acting = "nobody" if key is None else f"user {getattr(key, 'id', key)!r}"
-        return f"<AnalyticsCore, {acting} acts>"
+        return f"{acting} acts"
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return core_blocks(self, acting=self._acting())

@@ -174,7 +174,7 @@ class Annotations(Namespace):
         self,
         layer_id: int,
         field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        filter: str = "",
         page: int = 0,
         page_size: int = 25,
     ) -> RelatedResponse:
@@ -188,7 +188,7 @@ class Annotations(Namespace):
         self,
         layer_id: int,
         field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        filter: str = "",
         page: int = 0,
         page_size: int = 25,
     ) -> DistinctResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,6 +20,7 @@ from analytics_core.models.base import Answer, StampedAnswer
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+_DIGEST_LENGTH: Final = 32
 LONGEST_MARKDOWN: Final = 20_000
 """Characters; to read a longer text that nests deeply would take seconds, for everybody who sees it in a list."""
 
@@ -79,6 +81,13 @@ class FieldFormatter:
     def url(self, kind: str, values: Mapping[str, Any]) -> str | None:
         """Return the address of a page of the host; None when the host has none."""
         return None if self.settings.url_for is None else self.settings.url_for(kind, values)
+
+    def thumbnail_url(self, kind: str, values: Mapping[str, Any], *, shown: tuple[object, ...]) -> str | None:
+        """Return the address of a small picture, with a `digest` that is another one where what is `shown` changed."""
+        if self.settings.url_for is None:
+            return None
+        digest = hashlib.sha256(repr(shown).encode(errors="surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
+        return self.settings.url_for(kind, {**values, "digest": digest})
 
 
 def readable_now(runtime: Runtime) -> FieldFormatter:

@@ -9,8 +9,11 @@ from typing import Any, Generic, Self, TypeVar
 
 from pydantic import ValidationError
 
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import mime_bundle
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.lists import Columns, Filters, Item, Lists, Order, Page, ResourceLists
+from analytics_core._resources.namespace_display import namespace_blocks
 from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -42,6 +45,11 @@ class Namespace:
                 setattr(cls, name, _acting_now(member))
             elif isinstance(member, property) and isinstance(member.fget, FunctionType):
                 setattr(cls, name, property(_acting_now(member.fget)))
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return namespace_blocks(self)
 
     def _reader(self, unit: UnitOfWork) -> Reader:
         """Return what the actor may read in this unit of work."""
@@ -113,7 +121,7 @@ class ListedNamespace(Namespace, Generic[Item]):
         """
         return self._lists(self._resource).page(filters, order_by, page, page_size, columns)
 
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:
         """Return what may be chosen for a related field of the records, for a filter of the list or a form.
 
         Of records those that the actor may see; of people, for administrators, all in the store, for others themselves
@@ -136,7 +144,7 @@ class ListedNamespace(Namespace, Generic[Item]):
 class NamespaceWithDistinct(ListedNamespace[Item]):
     """A listed namespace that also tells which values a field of its records has."""
 
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:
         """Return the different values of a field among the records that the actor may see, sorted, without nulls.
 
         Arguments and errors are those of `related`.

@@ -70,8 +70,8 @@ _NAMES = {
         "GuestUser"
     ),
     "enums": (
-        "Aggregate ConfigurationMethod DatasourceType ExpressionType FilterOperator GenericType QueryStatus "
-        "RelativeTime ResultFormat ResultType TagType TimeGrain"
+        "Aggregate ConfigurationMethod DatasourceType ExpressionType FilterOperator GenericType PictureFormat "
+        "QueryStatus RelativeTime ResultFormat ResultType TagType TimeGrain"
     ),
     "explore": (
         "AdvancedDataTypeResult DashboardPermalink ExploreContext ExplorePermalink ExplorePermalinkState "

@@ -37,6 +37,14 @@ class ResultFormat(StrEnum):
     XLSX = "xlsx"
 
 
+class PictureFormat(StrEnum):
+    """How a picture is written."""
+
+    SVG = "svg"
+    PNG = "png"
+    PDF = "pdf"
+
+
 class QueryStatus(StrEnum):
     """The state of one query's result (contract, `ChartDataResponseResult.status`)."""
 

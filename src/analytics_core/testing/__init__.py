@@ -6,5 +6,14 @@ from analytics_core._adapters.job_runners import InlineJobRunner
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.isolation import assert_isolated
 from analytics_core.testing.outbox import Outbox, OutboxEntry
+from analytics_core.testing.renderer import DrawnPicture, FakeRenderer
 
-__all__ = ["FixedClock", "InlineJobRunner", "Outbox", "OutboxEntry", "assert_isolated"]
+__all__ = [
+    "DrawnPicture",
+    "FakeRenderer",
+    "FixedClock",
+    "InlineJobRunner",
+    "Outbox",
+    "OutboxEntry",
+    "assert_isolated",
+]

@@ -59,7 +59,7 @@ def _number(make: Callable[[str], float]) -> Callable[..., float]:
 def _to_datetime(
     _state: RenderState,
     value: object,
-    format: str = "%Y-%m-%d %H:%M:%S",  # noqa: A002 - the filter's documented name
+    format: str = "%Y-%m-%d %H:%M:%S",
 ) -> datetime | None:
     if value is None or isinstance(value, MomentText | MomentLiteral):
         return None if value is None else value.moment

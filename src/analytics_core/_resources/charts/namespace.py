@@ -12,6 +12,7 @@ from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
 from analytics_core._lookups.loading import find_dataset_of
+from analytics_core._pictures.data import Size
 from analytics_core._querying.explain import Explanation, with_form_fields
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
@@ -43,13 +44,15 @@ from analytics_core._resources.lists import (
 )
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
+from analytics_core._resources.pictures import PictureDrawer, checked_look, form_of_chart
 from analytics_core._resources.reader import DATASET_NAME
 from analytics_core._resources.related_names import RelatedNames, names_related_to_charts
 from analytics_core._resources.reports.needed import require_unscheduled
 from analytics_core._resources.tags import Favourites
 from analytics_core._results.answer import ChartData
 from analytics_core._results.batch_stream import BatchStream
-from analytics_core.errors import JobNotFoundError, NotFoundError
+from analytics_core._results.picture import Picture
+from analytics_core.errors import AnalyticsError, JobNotFoundError, NotFoundError
 from analytics_core.models.chart import (
     ChartDatasource,
     ChartGet,
@@ -115,7 +118,52 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
             NotFoundError, AccessError: the chart or a dataset is unknown or not for this actor.
         """
         queries = ChartQueries(self._runtime, self._actor)
-        return queries.run(queries.request(question, force=force, strict=strict))
+        request = queries.request(question, force=force, strict=strict)
+        form = form_of_chart(queries.chart(question)) if isinstance(question, int) else request.context.form_data
+        return replace(queries.run(request), form=form)
+
+    def picture(
+        self,
+        question: Question,
+        *,
+        format: str = "png",
+        theme: str = "light",
+        width_px: int | None = None,
+        height_px: int | None = None,
+        scale: float = 1.0,
+        force: bool = False,
+    ) -> Picture:
+        """Return a picture of a chart (by id) or of the answer to a query context, as the actor may see it.
+
+        A stored chart is drawn as its form says. A bare query context is drawn by the `viz_type` of its `form_data`;
+        without one a column of times with numbers becomes a line chart, a column of at most 50 texts with numbers bars,
+        and everything else a table. A query that failed, and an answer without rows, are pictures that say so.
+
+        Args:
+            question: the id of a chart, or a query context.
+            format: `png`, `svg` or `pdf`.
+            theme: `light` or `dark`.
+            width_px: the width of the layout, from 60 to 4,000; None: 640.
+            height_px: likewise; None: 400.
+            scale: how many pixels of a PNG each of these becomes, from 0.5 to 4.
+            force: read from the source, not the cache.
+
+        Raises:
+            UnknownNameError, QueryError: a format, a theme or a number that cannot be.
+            PayloadError, NotFoundError, AccessError: as in `data`.
+            MissingExtraError: no renderer is wired, and the extra `charts` is not installed.
+            PictureError: the renderer cannot draw it, or not in time.
+        """
+        look = checked_look(
+            format=format, theme=theme, width_px=width_px, height_px=height_px, scale=scale, usual=Size()
+        )
+        drawer = PictureDrawer(self._runtime)
+        queries = ChartQueries(self._runtime, self._actor)
+        request = queries.request(question, force=force)
+        if not isinstance(question, int):
+            return drawer.of_answer(queries.run(request), request.context.form_data, look, title="")
+        chart = queries.chart(question)
+        return drawer.of_answer(queries.run(request), form_of_chart(chart), look, title=chart.slice_name)
 
     def question(
         self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: GivenFilters = None
@@ -325,11 +373,21 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
     def screenshot(self, chart_id: int) -> ChartScreenshot:
         """Return where the host shows a picture of a chart (contract, `ChartCacheScreenshotResponseSchema`).
 
-        The addresses come from `Settings.url_for`; the key changes with the chart and with the user.
+        The addresses come from `Settings.url_for`; the host answers there with `picture`, as the same user. The key is
+        another one after each change of the chart or its dataset, for each user, and when other rules bind them.
+        Nothing is drawn by asking.
         """
         with self._runtime.store.unit_of_work() as unit:
             chart = self._reader(unit).chart(chart_id)
-        return chart_screenshot(chart, actor_id=self._actor.id, readable=readable_now(self._runtime))
+            dataset = find_dataset_of(unit, chart)
+        queries = ChartQueries(self._runtime, self._actor)
+        try:
+            bound = queries.bound_now(chart_id)
+        except AnalyticsError:  # its picture says so, and needs an address too
+            bound = ""
+        version = None if dataset is None else dataset.audit.version
+        seen = f"{self._actor.id}:{version}:{bound}"
+        return chart_screenshot(chart, seen=seen, readable=readable_now(self._runtime))
 
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, chart_id: int) -> None:

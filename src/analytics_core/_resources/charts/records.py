@@ -169,7 +169,7 @@ def chart_get(chart: Chart, *, linked: RelatedNames, people: UserIndex, readable
         owners=people.references(chart.owner_ids),
         tags=linked.tag_references(chart.tag_ids),
         changed_on_delta_humanized=readable.delta(chart.audit.changed_on),
-        thumbnail_url=readable.url("chart_thumbnail", {"id": chart.id}),
+        thumbnail_url=_thumbnail_url(chart, readable),
         url=readable.url("chart", {"id": chart.id}),
     )
 
@@ -234,10 +234,15 @@ def chart_datasource(chart: Chart, dataset: Dataset | None) -> ChartDatasource:
     return ChartDatasource(count=1, result=ChartDatasourceItem(label=dataset.table_name, value=value))
 
 
-def chart_screenshot(chart: Chart, *, actor_id: int, readable: FieldFormatter) -> ChartScreenshot:
-    """Return where the host shows a picture of this version of the chart, as this user sees it."""
-    seen = f"{chart.uuid}:{chart.audit.version}:{actor_id}"
-    key = sha256(seen.encode()).hexdigest()[:32]
+def _thumbnail_url(chart: Chart, readable: FieldFormatter) -> str | None:
+    asked = chart.query_context, chart.datasource_id, chart.datasource_type
+    shown = (chart.uuid, chart.slice_name, chart.viz_type, chart.params, *asked)
+    return readable.thumbnail_url("chart_thumbnail", {"id": chart.id}, shown=shown)
+
+
+def chart_screenshot(chart: Chart, *, seen: str, readable: FieldFormatter) -> ChartScreenshot:
+    """Return where the host shows a picture of this version of the chart; `seen` names what its reader may see."""
+    key = sha256(f"{chart.uuid}:{chart.audit.version}:{seen}".encode()).hexdigest()[:32]
     return ChartScreenshot(
         cache_key=key,
         chart_url=readable.url("chart", {"id": chart.id}),
@@ -272,6 +277,6 @@ def _addresses(chart: Chart, readable: FieldFormatter) -> dict[str, str | None]:
         "datasource_url": readable.url("explore", source) if chart.datasource_id is not None else None,
         "edit_url": readable.url("chart_edit", {"id": chart.id}),
         "slice_url": readable.url("chart", {"id": chart.id}),
-        "thumbnail_url": readable.url("chart_thumbnail", {"id": chart.id}),
+        "thumbnail_url": _thumbnail_url(chart, readable),
         "url": readable.url("chart", {"id": chart.id}),
     }

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
 from typing import Any, Final
 
 from analytics_core._bounded_calls import BoundedCalls
 from analytics_core._execution.cancel import CancelToken
+from analytics_core._pictures.page_layout import tabs_around
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._resources.charts.queries import JobQueries
-from analytics_core._resources.dashboards.acting import ActingFilters, GivenState, acting_filters
+from analytics_core._resources.charts.extra_filters import ExtraFilters
+from analytics_core._resources.charts.queries import ChartQueries, JobQueries
+from analytics_core._resources.dashboards.acting import ActingFilters, GivenState, acting_filters, given_state
 from analytics_core._resources.dashboards.layout import read_layout
 from analytics_core._resources.dashboards.values import SHAPE
+from analytics_core._resources.permalinks import kept_state
+from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import json_object
 from analytics_core._results.dashboard_answer import DashboardChart, DashboardData
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
 from analytics_core.errors import AnalyticsError, ThreadLimitError
 from analytics_core.models.parsing import payload_error
 
@@ -29,6 +37,20 @@ Answer = Callable[[int], DashboardChart]
 """Answers one chart; never raises an AnalyticsError."""
 
 MOST_AT_A_TIME: Final = 64
+_AT_A_TIME: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredDashboard:
+    """A dashboard with the answers to its charts.
+
+    `find_chart` gives a chart that the actor may read; `shown_tabs` are the ids of the tabs that are shown, None: all.
+    """
+
+    dashboard: Dashboard
+    data: DashboardData
+    find_chart: Callable[[int], Chart]
+    shown_tabs: frozenset[str] | None
 
 
 class DashboardQuestions:
@@ -59,9 +81,13 @@ class DashboardQuestions:
         threads, chart_ids = _checked_parallel(parallel), self._chosen(tabs)
         acting = acting_filters(self._dashboard, self._given, self._queries.ask)
         found: dict[int, DashboardChart] = {}
-        with closing(self._answered(chart_ids, partial(self._chart, acting, force), threads)) as answered:
+        with (
+            self._queries.progress.bar("charts", total=len(chart_ids), unit="chart") as tell,
+            closing(self._answered(chart_ids, partial(self._chart, acting, force), threads)) as answered,
+        ):
             for chart in answered:
                 found[chart.chart_id] = chart
+                tell(1)
                 if on_chart is not None:
                     on_chart(chart)
         return DashboardData(
@@ -70,6 +96,21 @@ class DashboardQuestions:
             filters=tuple(item.state for item in acting.filters),
             notes=acting.notes,
         )
+
+    def requests(self, *, tabs: Sequence[str] | None) -> Iterator[ChartRequest]:
+        """Yield what the charts in some tabs request; as `answer`, but that the error of one chart is raised, too."""
+        acting = acting_filters(self._dashboard, self._given, self._queries.ask)
+        for chart_id in self._chosen(tabs):
+            chart = self._queries.chart(chart_id)
+            yield self._queries.on_dashboard(chart, acting.on(chart))
+
+    def answered(self, *, tabs: Sequence[str] | None, force: bool) -> AnsweredDashboard:
+        """Return the dashboard with its answers; arguments and errors are those of `answer`."""
+        data = self.answer(tabs=tabs, force=force, parallel=_AT_A_TIME, on_chart=None)
+        shown = self._given.active_tabs or None
+        if tabs is not None:
+            shown = tabs_around(json_object(self._dashboard.position_json), self._layout.tab_ids(tabs, shape=SHAPE))
+        return AnsweredDashboard(dashboard=self._dashboard, data=data, find_chart=self._queries.chart, shown_tabs=shown)
 
     def _chosen(self, tabs: Sequence[str] | None) -> tuple[int, ...]:
         """Return the charts to answer in the order of the page: in these tabs, or shown by the page of a permalink."""
@@ -172,3 +213,23 @@ def params_of(given: Mapping[str, Any] | None, kept: Mapping[str, Any]) -> dict[
     pairs = kept.get("urlParams") or ()
     found = {name: value for pair in pairs for name, value in (pair.items() if isinstance(pair, Mapping) else (pair,))}
     return {**found, **(given or {})}
+
+
+def answered_dashboard(
+    runtime: Runtime,
+    actor: Actor,
+    dashboard_id: int,
+    *,
+    filters: Mapping[str, Any] | None = None,
+    tabs: Sequence[str] | None = None,
+    permalink: str | None = None,
+    force: bool = False,
+) -> AnsweredDashboard:
+    """Return a dashboard with the answers to its charts; arguments and errors are those of `core.dashboards.data`."""
+    with runtime.store.unit_of_work() as unit:
+        reader = Reader(unit, runtime.policy, actor)
+        dashboard = reader.dashboard(dashboard_id)
+        kept = {} if permalink is None else kept_state(reader, permalink, dashboard_id)
+    given = given_state(filters=filters, kept=kept, extra=ExtraFilters(url_params=params_of(None, kept)))
+    questions = DashboardQuestions(ChartQueries(runtime, actor), dashboard, given)
+    return questions.answered(tabs=tabs, force=force)

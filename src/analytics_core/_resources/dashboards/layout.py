@@ -48,8 +48,12 @@ class Layout:
             UnknownNameError: there is no such tab.
             PayloadSchemaError: several have the title.
         """
-        wanted = {self._tab(name, place=f"tabs.{i}", shape=shape) for i, name in enumerate(tabs)}
+        wanted = self.tab_ids(tabs, shape=shape)
         return frozenset(place.chart_id for place in self.places if wanted & set(place.tabs))
+
+    def tab_ids(self, tabs: Sequence[str], *, shape: str) -> frozenset[str]:
+        """Return the ids of tabs that are named by their ids or titles; the errors are those of `within`."""
+        return frozenset(self._tab(name, place=f"tabs.{i}", shape=shape) for i, name in enumerate(tabs))
 
     def tabs_at(self, numbers: Sequence[int]) -> tuple[str, ...]:
         """Return the ids of tabs by their numbers, which count from 0 over the page; IndexError where there is none."""

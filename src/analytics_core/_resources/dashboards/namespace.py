@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 from uuid import uuid4
 
 from analytics_core._records.chart import Chart
@@ -18,13 +18,18 @@ from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.charts.records import chart_entity
 from analytics_core._resources.css_templates import check_css
 from analytics_core._resources.dashboards.acting import given_state, options_of
-from analytics_core._resources.dashboards.answers import DashboardQuestions, OnChart, params_of
+from analytics_core._resources.dashboards.answers import DashboardQuestions, OnChart, answered_dashboard, params_of
 from analytics_core._resources.dashboards.content import charts_in, checked_content
 from analytics_core._resources.dashboards.copies import (
     copied_dashboard,
     with_charts_of_its_own,
 )
 from analytics_core._resources.dashboards.filters import with_changed_filters
+from analytics_core._resources.dashboards.pictures import (
+    DashboardDrawer,
+    ShownDashboard,
+    dashboard_look,
+)
 from analytics_core._resources.dashboards.records import (
     changed_dashboard,
     check_roles,
@@ -50,12 +55,14 @@ from analytics_core._resources.lists import (
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.permalinks import kept_state
+from analytics_core._resources.pictures import PictureDrawer
 from analytics_core._resources.related_names import RelatedNames, names_related_to_dashboards
 from analytics_core._resources.reports.needed import require_unscheduled
 from analytics_core._resources.stored_json import json_object
 from analytics_core._resources.tags import Favourites
 from analytics_core._results.answer import ChartData
 from analytics_core._results.dashboard_answer import DashboardData
+from analytics_core._results.picture import Picture
 from analytics_core.errors import NotFoundError
 from analytics_core.models.base import uuid_in
 from analytics_core.models.chart import ChartEntity, FavoriteStatuses
@@ -318,6 +325,46 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
         questions = DashboardQuestions(ChartQueries(self._runtime, self._actor), dashboard, given)
         return questions.answer(tabs=tabs, force=force, parallel=parallel, on_chart=on_chart)
 
+    def picture(
+        self, dashboard_id: int, *, format: str = "png", scale: float = 1.0, **shown: Unpack[ShownDashboard]
+    ) -> Picture:
+        """Return a picture of a dashboard, as the actor may see it.
+
+        A PDF has a page for each tab; in a PNG or an SVG they stand one below the other. A chart that fails, or that
+        the actor may not read, is drawn as a box that says so.
+
+        Args:
+            dashboard_id: the dashboard.
+            format: `png`, `svg` or `pdf`.
+            scale: how many pixels of a PNG each of the layout's becomes, from 0.5 to 4; fewer where it gets too large.
+            shown: `theme` (`light` or `dark`), `width_px` (600 to 4,000; None: 1,200), and `filters`, `tabs`,
+                `permalink` and `force` as in `data`.
+
+        Raises:
+            UnknownNameError, QueryError: a format, a theme or a number that cannot be.
+            NotFoundError, AccessError, UnknownNameError, PayloadSchemaError: as in `data`.
+            MissingExtraError: no renderer is wired, and the extra `charts` is not installed.
+            PictureError: the renderer cannot draw it, or not in time.
+        """
+        look = dashboard_look(format=format, scale=scale, shown=shown)
+        return self._drawer(dashboard_id, shown).picture(look)
+
+    def page(self, dashboard_id: int, **shown: Unpack[ShownDashboard]) -> str:
+        """Return a dashboard as one page of HTML, as the actor may see it, with its charts as SVG.
+
+        The style sheet of the dashboard counts, without what would load something. Nothing on the page acts or is
+        loaded, whatever its labels and texts say; a `Content-Security-Policy` in it says so to browsers, too.
+
+        Args:
+            dashboard_id: the dashboard.
+            shown: as in `picture`.
+
+        Raises:
+            AnalyticsError: as in `picture`.
+        """
+        look = dashboard_look(format="svg", scale=1.0, shown=shown)
+        return self._drawer(dashboard_id, shown).html(look)
+
     def filter_options(
         self,
         dashboard_id: int,
@@ -365,6 +412,20 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
         return Favourites(self._runtime, self._actor, TagTarget.DASHBOARD).status(ids)
 
     # -------------------------------------------------------------------------------------------------------- inside
+    def _drawer(self, dashboard_id: int, shown: ShownDashboard) -> DashboardDrawer:
+        """Return what draws a dashboard, once its charts are answered."""
+        drawer = PictureDrawer(self._runtime)
+        answered = answered_dashboard(
+            self._runtime,
+            self._actor,
+            dashboard_id,
+            filters=shown.get("filters"),
+            tabs=shown.get("tabs"),
+            permalink=shown.get("permalink"),
+            force=shown.get("force", False),
+        )
+        return DashboardDrawer(drawer, answered)
+
     def _writable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
         dashboard = self._reader(unit).dashboard(dashboard_id)
         self._runtime.policy.require_write(self._actor, dashboard)

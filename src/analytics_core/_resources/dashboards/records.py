@@ -160,12 +160,14 @@ def _computed(
     dashboard: Dashboard, linked: RelatedNames, people: UserIndex, readable: FieldFormatter
 ) -> dict[str, Any]:
     address = {"id": dashboard.id, "slug": dashboard.slug}
+    texts = dashboard.css, dashboard.position_json, dashboard.json_metadata
+    shown = (dashboard.uuid, dashboard.dashboard_title, *texts, tuple(dashboard.chart_ids))
     return {
         "roles": linked.role_references(dashboard.role_ids),
         "tags": linked.tag_references(dashboard.tag_ids),
         "changed_by_name": people.full_name(dashboard.audit.changed_by),
         "changed_on_delta_humanized": readable.delta(dashboard.audit.changed_on),
-        "thumbnail_url": readable.url("dashboard_thumbnail", address),
+        "thumbnail_url": readable.thumbnail_url("dashboard_thumbnail", address, shown=shown),
         "url": readable.url("dashboard", address),
     }
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypedDict, Unpack, cast
 
 from analytics_core._compile.fingerprint import digest_of
 from analytics_core._error_types import short_repr
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
+from analytics_core._pictures.data import Size
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.reading import context_text
 from analytics_core._records.chart import Chart
@@ -28,13 +29,16 @@ from analytics_core._resources.dashboards.acting import GivenState, given_state,
 from analytics_core._resources.dashboards.answers import DashboardQuestions, OnChart
 from analytics_core._resources.dashboards.filters import DeclaredFilter, all_filters, declared_filters
 from analytics_core._resources.dashboards.namespace import Dashboards
+from analytics_core._resources.dashboards.pictures import DashboardDrawer, ShownDashboard, dashboard_look
 from analytics_core._resources.guests.requests import StoredRequest, answerable, reject_statements
 from analytics_core._resources.jobs import is_own_of_guest, job_of, submit_job
 from analytics_core._resources.lists import MOST_FILTERS, Columns, Filters, Item, Listing, Order, Page
 from analytics_core._resources.namespace import ListedNamespace
+from analytics_core._resources.pictures import PictureDrawer, checked_look, form_of_chart
 from analytics_core._resources.reader import Reader
 from analytics_core._results.answer import ChartData
 from analytics_core._results.dashboard_answer import DashboardData
+from analytics_core._results.picture import Picture
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (
@@ -51,8 +55,8 @@ from analytics_core.models.parsing import Payload
 from analytics_core.models.query import ChartDataQueryContext
 
 _MAY = (
-    "guests read the dashboards of their token with dashboards.get, list, charts, datasets, data and filter_options, "
-    "and their charts with charts.get, list, data, submit and job"
+    "guests read the dashboards of their token with dashboards.get, list, charts, datasets, data, picture, page and "
+    "filter_options, and their charts with charts.get, list, data, picture, submit and job"
 )
 
 
@@ -197,6 +201,23 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
         questions = DashboardQuestions(queries, dashboard, given)
         return questions.answer(tabs=tabs, force=False, parallel=parallel, on_chart=on_chart)
 
+    def picture(
+        self, dashboard_id: int, *, format: str = "png", scale: float = 1.0, **shown: Unpack[ShownToGuest]
+    ) -> Picture:
+        """Return a picture of a dashboard of the token, of the guest's rows; the arguments are those of users'.
+
+        Raises:
+            GuestAccessError: as in `data`; a permalink, or to leave the cache out.
+            AnalyticsError: as for users.
+        """
+        look = dashboard_look(format=format, scale=scale, shown=_for_guests(shown))
+        return self._drawer(dashboard_id, shown).picture(look)
+
+    def page(self, dashboard_id: int, **shown: Unpack[ShownToGuest]) -> str:
+        """Return a dashboard of the token as one page of HTML; arguments and errors are those of `picture`."""
+        look = dashboard_look(format="svg", scale=1.0, shown=_for_guests(shown))
+        return self._drawer(dashboard_id, shown).html(look)
+
     def filter_options(
         self,
         dashboard_id: int,
@@ -221,6 +242,12 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
         given = _given_by_guest(dashboard, filters)
         return options_of(dashboard, filter_id, given, queries.ask, search=search, row_limit=row_limit)
 
+    def _drawer(self, dashboard_id: int, shown: ShownToGuest) -> DashboardDrawer:
+        drawer = PictureDrawer(self._runtime)
+        queries, dashboard = self._opened(dashboard_id)
+        questions = DashboardQuestions(queries, dashboard, _given_by_guest(dashboard, shown.get("filters")))
+        return DashboardDrawer(drawer, questions.answered(tabs=shown.get("tabs"), force=False))
+
     def _opened(self, dashboard_id: int) -> tuple[GuestQueries, Dashboard]:
         """Return a dashboard of the token with what answers its charts."""
         actor = self._named(dashboard_id)._actor
@@ -234,6 +261,23 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
         if actor.guest is None or not is_id(dashboard_id) or dashboard_id not in actor.guest.dashboard_ids:
             raise DashboardAccessError(f"the guest token does not open dashboard {short_repr(dashboard_id)}")
         return Dashboards(self._runtime, actor)
+
+
+class ShownToGuest(TypedDict, total=False):
+    """What of a dashboard a guest is shown, and how."""
+
+    theme: str
+    width_px: int | None
+    filters: Mapping[str, Any] | None
+    tabs: Sequence[str] | None
+
+
+def _for_guests(shown: ShownToGuest) -> ShownDashboard:
+    """Return what a guest asks of a picture; GuestAccessError for what is for users alone."""
+    for name in ("permalink", "force"):
+        if name in shown:
+            reject(name)
+    return cast("ShownDashboard", shown)
 
 
 def _given_by_guest(dashboard: Dashboard, filters: Mapping[str, Any] | None) -> GivenState:
@@ -277,6 +321,30 @@ class GuestCharts(GuestNamespace[ChartListItem]):
             ChartAccessError: the chart is on none of the guest's dashboards.
         """
         return self._queries(force).answer(question, strict=strict)
+
+    def picture(
+        self,
+        chart_id: int,
+        *,
+        format: str = "png",
+        theme: str = "light",
+        width_px: int | None = None,
+        height_px: int | None = None,
+        scale: float = 1.0,
+    ) -> Picture:
+        """Return a picture of a chart of the guest's dashboards, of their own rows; the arguments are those of users'.
+
+        Raises:
+            ChartAccessError: the chart is on none of the guest's dashboards.
+            AnalyticsError: as for users.
+        """
+        look = checked_look(
+            format=format, theme=theme, width_px=width_px, height_px=height_px, scale=scale, usual=Size()
+        )
+        drawer, queries = PictureDrawer(self._runtime), self._queries(force=False)
+        chart = queries.chart(chart_id)
+        answer = queries.answer(chart_id, strict=None)
+        return drawer.of_answer(answer, form_of_chart(chart), look, title=chart.slice_name)
 
     def submit(self, question: Question, *, force: bool = False, strict: bool | None = None) -> Job[ChartData]:
         """Start the answer in the background and return its job; arguments and errors are those of `data`, at once.

@@ -20,6 +20,8 @@ _SUITES = (
     "network_policy",
     "notifier",
     "observer",
+    "progress",
+    "renderer",
     "scopes",
     "secret_box",
     "secrets",

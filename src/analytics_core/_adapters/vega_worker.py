@@ -1,0 +1,131 @@
+"""What a process of `VegaRenderer` runs: it draws one picture after the other, with vl-convert.
+
+A conversion holds the interpreter's lock to its end, cannot be stopped, and hangs for ever in a forked child: so it has
+a process of its own. It has no secrets of its parent, UTC as its zone, and the bundled fonts as the only ones.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from html import escape
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from analytics_core._pictures.safe_svg import safe_svg
+from analytics_core.errors import AnalyticsError, MissingExtraError
+
+VEGA_LITE: Final = "5.21"
+"""The version of Vega-Lite that draws; vl-convert brings several."""
+
+_IDLE_S: Final = 300.0
+_STACK: Final = "\n    at "
+_LONGEST_REASON: Final = 300
+
+
+def main(font_directories: Sequence[str]) -> None:
+    """Answer the requests of the standard input on the standard output until there are no more, or none for long.
+
+    A request is a line of JSON (`format`, `scale`, `kind`, `lengths`) and the texts of these lengths in bytes; so is an
+    answer: `length` and the picture, or `error`.
+    """
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints is no answer
+    with tempfile.TemporaryDirectory() as folder:
+        _use_fonts(Path(folder), font_directories)
+        while (request := _next_request(requests)) is not None:
+            texts = [requests.read(length).decode() for length in request["lengths"]]
+            head, picture = _answer(request, texts)
+            answers.write(json.dumps(head).encode() + b"\n" + picture)
+            answers.flush()
+
+
+def _next_request(requests: BinaryIO) -> dict[str, Any] | None:
+    """Return the head of the next request; None at the end. A parent that asks nothing for long starts another one."""
+    over = threading.Timer(_IDLE_S, os._exit, (0,))
+    over.daemon = True
+    over.start()
+    line = requests.readline()
+    over.cancel()
+    return json.loads(line) if line else None
+
+
+def _use_fonts(folder: Path, directories: Sequence[str]) -> None:
+    """Leave no fonts but the bundled ones and those of these folders, wherever fontconfig decides.
+
+    An empty list of folders would mean those of the system.
+    """
+    named = "".join(f"<dir>{escape(directory)}</dir>" for directory in (str(folder), *directories))
+    configuration = folder / "fonts.conf"
+    head = '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">'
+    configuration.write_text(f"{head}<fontconfig>{named}</fontconfig>", encoding="utf-8")
+    os.environ["FONTCONFIG_FILE"] = str(configuration)
+
+
+def _answer(request: Mapping[str, Any], texts: Sequence[str]) -> tuple[dict[str, Any], bytes]:
+    try:
+        picture = _drawn(request, texts)
+    except AnalyticsError as error:
+        return {"error": error.message, "extra": getattr(error, "extra_name", None)}, b""
+    except BaseException as error:  # border of a process; a panic of the library is no Exception
+        return {"error": _reason(error)}, b""
+    return {"length": len(picture)}, picture
+
+
+def _reason(error: BaseException) -> str:
+    """Return what the library says, without its stack."""
+    text = str(error).partition(_STACK)[0].partition("\n\nStack")[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return (lines[-1] if lines else type(error).__name__)[:_LONGEST_REASON]
+
+
+def _drawn(request: Mapping[str, Any], texts: Sequence[str]) -> bytes:
+    import vl_convert
+
+    pages = list(texts)
+    if request["kind"] == "specification":
+        pages = [vl_convert.vegalite_to_svg(text, vl_version=VEGA_LITE, allowed_base_urls=[]) for text in texts]
+    pages = [safe_svg(page) for page in pages]
+    if request["format"] == "svg":
+        return pages[0].encode()
+    if request["format"] == "png":
+        return bytes(vl_convert.svg_to_png(pages[0], scale=request["scale"]))
+    return _one_document([vl_convert.svg_to_pdf(page, scale=request["scale"]) for page in pages])
+
+
+def _one_document(pages: Sequence[bytes]) -> bytes:
+    """Return one document of pages, the same bytes for the same pages: the library writes names in any order."""
+    try:
+        from pypdf import PdfReader, PdfWriter
+    except ImportError:
+        raise MissingExtraError(needed_for="a picture as PDF", extra_name="charts") from None
+    written = PdfWriter()
+    for page in pages:
+        for found in PdfReader(BytesIO(page)).pages:
+            _sort_names(found["/Resources"])
+            written.add_page(found)
+    written.metadata = None
+    out = BytesIO()
+    written.write(out)
+    return out.getvalue()
+
+
+def _sort_names(resources: Any) -> None:
+    """Put the resources of a page, and those of the forms that it draws, in the order of their names."""
+    for name in list(resources):
+        named = resources[name]
+        if not isinstance(named, dict):
+            continue
+        for key in sorted(named):
+            raw = dict.pop(named, key)
+            dict.__setitem__(named, key, raw)
+            drawn = raw.get_object()
+            if isinstance(drawn, dict) and "/Resources" in drawn:
+                _sort_names(drawn["/Resources"])
+    for name in sorted(resources):
+        dict.__setitem__(resources, name, dict.pop(resources, name))

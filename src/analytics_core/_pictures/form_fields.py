@@ -1,0 +1,145 @@
+"""The fields of a form that say how a chart is drawn; what cannot be used is left out and told, never raised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from analytics_core._error_types import short_repr
+from analytics_core._pictures.cells import shortened
+
+_LONGEST_TOLD: Final = 60
+_LARGEST: Final = 1e100
+
+
+class FormFields:
+    """The fields of a form, read one by one.
+
+    Args:
+        fields: as they are stored.
+    """
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self._fields = fields
+        self._told: list[str] = []
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out, each once."""
+        return tuple(dict.fromkeys(self._told))
+
+    def get(self, name: str) -> Any:
+        """Return a field as it is stored; None where it is absent."""
+        return self._fields.get(name)
+
+    def reject(self, name: str, message: str) -> None:
+        """Tell that a field is not used."""
+        self._told.append(f"{name}: {shortened(short_repr(self.get(name)), _LONGEST_TOLD)} {message}; not applied")
+
+    def text(self, name: str) -> str | None:
+        """Return a text; None where it is absent or empty."""
+        value = self.get(name)
+        if value is None or value == "":
+            return None
+        if not isinstance(value, str):
+            self.reject(name, "is no text")
+            return None
+        return value
+
+    def number(self, name: str) -> float | None:
+        """Return a number, which editors store as text too; None where it is absent or empty."""
+        value = self.get(name)
+        if value is None or value == "":
+            return None
+        read = _number(value)
+        if read is None:
+            self.reject(name, "is no number")
+        return read
+
+    def flag(self, name: str, *, absent: bool = False) -> bool:
+        """Tell whether a field is on; `absent` is what its absence means."""
+        value = self.get(name)
+        if value is None:
+            return absent
+        return value is True or (isinstance(value, str) and value.casefold() == "true")
+
+    def bounds(self, name: str) -> tuple[float | None, float | None]:
+        """Return the least and the largest value of an axis; None where an end is open."""
+        value = self.get(name)
+        if value is None:
+            return None, None
+        if not isinstance(value, list | tuple) or len(value) != 2:
+            self.reject(name, "is no pair of numbers")
+            return None, None
+        low, high = (_number(end) for end in value)
+        if low is not None and high is not None and low >= high:
+            self.reject(name, "is no range")
+            return None, None
+        return low, high
+
+    def items(self, name: str) -> list[Any]:
+        """Return the items of a list, or one value as a list of it."""
+        value = self.get(name)
+        if value is None or value == "":
+            return []
+        return list(value) if isinstance(value, list | tuple) else [value]
+
+    def mapping(self, name: str) -> Mapping[str, Any]:
+        """Return an object; empty where it is absent."""
+        value = self.get(name)
+        return value if isinstance(value, Mapping) else {}
+
+    def columns(self, *names: str) -> list[str]:
+        """Return the labels of the columns of fields, each once."""
+        return _once([column_label(item) for name in names for item in self.items(name)])
+
+    def metrics(self, *names: str) -> list[str]:
+        """Return the labels of the metrics of fields, each once."""
+        return _once([metric_label(item) for name in names for item in self.items(name)])
+
+    def rgb(self, name: str) -> str | None:
+        """Return a picked colour (an object of r, g and b) as `#rrggbb`; None where it is absent."""
+        value = self.mapping(name)
+        parts = [_number(value.get(part)) for part in "rgb"]
+        if any(part is None or not 0 <= part <= 255 for part in parts):
+            return None
+        return "#" + "".join(f"{int(part):02x}" for part in parts if part is not None)
+
+
+def column_label(column: Any) -> str | None:
+    """Return the label under which a column's values come back; None where it is no column."""
+    if isinstance(column, str):
+        return column or None
+    if not isinstance(column, Mapping):
+        return None
+    told = column.get("label") or column.get("sqlExpression")
+    return told if isinstance(told, str) else None
+
+
+def metric_label(metric: Any) -> str | None:
+    """Return the label under which a metric's values come back; None where it is no metric."""
+    if isinstance(metric, str):
+        return metric or None
+    if not isinstance(metric, Mapping):
+        return None
+    if metric.get("label"):
+        return str(metric["label"])
+    column = metric.get("column")
+    if metric.get("expressionType") == "SIMPLE" and isinstance(column, Mapping):
+        return f"{metric.get('aggregate')}({column.get('columnName') or column.get('column_name')})"
+    told = metric.get("sqlExpression")
+    return told if isinstance(told, str) else None
+
+
+def _once(labels: Sequence[str | None]) -> list[str]:
+    return list(dict.fromkeys(label for label in labels if label is not None))
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        read = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return read if abs(read) <= _LARGEST else None

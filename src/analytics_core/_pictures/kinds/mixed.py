@@ -1,0 +1,95 @@
+"""Two groups of series in one chart, each with a mark and an axis of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from analytics_core._pictures import cells
+from analytics_core._pictures.annotations import annotation_layers
+from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
+from analytics_core._pictures.kinds.series import CURVES, as_categories, describe, scales_of, value_channel
+from analytics_core._pictures.series_data import AxisKind, SeriesData, limited, read_series
+from analytics_core._pictures.series_layers import SeriesStyle, series_layers
+
+_MARKS: Final[Mapping[str, str]] = {"bar": "bar", "scatter": "point"}
+
+
+def _mixed(view: ChartView) -> Drawing:
+    if len(view.tables) < 2:
+        raise CannotDrawError("the chart needs the answers to two queries.")
+    halves = [half for half in (_half(view, place) for place in (0, 1)) if half is not None]
+    if not halves:
+        raise CannotDrawError("neither answer has a column of numbers.")
+    datas = _told_apart([data for data, _ in halves])
+    styles = [style for _, style in halves]
+    if any(data.kind is not datas[0].kind for data in datas):
+        datas = [as_categories(view, data) for data in datas]
+    everything = [series for data in datas for series in data.series]
+    whole = replace(datas[0], places=_all_places(datas))
+    is_split = len({style.side for style in styles}) > 1
+    groups: list[dict[str, Any]] = []
+    for data, style in zip(datas, styles, strict=True):
+        scales = scales_of(view, whole, style, everything)
+        groups.append({"layer": series_layers(view, data, style, scales)})
+    place = scales_of(view, whole, styles[0], everything).place
+    added, notes = annotation_layers(view, view.table, whole, place, value_channel(view, styles[0]))
+    groups[0]["layer"] += added
+    told = "; ".join(describe("mixed chart", data, style.format) for data, style in zip(datas, styles, strict=True))
+    notes = [*(note for data in datas for note in data.notes), *notes]
+    scale = {"scale": {"y": "independent"}} if is_split else {}
+    return Drawing(
+        layers=tuple(groups), description=told, notes=tuple(notes), further={"resolve": scale} if scale else {}
+    )
+
+
+def _half(view: ChartView, place: int) -> tuple[SeriesData, SeriesStyle] | None:
+    form, end = view.form, "B" if place else ""
+    suffix = "_b" if place else ""
+    told = str(form.get(f"seriesType{end}") or "line")
+    mark = _MARKS.get(told, "area" if form.flag(f"area{end}") else "line")
+    try:
+        data = limited(
+            read_series(view.tables[place], form, is_bar=mark == "bar", suffix=suffix), averages=mark != "bar"
+        )
+    except CannotDrawError:
+        return None
+    is_second = form.number(f"yAxisIndex{end}") == 1
+    names = ("y_axis_format_secondary", "logAxisSecondary", "y_axis_bounds_secondary", "yAxisTitleSecondary")
+    plain = ("y_axis_format", "logAxis", "y_axis_bounds", "yAxisTitle")
+    shown, log, bounds, title = names if is_second else plain
+    currency = "currency_format_secondary" if is_second else "currency_format"
+    opacity = form.number(f"opacity{end}")
+    stacked = form.get(f"stack{end}") not in (None, False, "")
+    style = SeriesStyle(
+        mark=mark,
+        format=view.number_format(shown, currency=currency),
+        curve=CURVES.get(told),
+        stack="zero" if stacked and mark in ("bar", "area") and len(data.series) > 1 else None,
+        opacity=opacity if opacity is not None and 0 <= opacity <= 1 else 0.25,
+        markers=(form.number(f"markerSize{end}") or 6.0)
+        if form.flag(f"markerEnabled{end}") or mark == "point"
+        else None,
+        labels=form.flag(f"show_value{suffix}") or form.flag(f"show_value{end}") or form.flag(f"showValue{end}"),
+        bounds=form.bounds(bounds),
+        log=form.flag(log),
+        zero=not form.flag("truncateYAxis"),
+        title=form.text(title) or (data.series[0].label if len(data.series) == 1 else None),
+        side="right" if is_second else "left",
+    )
+    return data, style
+
+
+def _told_apart(datas: list[SeriesData]) -> list[SeriesData]:
+    """Return the groups with labels of which none comes twice."""
+    labels = iter(cells.distinct_texts(one.label for data in datas for one in data.series))
+    return [replace(data, series=tuple(replace(one, label=next(labels)) for one in data.series)) for data in datas]
+
+
+def _all_places(datas: list[SeriesData]) -> list[Any]:
+    places = list(dict.fromkeys(place for data in datas for place in data.places))
+    return places if datas[0].kind is AxisKind.CATEGORY else sorted(places)
+
+
+KINDS: Final = (PictureKind(name="mixed_timeseries", noun="mixed chart", draw=_mixed),)

@@ -1,0 +1,200 @@
+"""Charts of series along an axis: lines, bars, areas and points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from analytics_core._pictures import axes, cells
+from analytics_core._pictures.annotations import annotation_layers
+from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
+from analytics_core._pictures.legends import legend_of
+from analytics_core._pictures.number_formats import NumberFormat
+from analytics_core._pictures.series_data import AxisKind, PlottedSeries, SeriesData, limited, read_series
+from analytics_core._pictures.series_layers import Scales, SeriesStyle, series_layers
+from analytics_core._pictures.theme import mixed
+from analytics_core._pictures.time_formats import moment_text
+
+CURVES: Final[Mapping[str, str]] = {
+    "smooth": "monotone",
+    "start": "step-before",
+    "middle": "step",
+    "end": "step-after",
+}
+"""How lines run between points, by the type of the series."""
+_STACKS: Final[Mapping[str, str]] = {"stack": "zero", "stream": "center", "expand": "normalize"}
+_PALER: Final = 0.35
+
+
+def _draw(view: ChartView, *, mark: str, noun: str, curve: str | None = None) -> Drawing:
+    form = view.form
+    told = form.get("seriesType")
+    if mark == "any":
+        mark = {"bar": "bar", "scatter": "point"}.get(str(told), "line")
+    if mark == "line" and curve is None:
+        curve = CURVES.get(str(told)) if isinstance(told, str) else None
+    if mark == "line" and form.flag("area"):
+        mark = "area"
+    data = limited(read_series(view.table, form, is_bar=mark == "bar"), averages=mark != "bar")
+    style = _style(view, data, mark, curve)
+    if style.horizontal or (data.kind is AxisKind.TIME and form.flag("xAxisForceCategorical")):
+        data = as_categories(view, data)
+    scales = scales_of(view, data, style, data.series)
+    layers = series_layers(view, data, style, scales)
+    added, notes = annotation_layers(view, view.table, data, scales.place, value_channel(view, style))
+    told = describe(noun, data, style.format)
+    return Drawing(layers=(*layers, *added), description=told, notes=(*data.notes, *notes))
+
+
+def value_channel(view: ChartView, style: SeriesStyle) -> dict[str, Any]:
+    """Return the scale and axis of a chart's values."""
+    zero = style.zero or style.mark == "bar"
+    return axes.value_axis(view, style.format, style.title, bounds=style.bounds, log=style.log, zero=zero)
+
+
+def _style(view: ChartView, data: SeriesData, mark: str, curve: str | None) -> SeriesStyle:
+    form = view.form
+    stack = _stack(view, mark) if len(data.series) > 1 else None
+    is_share = bool(form.get("contributionMode")) and form.get("y_axis_format") in (None, "", "SMART_NUMBER")
+    shown = NumberFormat(kind="d3", spec=".0%") if is_share else view.number_format("y_axis_format")
+    title = form.text("y_axis_title")
+    return SeriesStyle(
+        mark=mark,
+        format=shown,
+        curve=curve,
+        stack=stack,
+        opacity=_opacity(view, stack),
+        markers=(form.number("markerSize") or 6.0) if form.flag("markerEnabled") or mark == "point" else None,
+        labels=form.flag("show_value"),
+        totals=form.flag("only_total", absent=True),
+        horizontal=mark == "bar" and form.get("orientation") == "horizontal",
+        bounds=form.bounds("y_axis_bounds"),
+        log=form.flag("logAxis"),
+        zero=not form.flag("truncateYAxis"),
+        title=title or (data.series[0].label if len(data.series) == 1 else None),
+    )
+
+
+def _opacity(view: ChartView, stack: str | None) -> float:
+    told = view.form.number("opacity")
+    if told is None or not 0 <= told <= 1:
+        return 0.7 if stack else 0.25
+    return max(told, 0.55) if stack else told
+
+
+def _stack(view: ChartView, mark: str) -> str | None:
+    """Return how series stand on each other; older forms say it in other fields."""
+    form = view.form
+    told = form.get("stack") or (form.get("stacked_style") if mark == "area" else None)
+    if mark not in ("bar", "area"):
+        return None
+    if mark == "bar" and form.flag("bar_stacked") and not told:
+        told = "expand" if form.flag("contribution") else "stack"
+    if told is True:
+        return "zero"
+    return _STACKS.get(told.casefold()) if isinstance(told, str) else None
+
+
+def as_categories(view: ChartView, data: SeriesData) -> SeriesData:
+    """Return series whose places are texts."""
+    if data.kind is AxisKind.CATEGORY:
+        return data
+    spec, grain = view.time_format("x_axis_time_format"), view.form.text("time_grain_sqla")
+    if data.kind is AxisKind.TIME:
+        places = [moment_text(place, spec, grain=grain) for place in data.places]
+    else:
+        places = [f"{place:g}" for place in data.places]
+    return replace(data, kind=AxisKind.CATEGORY, places=cells.told_apart(places))
+
+
+def scales_of(view: ChartView, data: SeriesData, style: SeriesStyle, series: Sequence[PlottedSeries]) -> Scales:
+    """Return the scales of a chart's places and of all its series."""
+    labels = [one.label for one in series]
+    symbol = {"line": "stroke", "point": "circle"}.get(style.mark, "square")
+    colour = {
+        "type": "nominal",
+        "scale": {"domain": labels, "range": colours_of_series(view, series)},
+        "legend": legend_of(view, labels, symbol=symbol),
+    }
+    dashed = any(one.period or one.is_forecast for one in series) and style.mark in ("line", "area")
+    dash = {"type": "nominal", "scale": {"domain": ["solid", "dashed"], "range": [[1, 0], [5, 3]]}, "legend": None}
+    return Scales(place=_place(view, data, style), colour=colour, dash=dash if dashed else None)
+
+
+def _place(view: ChartView, data: SeriesData, style: SeriesStyle) -> dict[str, Any]:
+    title = view.form.text("x_axis_title")
+    if data.kind is AxisKind.TIME:
+        return axes.time_axis(view, data.places, view.time_format("x_axis_time_format"), title)
+    if data.kind is AxisKind.NUMBER:
+        shown = view.number_format("x_axis_number_format")
+        return axes.value_axis(view, shown, title or data.axis, zero=False, grid=False)
+    angle = view.form.number("xAxisLabelRotation")
+    turned = None if angle is None or not angle else -abs(angle)
+    return axes.category_axis(view, data.places, title, horizontal=style.horizontal, angle=turned)
+
+
+def colours_of_series(view: ChartView, series: Sequence[PlottedSeries]) -> list[str]:
+    """Return the colours of series; one that is compared has a paler colour of the series that it is compared with."""
+    own = [one.label for one in series if one.base is None]
+    found = dict(zip(own, view.series_colours(own), strict=True))
+    colours = []
+    for one in series:
+        colour = found.get(one.base or one.label, view.colours.accent)
+        colours.append(mixed(colour, view.colours.background, _PALER) if one.period and one.base else colour)
+    return colours
+
+
+def describe(noun: str, data: SeriesData, form: NumberFormat) -> str:
+    """Return what a chart of series shows."""
+    names = [one.label for one in data.series]
+    told = (
+        names[0] if len(names) == 1 else f"{len(names)} series ({', '.join(names[:5])}{' …' if len(names) > 5 else ''})"
+    )
+    text = f"{noun.capitalize()} of {told}" + (f" by {data.axis}" if data.axis else "")
+    places = data.places
+    if data.kind is not AxisKind.CATEGORY and len(places) > 1:
+        ends = [_place_text(data.kind, place) for place in (places[0], places[-1])]
+        text += f" from {ends[0]} to {ends[1]}"
+    points = [
+        (value, one.label, place)
+        for one in data.series
+        for place, value in zip(places, one.values, strict=True)
+        if value is not None
+    ]
+    if not points:
+        return f"{text}. All values are null"
+    (low, *_), (high, label, place) = min(points, key=lambda point: point[0]), max(points, key=lambda point: point[0])
+    where = _place_text(data.kind, place)
+    whose = where if len(names) == 1 else f"{label}, {where}"
+    return f"{text}. Values from {form.text(low)} to {form.text(high)}; the largest is {whose}"
+
+
+def _place_text(kind: AxisKind, place: Any) -> str:
+    if kind is AxisKind.TIME:
+        return moment_text(place, "")
+    return f"{place:g}" if kind is AxisKind.NUMBER else cells.shortened(str(place))
+
+
+KINDS: Final = (
+    PictureKind(name="echarts_timeseries_line", noun="line chart", draw=partial(_draw, mark="line", noun="line chart")),
+    PictureKind(
+        name="echarts_timeseries_smooth",
+        noun="line chart",
+        draw=partial(_draw, mark="line", curve="monotone", noun="line chart"),
+    ),
+    PictureKind(
+        name="echarts_timeseries_step",
+        noun="step chart",
+        draw=partial(_draw, mark="line", noun="step chart", curve=None),
+    ),
+    PictureKind(name="echarts_timeseries_bar", noun="bar chart", draw=partial(_draw, mark="bar", noun="bar chart")),
+    PictureKind(name="echarts_area", noun="area chart", draw=partial(_draw, mark="area", noun="area chart")),
+    PictureKind(
+        name="echarts_timeseries_scatter", noun="scatter plot", draw=partial(_draw, mark="point", noun="scatter plot")
+    ),
+    PictureKind(
+        name="echarts_timeseries", noun="chart of series", draw=partial(_draw, mark="any", noun="chart of series")
+    ),
+)

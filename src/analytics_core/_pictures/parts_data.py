@@ -1,0 +1,116 @@
+"""Groups with a number each, as the charts of parts, flows and hierarchies read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analytics_core._pictures import cells
+from analytics_core._pictures.drawing import CannotDrawError, ChartView
+from analytics_core._pictures.table import Table
+from analytics_core._pictures.time_formats import moment_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One group: the texts of its columns, and its number."""
+
+    keys: tuple[str, ...]
+    value: float
+
+    @property
+    def label(self) -> str:
+        """The texts of all its columns in one."""
+        return cells.shortened(", ".join(self.keys)) if self.keys else "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The groups of an answer.
+
+    Args:
+        measure: what the numbers are.
+        dimensions: what tells the groups apart.
+        parts: in the order of the answer, each with another label.
+        notes: what was left out.
+    """
+
+    measure: str
+    dimensions: tuple[str, ...]
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> float:
+        """The sum of all numbers."""
+        return math.fsum(part.value for part in self.parts)
+
+    @property
+    def by(self) -> str:
+        """The dimensions as a phrase."""
+        return f" by {', '.join(self.dimensions)}" if self.dimensions else ""
+
+
+def metric_column(view: ChartView, table: Table, *fields: str) -> str:
+    """Return the column of the first metric that fields of the form name; else the last column of numbers.
+
+    Raises:
+        CannotDrawError: there is none.
+    """
+    for name in view.form.metrics(*fields):
+        if name in table.names:
+            return name
+    found = [name for name in table.names if table.is_numeric(name)]
+    if not found:
+        raise CannotDrawError("the answer has no column of numbers.")
+    return found[-1]
+
+
+def text_columns(view: ChartView, table: Table, *fields: str) -> list[str]:
+    """Return the columns that fields of the form name; where they name none, all that hold no numbers."""
+    told = [name for name in view.form.columns(*fields) if name in table.names]
+    return told or [name for name in table.names if not table.is_numeric(name)]
+
+
+def texts_of(view: ChartView, table: Table, name: str, *formats: str) -> list[str]:
+    """Return the values of a column as texts, moments in the format of the form."""
+    if not table.is_temporal(name):
+        return table.texts(name)
+    spec, grain = view.time_format(*formats), view.form.text("time_grain_sqla")
+    return [moment_text(ms, spec, grain=grain) for ms in table.moments(name)]
+
+
+def read_parts(
+    view: ChartView,
+    dimensions: Sequence[str],
+    metric: str,
+    *,
+    positive: bool = True,
+    table: Table | None = None,
+) -> Parts:
+    """Return the groups of an answer; those without a number are left out, and told.
+
+    Args:
+        view: the chart.
+        dimensions: the names of the columns that tell the groups apart.
+        metric: the name of the column of numbers.
+        positive: whether only numbers above zero can be drawn.
+        table: the answer; the first one where it is None.
+    """
+    table = table or view.table
+    columns = [texts_of(view, table, name, "date_format") for name in dimensions]
+    keys = list(zip(*columns, strict=True)) if columns else [()] * table.rows
+    found = [
+        Part(keys=key, value=value)
+        for key, value in zip(keys, table.numbers(metric), strict=True)
+        if value is not None and (value > 0 or not positive)
+    ]
+    measure = table.label(metric)
+    if not found:
+        raise CannotDrawError(f"{measure} has no value{' above zero' if positive else ''}.")
+    left = table.rows - len(found)
+    why = "without a value above zero" if positive else "without a value"
+    notes = (f"{left:,} of {table.rows:,} groups {why} are left out.",) if left else ()
+    names = tuple(table.label(name) for name in dimensions)
+    return Parts(measure=measure, dimensions=names, parts=tuple(found), notes=notes)

@@ -1,0 +1,61 @@
+"""A picture of a chart or a dashboard, as callers get it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from analytics_core._display.bundles import Bundle, own_mime_bundle
+from analytics_core._results.picture_display import picture_bundle
+from analytics_core.models.enums import PictureFormat
+
+_TYPES: Final[Mapping[PictureFormat, str]] = {
+    PictureFormat.SVG: "image/svg+xml",
+    PictureFormat.PNG: "image/png",
+    PictureFormat.PDF: "application/pdf",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Picture:
+    """A picture: `data` are its bytes, `description` tells in words what it shows (its alternative text).
+
+    `specification` is the Vega-Lite specification, which a host's page can embed; None for a dashboard. `width_px` and
+    `height_px` are those of the layout: a PNG has `scale` times as many pixels.
+    """
+
+    data: bytes
+    format: PictureFormat
+    description: str
+    width_px: int
+    height_px: int
+    specification: Mapping[str, Any] | None = None
+    redraw: Callable[[PictureFormat], bytes] | None = field(default=None, compare=False)
+    """Draws the same in another format, for a notebook; None: nobody can."""
+
+    def __repr__(self) -> str:
+        size = f"{self.width_px}x{self.height_px}"
+        return f"<Picture, {self.format.name}, {size}, {len(self.data)} bytes: {self.description}>"
+
+    @property
+    def content_type(self) -> str:
+        """Its media type, for example `image/png`."""
+        return _TYPES[self.format]
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the picture to a file, and return its path; what is there is replaced.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        file = Path(path)
+        file.write_bytes(self.data)
+        return file
+
+    _repr_mimebundle_ = own_mime_bundle
+
+    def _bundle(self) -> Bundle:
+        return picture_bundle(self)

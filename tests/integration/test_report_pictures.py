@@ -1,0 +1,190 @@
+"""Reports as pictures: charts and dashboards inside a mail and beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from email.message import EmailMessage
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pypdf import PdfReader
+from tests.support.mail_server import MailServer, mail_server
+from tests.support.reports import ReportWorld, form, mail, report_world
+
+from analytics_core.notifiers import EmailNotifier, SmtpSettings
+from analytics_core.renderers import PictureFormat, VegaRenderer
+from analytics_core.testing import FakeRenderer, InlineJobRunner
+
+HOSTILE = '"><img src=x onerror=alert(1)>'
+
+
+@pytest.fixture
+def renderer() -> FakeRenderer:
+    return FakeRenderer()
+
+
+@pytest.fixture
+def world(tmp_path: Path, renderer: FakeRenderer) -> Iterator[ReportWorld]:
+    with report_world(tmp_path, jobs=InlineJobRunner(), renderer=renderer) as made:
+        yield made
+
+
+def shop(world: ReportWorld) -> int:
+    """Return a dashboard of two tabs with a chart each."""
+    second = {"slice_name": "All", "viz_type": "table", "datasource_id": 1, "datasource_type": "table"}
+    chart = world.admin.charts.create({**second, "params": form(1, groupby=[])}).id
+    nodes: dict[str, Any] = {
+        "ROOT_ID": {"type": "ROOT", "children": ["GRID_ID"]},
+        "GRID_ID": {"type": "GRID", "children": ["TABS"]},
+        "TABS": {"type": "TABS", "children": ["TAB-1", "TAB-2"]},
+        "TAB-1": {"type": "TAB", "children": ["CHART-1"], "meta": {"text": "Regions"}},
+        "TAB-2": {"type": "TAB", "children": ["CHART-2"], "meta": {"text": "Totals"}},
+        "CHART-1": {"type": "CHART", "children": [], "meta": {"chartId": 1, "width": 6, "height": 30}},
+        "CHART-2": {"type": "CHART", "children": [], "meta": {"chartId": chart, "width": 12, "height": 30}},
+    }
+    return world.admin.dashboards.create({"dashboard_title": "Shop", "position_json": json.dumps(nodes)}).id
+
+
+def test_where_a_renderer_is_wired_a_report_is_a_picture_unless_it_says_otherwise(world: ReportWorld) -> None:
+    payload = {"name": "orders", "type": "Report", "crontab": "0 * * * *", "chart": 1}
+    made = world.admin.reports.create({**payload, "recipients": [mail("bob@example.com")]})
+    assert made.report_format == "PNG"
+
+
+def test_a_chart_as_png_stands_inside_the_mail(world: ReportWorld, renderer: FakeRenderer) -> None:
+    world.admin.charts.update(1, {"slice_name": HOSTILE})
+    world.report(report_format="PNG", custom_width=1_000, context_markdown="As *every* hour.")
+    world.pass_time()
+    message = world.outbox.sent[-1].message
+    (image,) = message.images
+    (drawn,) = renderer.drawn
+    assert drawn.specification is not None
+    assert (drawn.specification["width"], drawn.specification["height"], drawn.format) == (1_000, 600, "png")
+    assert (image.content_type, image.content_id, message.attachments) == ("image/png", "picture-1", ())
+    assert message.html is not None
+    tag = re.search(r"<img[^>]*>", message.html)
+    assert tag is not None
+    assert tag[0].startswith('<img src="cid:picture-1" alt="&quot;&gt;&lt;img src=x onerror=alert(1)&gt;.')
+    assert message.html.count("<img") == 1
+    assert "<em>every</em>" in message.html
+    assert "Table of 2 rows: region, total" in message.text
+    assert "21" not in message.html  # the rows are in the picture
+
+
+@pytest.mark.parametrize(
+    ("named", "tabs"),
+    [
+        ({}, ["Regions", "Totals"]),
+        ({"selected_tabs": [1]}, ["Totals"]),
+        ({"extra": {"tabs": ["Regions"]}}, ["Regions"]),
+    ],
+    ids=str,
+)
+def test_a_dashboard_as_pdf_has_a_page_for_each_tab(
+    world: ReportWorld, renderer: FakeRenderer, named: dict[str, Any], tabs: list[str]
+) -> None:
+    extra = {"format": "PDF", **named.get("extra", {})}
+    world.report(chart=None, dashboard=shop(world), custom_width=900, **{**named, "extra": extra})
+    world.pass_time()
+    message = world.outbox.sent[-1].message
+    (file,) = message.attachments
+    assert (file.name, file.content_type, message.images) == ("Shop.pdf", "application/pdf", ())
+    pages = renderer.drawn[-1].pages
+    assert len(PdfReader(BytesIO(b"".join(file.chunks()))).pages) == len(pages) == len(tabs)
+    assert all('width="900"' in page[:200] for page in pages)
+    texts = [re.findall(r">(Regions|Totals)</text>", page) for page in pages]
+    assert texts == ([[tab] for tab in tabs] if len(tabs) > 1 else [[]])  # a single page needs no title of its tab
+    titles = [drawn.specification["layer"] for drawn in renderer.drawn if drawn.specification]
+    assert len(titles) == len(tabs)
+
+
+def test_a_chart_of_a_dashboard_that_fails_is_an_error_and_nothing_is_drawn(
+    world: ReportWorld, renderer: FakeRenderer
+) -> None:
+    dashboard = shop(world)
+    made = world.report(chart=None, dashboard=dashboard, report_format="PNG")
+    world.run_sql("DROP TABLE orders;")
+    world.pass_time()
+    (run,) = world.runs(made)
+    assert (run.state, (run.error_message or "").startswith("By region: "), renderer.drawn) == ("Error", True, ())
+    assert [entry.message.subject for entry in world.outbox.sent] == ["Error occurred for Report: orders"]
+
+
+@pytest.mark.parametrize("is_dashboard", [False, True])
+def test_a_picture_that_cannot_be_drawn_is_an_error_of_the_run(
+    world: ReportWorld, renderer: FakeRenderer, is_dashboard: bool
+) -> None:
+    target = {"chart": None, "dashboard": shop(world)} if is_dashboard else {}
+    made = world.report(report_format="PNG", **target)
+    renderer.fail_next("no ink")
+    world.pass_time()
+    (run,) = world.runs(made)
+    assert (run.state, run.error_message) == ("Error", "By region: no ink")
+    assert [entry.message.subject for entry in world.outbox.sent] == ["Error occurred for Report: orders"]
+
+
+def test_a_picture_of_equal_rows_is_drawn_once_unless_each_is_to_be_drawn_anew(
+    world: ReportWorld, renderer: FakeRenderer
+) -> None:
+    made = world.report(report_format="PNG")
+    for _ in range(2):
+        world.pass_time()
+    assert len(renderer.drawn) == 1
+    world.run_sql("INSERT INTO orders VALUES (4, '2026-01-04', 'EU', 1.5);")
+    world.pass_time()
+    assert len(renderer.drawn) == 2
+    world.admin.reports.update(made.id, {"force_screenshot": True})
+    world.pass_time()
+    assert len(renderer.drawn) == 3
+    assert len(world.outbox.sent) == 4
+
+
+def test_each_recipient_gets_a_picture_of_their_own_rows(world: ReportWorld, renderer: FakeRenderer) -> None:
+    for name, region in (("anna", "EU"), ("bert", "US")):
+        core = world.person(name, world.admin.datasets.get(1), email=f"{name}@example.com")
+        rule = {"name": name, "filter_type": "Regular", "clause": f"region = '{region}'", "tables": [1]}
+        world.admin.row_level_security.create({**rule, "roles": [core._actor().roles[0].id]})
+    world.report(
+        report_format="PNG", extra={"run_as": "recipient"}, recipients=[mail("anna@example.com; bert@example.com")]
+    )
+    world.pass_time()
+    first, second = (json.dumps(drawn.specification) for drawn in renderer.drawn)
+    assert ("EU" in first, "US" in first, "EU" in second, "US" in second) == (True, False, False, True)
+    assert len({b"".join(entry.message.images[0].chunks()) for entry in world.outbox.sent}) == 2
+
+
+def opened(mails: MailServer) -> EmailMessage:
+    """Return the last mail; `ANALYTICS_CORE_KEEP_MAILS` names a folder to look at it in."""
+    found = mails.mails[-1]
+    if folder := os.environ.get("ANALYTICS_CORE_KEEP_MAILS"):
+        Path(folder, f"report-{len(mails.mails)}.eml").write_bytes(found.content)
+    return found.parsed()
+
+
+def test_a_png_and_a_pdf_arrive_in_a_mail_server_and_open(tmp_path: Path) -> None:
+    folder = tmp_path / "mail"
+    folder.mkdir()
+    with mail_server(folder, security="starttls") as mails:
+        smtp = SmtpSettings(host="127.0.0.1", port=mails.port, sender="reports@example.com", ca_file=mails.ca_file)
+        chosen = {"allowed_networks": ("127.0.0.1",)}
+        drawing = {"settings": chosen, "notifiers": (EmailNotifier(smtp),), "renderer": VegaRenderer()}
+        with report_world(tmp_path, jobs=InlineJobRunner(), **drawing) as world:
+            made = world.report(report_format="PNG")
+            world.pass_time()
+            parts = {part.get_content_type(): part for part in opened(mails).walk()}
+            image = parts["image/png"]
+            assert (image["Content-ID"], image.get_content_disposition()) == ("<picture-1>", "inline")
+            shown = world.admin.charts.picture(1, width_px=800, height_px=480, scale=2.0)
+            assert image.get_payload(decode=True) == shown.data
+            assert (shown.format, shown.data[16:24]) == (PictureFormat.PNG, b"\0\0\x06\x40\0\0\x03\xc0")  # 1600 by 960
+            world.admin.reports.delete(made.id)
+            world.report(name="pdf", chart=None, dashboard=shop(world), extra={"format": "PDF"})
+            world.pass_time()
+            (file,) = opened(mails).iter_attachments()
+            texts = [page.extract_text() for page in PdfReader(BytesIO(file.get_payload(decode=True))).pages]
+            assert ["Regions" in texts[0], "21" in texts[0], "Totals" in texts[1], "31.5" in texts[1]] == [True] * 4

@@ -1,0 +1,172 @@
+"""The renderer of the extra `charts`: its processes, its limits, and bytes that stay the same."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analytics_core.errors import PictureError, SettingsError
+from analytics_core.renderers import PictureFormat, VegaRenderer
+
+GRADIENT = {"gradient": "linear", "stops": [{"offset": 0, "color": "#123"}, {"offset": 1, "color": "#89a"}]}
+BARS: dict[str, Any] = {
+    "title": "Umsätze in € & Ελλάδα, Россия, 中文",
+    "data": {"values": [{"x": "a & <b>", "y": 1, "t": 0}, {"x": "ß", "y": 2, "t": 86_400_000}]},
+    "mark": {"type": "bar", "clip": True, "color": GRADIENT},
+    "encoding": {
+        "x": {"field": "x", "type": "nominal"},
+        "y": {"field": "y", "type": "quantitative"},
+        "tooltip": {"field": "t", "type": "temporal"},
+    },
+    "config": {"font": "Liberation Sans, Arial"},
+}
+NEVER_ENDS = {**BARS, "transform": [{"calculate": "length(sequence(0, 1e8))", "as": "z"}] * 50}
+
+
+PAGE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
+
+
+@pytest.fixture(scope="module")
+def renderer() -> Iterator[VegaRenderer]:
+    made = VegaRenderer()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[VegaRenderer]:
+    """Yield a renderer whose process started with another zone, another language and a secret around it."""
+    changes = {"TZ": "Pacific/Auckland", "LANG": "tr_TR.UTF-8", "ANALYTICS_CORE_SECRET_KEY": "hunter2"}
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    made = VegaRenderer()
+    made.render_pages([PAGE], format=PictureFormat.PNG)
+    for name, value in before.items():
+        os.environ.pop(name)
+        if value is not None:
+            os.environ[name] = value
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("format", list(PictureFormat))
+def test_other_processes_in_other_zones_give_the_same_bytes(
+    renderer: VegaRenderer, elsewhere: VegaRenderer, format: PictureFormat
+) -> None:
+    here = [renderer.render(BARS, format=format) for _ in range(3)]
+    assert {elsewhere.render(BARS, format=format), *here} == {here[0]}
+
+
+def test_secrets_around_a_process_are_not_in_its_environment(elsewhere: VegaRenderer) -> None:
+    (process,) = elsewhere._idle
+    variables = Path(f"/proc/{process._process.pid}/environ")
+    assert not variables.exists() or b"hunter2" not in variables.read_bytes()
+
+
+def test_letters_of_the_system_s_fonts_are_boxes_unless_a_folder_has_them(
+    renderer: VegaRenderer, tmp_path: Path
+) -> None:
+    def width(letter: str, by: VegaRenderer) -> bytes:
+        text = f'<text y="20" font-family="Liberation Sans">{letter}</text>'
+        page = f'<svg xmlns="http://www.w3.org/2000/svg" width="30" height="30">{text}</svg>'
+        return by.render_pages([page], format=PictureFormat.PNG)
+
+    assert width("☃", renderer) == width("中", renderer) != width("a", renderer)
+    fonts = Path("/usr/share/fonts/truetype/dejavu")
+    if not fonts.is_dir():
+        return
+    with_fonts = VegaRenderer(font_directories=[fonts])
+    try:
+        assert width("☃", with_fonts) != width("☃", renderer)
+        assert width("a", with_fonts) == width("a", renderer)
+    finally:
+        with_fonts.close()
+    with pytest.raises(SettingsError, match="no folder"):
+        VegaRenderer(font_directories=[tmp_path / "none"])
+
+
+def test_a_picture_that_takes_too_long_is_given_up_and_the_next_one_is_drawn() -> None:
+    renderer = VegaRenderer(timeout_s=60)
+    try:
+        before = renderer.render_pages([PAGE], format=PictureFormat.PNG)
+        renderer._timeout_s = 0.5
+        began = time.monotonic()
+        with pytest.raises(PictureError, match=r"not drawn in 0.5 s"):
+            renderer.render(NEVER_ENDS, format=PictureFormat.SVG)
+        assert time.monotonic() - began < 20
+        renderer._timeout_s = 60
+        assert renderer.render_pages([PAGE], format=PictureFormat.PNG) == before
+    finally:
+        renderer.close()
+
+
+def test_who_waits_for_their_turn_waits_no_longer_than_the_limit(renderer: VegaRenderer) -> None:
+    waiting = VegaRenderer(timeout_s=0.2)
+    assert waiting._turns.acquire(timeout=1)
+    with pytest.raises(PictureError, match="other pictures") as caught:
+        waiting.render(BARS, format=PictureFormat.SVG)
+    assert caught.value.retryable
+    waiting.close()
+
+
+def test_a_process_that_was_killed_is_replaced(renderer: VegaRenderer) -> None:
+    before = renderer.render_pages([PAGE], format=PictureFormat.PNG)
+    for process in renderer._idle:
+        process._process.kill()
+        process._process.wait()
+    assert renderer.render_pages([PAGE], format=PictureFormat.PNG) == before
+
+
+def test_drawing_starts_no_thread_and_no_process_that_stays() -> None:
+    threads = threading.active_count()
+    renderer = VegaRenderer()
+    renderer.render_pages([PAGE], format=PictureFormat.PNG)
+    (process,) = renderer._idle
+    assert threading.active_count() == threads
+    renderer.close()
+    assert process._process.poll() is not None
+    with pytest.raises(PictureError, match="closed"):
+        renderer.render(BARS, format=PictureFormat.SVG)
+
+
+def test_a_renderer_that_nobody_closes_takes_its_process_along() -> None:
+    renderer = VegaRenderer()
+    renderer.render_pages([PAGE], format=PictureFormat.PNG)
+    (process,) = renderer._idle
+    del renderer
+    gc.collect()
+    assert process._process.wait(10) is not None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_forked_child_draws_with_a_process_of_its_own() -> None:
+    script = """
+import os, sys
+from analytics_core.renderers import PictureFormat, VegaRenderer
+renderer = VegaRenderer()
+page = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
+first = renderer.render_pages([page], format=PictureFormat.PNG)
+child = os.fork()
+same = renderer.render_pages([page], format=PictureFormat.PNG) == first
+renderer.close()
+if child == 0:
+    os._exit(0 if same else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) or not same)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("scale", [0, -1, 100, float("nan")])
+def test_a_scale_beyond_reason_is_an_error(renderer: VegaRenderer, scale: float) -> None:
+    with pytest.raises(PictureError, match="scale"):
+        renderer.render(BARS, format=PictureFormat.PNG, scale=scale)

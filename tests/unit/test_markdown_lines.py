@@ -1,0 +1,57 @@
+"""Markdown as lines of text."""
+
+from __future__ import annotations
+
+from analytics_core._pictures.markdown_lines import markdown_height, markdown_lines
+from analytics_core._pictures.text_metrics import text_width
+
+TEXT = """# Sales *now*
+
+Some **words** and `code` with [a link](https://x.example) \\
+and more.
+
+- one
+- two
+    1. first
+
+> quoted
+
+```
+if a:
+    b
+```
+
+---
+<script>alert(1)</script>
+<b>plain</b> words
+"""
+
+
+def test_blocks_become_lines_in_their_order() -> None:
+    lines = markdown_lines(TEXT, 600)
+    assert [line.text for line in lines] == [
+        *("Sales now", "Some words and code with a link", "and more.", "• one", "• two", "1. first", "quoted"),
+        *("if a:", "    b", "", "plain words"),
+    ]
+    assert [line.y for line in lines] == sorted(line.y for line in lines)
+    assert (lines[0].size_px, lines[0].is_bold, lines[5].x, lines[7].is_code, lines[9].is_rule) == (
+        22,
+        True,
+        36,
+        True,
+        True,
+    )
+    assert markdown_height(TEXT, 600) > lines[-1].y
+
+
+def test_a_long_paragraph_is_wrapped_at_the_width() -> None:
+    lines = markdown_lines("some words " * 60, 200)
+    assert len(lines) > 10
+    assert all(text_width(line.text, line.size_px) <= 200 for line in lines)
+
+
+def test_texts_beyond_reason_are_cut() -> None:
+    assert len(markdown_lines("a\n\n" * 50_000, 200)) <= 500
+    assert markdown_lines("> " * 5_000 + "deep", 200) is not None
+    assert markdown_lines("", 200) == ()
+    assert markdown_height("", 200) == 0

@@ -1,0 +1,146 @@
+"""Where the parts of a dashboard stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analytics_core._pictures.page_layout import BoxKind, PageLayout, page_layouts, tabs_around
+
+WIDTH = 1_184  # twelve columns of 84 pixels, and eleven gutters of 16
+
+
+def node(kind: str, *children: str, **meta: Any) -> dict[str, Any]:
+    return {"type": kind, "children": list(children), "meta": meta}
+
+
+def laid_out(nodes: dict[str, Any], charts: tuple[int, ...] = (1, 2, 3), **options: Any) -> tuple[PageLayout, ...]:
+    chosen = {"width_px": WIDTH, "shown_tabs": None, "markdown_px": lambda text, width: float(len(text))}
+    return page_layouts({"DASHBOARD_VERSION_KEY": "v2", **nodes}, charts, **{**chosen, **options})
+
+
+def places(page: PageLayout) -> list[tuple[str, float, float, float, float]]:
+    return [(box.kind.value, box.x, box.y, box.width, box.height) for box in page.boxes]
+
+
+def grid(*children: str) -> dict[str, Any]:
+    return {"ROOT_ID": node("ROOT", "GRID_ID"), "GRID_ID": node("GRID", *children)}
+
+
+def test_rows_stand_below_each_other_and_charts_beside_each_other_on_twelve_columns() -> None:
+    (page,) = laid_out(
+        {
+            **grid("R1", "R2"),
+            "R1": node("ROW", "A", "B"),
+            "R2": node("ROW", "C"),
+            "A": node("CHART", chartId=1, width=4, height=50),
+            "B": node("CHART", chartId=2, width=8, height=25),
+            "C": node("CHART", chartId=3, width=12, height=10),
+        }
+    )
+    assert places(page) == [
+        ("chart", 0, 0, 384, 400),
+        ("chart", 400, 0, 784, 200),
+        ("chart", 0, 416, 1184, 80),
+    ]
+    assert (page.title, page.width, page.height) == ("", 1184, 496)
+
+
+def test_a_column_stacks_its_parts_and_a_row_that_is_too_wide_is_narrowed() -> None:
+    (page,) = laid_out(
+        {
+            **grid("R1"),
+            "R1": node("ROW", "COL", "C"),
+            "COL": node("COLUMN", "A", "INNER", width=6),
+            "INNER": node("ROW", "B"),
+            "A": node("CHART", chartId=1, width=6, height=10),
+            "B": node("CHART", chartId=2, width=3, height=10),
+            "C": node("CHART", chartId=3, width=18, height=10),
+        }
+    )
+    (_, x, y, width, _), second, third = places(page)
+    assert (x, y, second[1], second[2]) == (0, 0, 0, 96)
+    assert second[3] == pytest.approx((width - 16) / 2)
+    assert third[1] + third[3] == pytest.approx(WIDTH)
+
+
+def test_texts_headers_and_dividers_have_heights_of_their_own() -> None:
+    (page,) = laid_out(
+        {
+            **grid("H", "D", "M"),
+            "H": node("HEADER", text="Sales", headerSize="LARGE_HEADER"),
+            "D": node("DIVIDER"),
+            "M": node("MARKDOWN", code="x" * 300, width=12, height=10),
+        },
+        charts=(),
+    )
+    assert places(page) == [
+        ("header", 0, 0, 1184, 44),
+        ("divider", 0, 60, 1184, 16),
+        ("markdown", 0, 92, 1184, 300),
+    ]
+
+
+TABS = {
+    **grid("T"),
+    "T": node("TABS", "T1", "T2"),
+    "T1": node("TAB", "A", text="One"),
+    "T2": node("TAB", "U", text="Two"),
+    "U": node("TABS", "U1", "U2"),
+    "U1": node("TAB", "B", text="Inner"),
+    "U2": node("TAB", "C"),
+    "A": node("CHART", chartId=1, width=4, height=50),
+    "B": node("CHART", chartId=2, width=4, height=50),
+    "C": node("CHART", chartId=3, width=4, height=50),
+}
+
+
+def test_tabs_at_the_top_are_pages_and_inner_ones_stand_below_their_titles() -> None:
+    first, second = laid_out(TABS)
+    assert ([box.chart_id for box in first.boxes], first.title) == ([1], "One")
+    assert [(box.kind.value, box.text or box.chart_id) for box in second.boxes] == [
+        ("section", "Inner"),
+        ("chart", 2),
+        ("section", "U2"),
+        ("chart", 3),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "shown", "charts"),
+    [({"T1"}, {"T1"}, [[1]]), ({"U2"}, {"T2", "U2"}, [[3]]), ({"T2"}, {"T2", "U1", "U2"}, [[2, 3]])],
+    ids=["one tab", "an inner tab", "a tab with inner ones"],
+)
+def test_tabs_are_shown_with_those_around_and_inside_them(
+    wanted: set[str], shown: set[str], charts: list[list[int]]
+) -> None:
+    assert tabs_around(TABS, wanted) == shown
+    inside = tuple(chart for page in charts for chart in page)
+    found = laid_out(TABS, inside, shown_tabs=shown)
+    assert [[box.chart_id for box in page.boxes if box.kind is BoxKind.CHART] for page in found] == charts
+
+
+def test_charts_without_a_place_come_last_two_in_a_row() -> None:
+    (page,) = laid_out({}, (1, 2, 3))
+    assert [(box.chart_id, box.x, box.y) for box in page.boxes] == [(1, 0, 0), (2, 600, 0), (3, 0, 416)]
+    _, last = laid_out(TABS, (1, 2, 3, 4))
+    assert [box.chart_id for box in last.boxes][-1] == 4
+    assert last.boxes[-1].y == max(box.y + box.height for box in last.boxes[:-1]) + 16
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        {"ROOT_ID": node("ROOT", "A"), "A": node("ROW", "B"), "B": node("COLUMN", "A", width=6)},
+        {"ROOT_ID": node("ROOT", "ROOT_ID")},
+        {"ROOT_ID": {"type": "ROOT", "children": "GRID_ID"}, "GRID_ID": 7},
+        {"ROOT_ID": node("ROOT", *["R"] * 9), "R": node("ROW", "missing", "A"), "A": {"type": "CHART", "meta": []}},
+        {"ROOT_ID": node("ROOT", "A"), "A": node("CHART", chartId=1, width=float("nan"), height=-5)},
+        {"ROOT_ID": node("ROOT", "N0"), **{f"N{i}": node("COLUMN", f"N{i + 1}") for i in range(3_000)}},
+    ],
+    ids=["cycle", "root in itself", "no lists", "named again", "no numbers", "deep"],
+)
+def test_a_layout_that_makes_no_sense_shows_its_charts_all_the_same(nodes: dict[str, Any]) -> None:
+    pages = laid_out(nodes, (1,))
+    assert [box.chart_id for page in pages for box in page.boxes if box.kind is BoxKind.CHART] == [1]

@@ -1,0 +1,46 @@
+"""Style sheets of dashboards: what is kept of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from analytics_core._pictures.safe_css import safe_css
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (".a { color: red; margin: 0 4px }", ".a{color:red;margin:0 4px;}"),
+        (".a>b:hover,[x='y']{width:calc(1px + 2px)!important}", ".a>b:hover,[x='y']{width:calc(1px + 2px)!important;}"),
+        ("@import url(http://x/a.css); .a{color:red}", ".a{color:red;}"),
+        ("@import 'http://x/a.css';.a{color:red}", ".a{color:red;}"),
+        ("@font-face{font-family:x;src:url(http://x)}", ""),
+        (".a{background:url(http://x);color:red}", ".a{color:red;}"),
+        (".a{background:URL( 'http://x' )}", ""),
+        (".a{background:u\\72l(http://x)}", ""),
+        (".a{background:ur/**/l(http://x)}", ""),
+        (".a{background:image-set('http://x' 1x)}", ""),
+        (".a{background:-webkit-image-set('http://x' 1x)}", ""),
+        (".a{--x:url(http://x);background:var(--x)}", ".a{background:var(--x);}"),
+        (".a{behavior:url(x);-moz-binding:x;width:expression(alert(1))}", ""),
+        (".a{content:'</style><script>alert(1)</script>'}", ""),
+        ("</style><script>alert(1)</script>{color:red}", ""),
+        (".a{content:'unclosed;color:red}.b{color:red}", ".a{color:red;}\n.b{color:red;}"),
+        ("@media print{.a{color:red}}", "@media print{.a{color:red;}\n}"),
+        ("@media url(http://x){.a{color:red}}", ""),
+        ("@supports (display:grid){@media print{.a{color:red}}}", None),
+        ("@keyframes x{from{color:red}}", ""),
+        (".a{color:red", ".a{color:red;}"),
+        ("/* .a{color:red} ", ""),
+        ("", ""),
+        ("}}}{{{", ""),
+    ],
+)
+def test_what_could_load_something_or_end_the_sheet_is_left_out(given: str, kept: str | None) -> None:
+    wanted = "@supports (display:grid){@media print{.a{color:red;}\n}\n}" if kept is None else kept
+    assert safe_css(given).strip() == wanted
+
+
+def test_a_long_sheet_is_cut_and_read_in_one_pass() -> None:
+    assert safe_css("{" * 400_000) == ""
+    assert safe_css(".a{color:red}" * 40_000).count("{") <= 20_000
