@@ -135,19 +135,19 @@ def test_a_csv_file_with_other_columns_is_told_and_not_read_by_place(text: str, 
 def test_columns_of_a_parquet_file_are_found_by_their_names(tmp_path: Path) -> None:
     path = tmp_path / "sales.parquet"
 
-    def rows_of(columns: dict[str, list[Any]], limit: int) -> Any:
+    def rows_of(core: AnalyticsCore, columns: dict[str, list[Any]], limit: int) -> Any:
         """Return what is answered when the file holds this; each limit is another question, which no cache knows."""
         pd.DataFrame(columns).to_parquet(path, index=False)
         return asked(core, "sales", columns=("a", "b"), row_limit=limit)
 
     pd.DataFrame({"a": [1, 2], "b": [5, 6]}).to_parquet(path, index=False)
     with analytics_core.connect(path) as core:
-        assert rows_of({"a": [1, 2], "b": [5, 6]}, 10) == [(1, 5), (2, 6)]
+        assert rows_of(core, {"a": [1, 2], "b": [5, 6]}, 10) == [(1, 5), (2, 6)]
         # Of the same size, in the same second: a cache of DuckDB's would take it for the same file.
-        assert rows_of({"b": [5, 6], "a": [1, 2]}, 11) == [(1, 5), (2, 6)]
-        assert rows_of({"b": [5.5, 6], "a": [1, 2]}, 12) == [(1, 5.5), (2, 6)]
+        assert rows_of(core, {"b": [5, 6], "a": [1, 2]}, 11) == [(1, 5), (2, 6)]
+        assert rows_of(core, {"b": [5.5, 6], "a": [1, 2]}, 12) == [(1, 5.5), (2, 6)]
         with pytest.raises(DatabaseError, match="no column a"):
-            rows_of({"b": [5, 6], "z": [1, 2]}, 13)
+            rows_of(core, {"b": [5, 6], "z": [1, 2]}, 13)
 
 
 @pytest.mark.parametrize("name", ["sales.csv.gz", "sales.feather", "sales.parquet", "sales.json"])
