@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,11 @@ WRITTEN: list[tuple[Line, type[Exception], str]] = [
     (lambda: C.amount + C.product, QueryError, "does not hold numbers"),
     (lambda: C.amount * "3", QueryError, "'3' is no number"),
     (lambda: C.amount / float("nan"), QueryError, "is no number"),
+    (lambda: C.amount - Decimal("sNaN"), QueryError, "is no number"),
+    (lambda: SALES.sum.amount > Decimal("sNaN"), FilterValueError, "with a number"),
+    (lambda: C.amount + 10**400, QueryError, "is no number"),
+    (lambda: True * C.amount, QueryError, "is no number"),
+    (lambda: C.amount + None, QueryError, "is no number"),
     (lambda: 1 - C.double, QueryError, r"dataset\.sql"),
     (lambda: SALES.avg.amount / 2, QueryError, r"dataset\.sql"),
     (lambda: SALES.sum(SALES.sum.amount / 2), QueryError, "is a metric already"),
