@@ -63,10 +63,14 @@ def _histogram(view: ChartView) -> Drawing:
     ]
     if form.flag("show_value"):
         layers.append(_bin_labels(view, table, bins, shown, encoding))
-    told = f"Histogram of {_measured(view)} in {cells.counted(len(bins), 'bin')} from {bins[0][1]:g} to {bins[-1][2]:g}"
+    write = view.number_format("x_axis_format").text
+    told = f"Histogram of {_measured(view)} in {cells.counted(len(bins), 'bin')} "
+    told += f"from {write(bins[0][1])} to {write(bins[-1][2])}"
     counts = {name: math.fsum(value or 0 for value in table.numbers(name)) for name, *_ in bins}
     fullest = max(bins, key=lambda item: counts[item[0]])
-    return Drawing(layers=tuple(layers), description=f"{told}; the fullest is {fullest[1]:g} to {fullest[2]:g}")
+    return Drawing(
+        layers=tuple(layers), description=f"{told}; the fullest is {write(fullest[1])} to {write(fullest[2])}"
+    )
 
 
 def _bin_rows(table: Table, bins: Sequence[tuple[str, float, float]], labels: Sequence[str]) -> list[dict[str, Any]]:
