@@ -54,7 +54,7 @@ def time_axis(view: ChartView, moments: Sequence[int], spec: str, title: str | N
     if len(distinct) <= min(_FEW_MOMENTS, max(2, view.size.width_px // _TICK_PX)):
         axis["values"] = distinct
     else:
-        axis["tickCount"] = max(2, view.size.width_px // (_TICK_PX + 20))
+        axis["tickCount"] = max(3, view.size.width_px // _TICK_PX)
     if spec or len(distinct) == 1:
         is_day = not any(moment % _DAY_MS for moment in distinct)
         axis["format"] = spec or ("%Y-%m-%d" if is_day else "%Y-%m-%d %H:%M")
