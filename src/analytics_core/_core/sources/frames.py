@@ -69,11 +69,11 @@ _LAZY: Final = {"LazyFrame": "collect", "DuckDBPyRelation": "to_arrow_table"}
 
 
 def _collected(thing: Any, name: str) -> Any:
-    method = getattr(thing, _LAZY.get(type(thing).__name__, ""), None)
+    method = _LAZY.get(type(thing).__name__)
     if method is None:
         return thing
     try:
-        return method()
+        return getattr(thing, method)()
     except Exception as error:  # whatever the rows are made of
         what = f"what it is made of cannot be run ({type(error).__name__}); run it yourself, and give its rows"
         raise SourceError(f"{name}: {what}") from error
