@@ -44,7 +44,13 @@ def value_axis(
 def time_axis(view: ChartView, moments: Sequence[int], spec: str, title: str | None) -> dict[str, Any]:
     """Return the scale and axis of moments, in UTC; few of them have a tick each."""
     distinct = sorted(set(moments))
-    axis: dict[str, Any] = {"title": axis_title(title), "grid": False, "labelOverlap": True, "labelFlush": False}
+    axis: dict[str, Any] = {
+        "title": axis_title(title),
+        "grid": False,
+        "labelOverlap": True,
+        "labelFlush": False,
+        "labelSeparation": 8,
+    }
     if len(distinct) <= min(_FEW_MOMENTS, max(2, view.size.width_px // _TICK_PX)):
         axis["values"] = distinct
     else:
