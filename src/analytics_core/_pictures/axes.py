@@ -78,14 +78,14 @@ def category_axis(
         title: what the axis is called; None for nothing.
         horizontal: whether the categories stand one below the other.
         angle: by how many degrees labels lean; None for what fits.
-        room_px: the width of the axis; None for about that of the picture.
+        room_px: the length of the axis; None for about that of the picture.
     """
     width = room_px or view.size.width_px - 80
     axis: dict[str, Any] = {"title": axis_title(title), "grid": False, "ticks": False, "labelPadding": 6}
     count = max(len(labels), 1)
     if horizontal:
         axis["labelLimit"] = min(_LONGEST_LABEL_PX + 30, view.size.width_px // 3)
-        fit = (view.size.height_px - 80) / (LABEL_PX + 2)
+        fit = (room_px or view.size.height_px - 80) / (LABEL_PX + 2)
     else:
         room = width / count
         widest = max((text_width(label, LABEL_PX) for label in labels), default=0)
