@@ -165,7 +165,7 @@ def _specification(view: ChartView, drawing: Drawing) -> dict[str, Any]:
         **(pixels if drawing.is_canvas else fit),
         "width": view.size.width_px,
         "height": view.size.height_px,
-        "config": config_of(view.colours) | _title_limits(view),
+        "config": config_of(view.colours) | ({} if drawing.is_canvas else _title_limits(view)),
         "layer": [dict(layer) for layer in drawing.layers],
         **drawing.further,
     }
