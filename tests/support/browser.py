@@ -117,9 +117,9 @@ class Browser:
         self._call("Page.navigate", url=f"{self.address}/page/{self.pages}")
         self._await("Page.loadEventFired")
         self._move_pointer()
-        elements = self._evaluate(USE)
+        elements = self.evaluate(USE)
         self._settle()
-        title = self._evaluate("document.title || ''")
+        title = self.evaluate("document.title || ''")
         return Shown(
             executed=tuple(self._executed()), loaded=tuple(self._loaded()), elements=elements or 0, title=str(title)
         )
@@ -159,8 +159,8 @@ class Browser:
     def _move_pointer(self) -> None:
         for step in range(POINTER_STEPS * POINTER_STEPS):
             row, column = divmod(step, POINTER_STEPS)
-            x, y = 30 + column * 100, 30 + row * 70
-            self._call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+            self._send("Input.dispatchMouseEvent", type="mouseMoved", x=30 + column * 100, y=30 + row * 70)
+        self._call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
 
     def _executed(self) -> Iterator[str]:
         for event in self._events:
@@ -184,7 +184,8 @@ class Browser:
         while (left := end - time.monotonic()) > 0:
             self._read(left)
 
-    def _evaluate(self, expression: str) -> Any:
+    def evaluate(self, expression: str) -> Any:
+        """Return what an expression of JavaScript gives in the page that is shown."""
         answer = self._call("Runtime.evaluate", expression=expression, userGesture=True, returnByValue=True)
         return answer.get("result", {}).get("value")
 
