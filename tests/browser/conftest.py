@@ -40,8 +40,8 @@ def is_calm(browser: Browser, request: pytest.FixtureRequest) -> Calm:
     """Return a check that nothing of a page runs and nothing is loaded; a fragment is put into a page of its own."""
     figures = request.config.stash[FIGURES]
 
-    def check(page: str | bytes, content_type: str = "text/html", *, payloads: int = 1) -> None:
-        shown = browser.show(page, content_type)
+    def check(page: str | bytes, content_type: str = "text/html", *, payloads: int = 1, until: str = "true") -> None:
+        shown = browser.show(page, content_type, until=until)
         figures.update(pages=1, elements=shown.elements, payloads=payloads)
         figures.update(executed=len(shown.executed), loaded=len(shown.loaded))
         assert (shown.executed, shown.loaded) == ((), ())

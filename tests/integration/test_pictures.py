@@ -246,7 +246,10 @@ def dashboard(world: ReportWorld, *, css: str = "") -> int:
         "TAB-1": {"type": "TAB", "children": ["HEADER", "CHART-1"], "meta": {"text": "Regions"}},
         "TAB-2": {"type": "TAB", "children": ["MARKDOWN", "CHART-2"], "meta": {"text": HOSTILE}},
         "HEADER": {"type": "HEADER", "meta": {"text": HOSTILE}},
-        "MARKDOWN": {"type": "MARKDOWN", "meta": {"code": f"*Hello* ![a map](http://x.example/b.png) {HOSTILE}", "width": 12, "height": 10}},
+        "MARKDOWN": {
+            "type": "MARKDOWN",
+            "meta": {"code": f"*Hello* ![a map](http://x.example/b.png) {HOSTILE}", "width": 12, "height": 10},
+        },
         "CHART-1": {"type": "CHART", "meta": {"chartId": 1, "width": 6, "height": 30}},
         "CHART-2": {"type": "CHART", "meta": {"chartId": chart, "width": 12, "height": 30}},
     }

@@ -31,7 +31,7 @@ SETTLE_S = 0.12
 POINTER_STEPS = 7
 USE = """
 (() => {
-  const parts = [...document.querySelectorAll('*')].slice(0, 4000);
+  const parts = [...document.querySelectorAll('*')].slice(0, 50000);
   addEventListener('click', event => {
     const link = event.target.closest && event.target.closest('a');
     const target = link && (link.href.baseVal || link.href) || '';
@@ -41,9 +41,11 @@ USE = """
     const to = event.submitter && event.submitter.getAttribute('formaction') || event.target.action;
     if (/^https?:/.test(to)) event.preventDefault(); }, true);
   for (const part of parts) {
-    for (const kind of ['mouseover', 'mouseenter', 'mousemove', 'mouseout', 'focus', 'focusin', 'pointerover',
-                        'pointerrawupdate', 'animationstart', 'transitionend', 'toggle', 'beforetoggle', 'begin'])
-      part.dispatchEvent(new Event(kind, {bubbles: true}));
+    for (const kind of ['mouseover', 'mouseenter', 'mousemove', 'mouseout', 'pointerover', 'pointermove', 'focus',
+                        'pointerrawupdate', 'focusin', 'animationstart', 'transitionend', 'toggle', 'beforetoggle']) {
+      const made = kind.startsWith('pointer') ? PointerEvent : kind.startsWith('mouse') ? MouseEvent : Event;
+      part.dispatchEvent(new made(kind, {bubbles: true, clientX: 5, clientY: 5}));
+    }
     part.dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}));
   }
   return parts.length;
@@ -108,14 +110,22 @@ class Browser:
         self._server.shutdown()
         self._server.server_close()
 
-    def show(self, page: str | bytes, content_type: str = "text/html") -> Shown:
-        """Show a page, move the pointer over it, point at and click all its elements, and tell what happened."""
+    def show(self, page: str | bytes, content_type: str = "text/html", *, until: str = "true") -> Shown:
+        """Show a page, move the pointer over it, point at and click all its elements, and tell what happened.
+
+        `until` is an expression of JavaScript that is true when the page is ready.
+        """
         self._page = (page.encode() if isinstance(page, str) else page, f"{content_type}; charset=utf-8")
         self._asked.clear()
         self._events.clear()
         self.pages += 1
         self._call("Page.navigate", url=f"{self.address}/page/{self.pages}")
         self._await("Page.loadEventFired")
+        end = time.monotonic() + LIMIT_S
+        while not self.evaluate(f"Boolean({until})"):
+            if time.monotonic() > end:
+                raise TimeoutError(f"the page is not ready: {until}")
+            self._read(0.05)
         self._move_pointer()
         elements = self.evaluate(USE)
         self._settle()
