@@ -1,7 +1,7 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
     python -m benchmarks ../shared/bench
-        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards]
+        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards,hand,builder]
         [--plan-rows 2000000]
         [--engines sqlite,duckdb,postgres]
         [--acceptance ../shared/acceptance] [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
@@ -23,6 +23,8 @@ from tests.support.servers import private_servers
 from benchmarks import (
     against_peer,
     against_prophet,
+    bench_frames,
+    builder,
     dashboards,
     fence,
     figures,
@@ -38,7 +40,20 @@ from benchmarks.report import Ratio, Unmeasured
 from benchmarks.system import System
 from benchmarks.workload import ENGINES, Workload, load_workload, make_databases
 
-PARTS = ("queries", "operations", "forecast", "store", "growth", "fence", "plans", "frames", "forms", "dashboards")
+PARTS = (
+    "queries",
+    "operations",
+    "forecast",
+    "store",
+    "growth",
+    "fence",
+    "plans",
+    "frames",
+    "forms",
+    "dashboards",
+    "hand",
+    "builder",
+)
 
 
 def main() -> int:
@@ -74,6 +89,10 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
         yield from _of_forms(arguments.acceptance)
     if "dashboards" in arguments.parts:
         yield from dashboards.compare()
+    if "hand" in arguments.parts:
+        yield from bench_frames.compare()
+    if "builder" in arguments.parts:
+        yield from builder.compare()
 
 
 def _of_forms(folder: Path | None) -> Iterator[Ratio | Unmeasured]:

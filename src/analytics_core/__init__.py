@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from analytics_core import errors, models, notifiers, plugins, policy, ports, postprocessing, testing
+    from analytics_core._builder.charts import QueryChart
+    from analytics_core._builder.dataset import DatasetHandle
+    from analytics_core._builder.query import DatasetQuery
     from analytics_core._compile.time_range import TimeRange, resolve_time_range
     from analytics_core._core import AnalyticsCore, GuestCore, connect
     from analytics_core._jobs.job import Job
@@ -33,10 +36,13 @@ __all__ = [
     "BatchStream",
     "ChartData",
     "DashboardData",
+    "DatasetHandle",
+    "DatasetQuery",
     "Explanation",
     "GuestCore",
     "Job",
     "Page",
+    "QueryChart",
     "QueryResult",
     "Settings",
     "TimeRange",
@@ -56,6 +62,9 @@ _HOMES = {
     "AnalyticsCore": "analytics_core._core",
     "connect": "analytics_core._core",
     "GuestCore": "analytics_core._core",
+    "DatasetHandle": "analytics_core._builder.dataset",
+    "DatasetQuery": "analytics_core._builder.query",
+    "QueryChart": "analytics_core._builder.charts",
     "ChartData": "analytics_core._results.answer",
     "QueryResult": "analytics_core._results.answer",
     "DashboardData": "analytics_core._results.dashboard_answer",

@@ -11,6 +11,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Final, Self
 
+from analytics_core._display.blocks import Blocks, ErrorBlock, facts, notes
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.text import blocks_text
+from analytics_core._display.tracebacks import short_traceback
+
 REFRESH_HINT: Final = "if its table has it by now, use datasets.refresh"
 """What helps where a dataset does not know a column, unless its table was just looked at."""
 
@@ -199,6 +204,26 @@ class AnalyticsError(Exception):
         """Return the error items: its own, unless a subclass gathers several, and those of errors beside it."""
         own = ErrorItem(error_type=self.error_type, message=self.message, level=self.level, extra=self.extra)
         return (own, *self._beside)
+
+    def _told(self) -> Sequence[str]:
+        """Return what went wrong, a line each: the message, unless a subclass knows several things."""
+        return (self.message,)
+
+    def _blocks(self) -> Blocks:
+        """Return what a notebook shows of the error as a value."""
+        first, *others = self._told()
+        about = {"code": self.code, "status": self.status, "trying again may help": "yes" if self.retryable else None}
+        return [ErrorBlock(kind=type(self).__name__, message=first), *notes(others), *facts(about)]
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython gives it
+        """Write the text of the error for IPython, which has a form of its own for exceptions else."""
+        printer.text(blocks_text(self._blocks()))
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what a notebook shows where the error is raised: its place in the user's code, and the message."""
+        return short_traceback(self, self._told())
 
     def to_payload(self) -> dict[str, Any]:
         """Return `{message, errors: [...]}`, the body that goes with `.status` (contract, section Errors)."""

@@ -44,6 +44,7 @@ from analytics_core.ports import (
     MetadataStore,
     Notifier,
     Observer,
+    Progress,
     Renderer,
     RowFilterSource,
     Sleeper,
@@ -66,6 +67,7 @@ class Components:
     cache: Cache
     lock: Lock
     observer: Observer
+    progress: Progress
     jobs: JobRunner
     connector: Connector
     registry: EngineRegistry

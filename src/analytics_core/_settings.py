@@ -150,7 +150,8 @@ class Settings:
         max_annotation_layers: annotation layers with data that one query may name.
         max_annotations: annotations that one layer gives to a query; the ledger tells of those that it leaves out.
         job_workers: threads of the built-in background runner.
-        job_workers_per_database: threads of it that jobs on one database may take; None: half of them.
+        job_workers_per_database: threads of it that jobs on one database, or reports to one receiver, may take; None:
+            as many as they leave to the others (of 8 the first one 4, a second one 2).
         jobs_max_bytes: what the results of finished jobs may take in the metadata store; the oldest go first.
         max_jobs: jobs that may wait or run at a time, in all processes of a store; as many finished ones are kept.
         job_lease_s: seconds after which the jobs of a process that died are lost, and others take up the runs of
@@ -190,6 +191,7 @@ class Settings:
         report_min_interval_s: likewise of a report.
         report_on_time_s: seconds after its due time for which a run still counts as on time, where a schedule skips
             the runs that were missed.
+        max_active_reports_per_owner: active alerts and reports that one person may own; administrators are not bound.
     """
 
     secret_key: Secret | str | None = None
@@ -257,6 +259,7 @@ class Settings:
     alert_min_interval_s: float = 0.0
     report_min_interval_s: float = 0.0
     report_on_time_s: float = 300.0
+    max_active_reports_per_owner: int = 1_000
 
     def __post_init__(self) -> None:
         _check_types(self)
@@ -269,7 +272,7 @@ class Settings:
             *("max_annotations", "max_queries_per_context", "max_items_per_list", "form_data_keep_s"),
             *("max_statements_per_request", "max_cells_per_request", "max_sql_length_per_request", "max_jobs"),
             *("upload_max_bytes", "upload_max_unpacked_bytes", "upload_max_rows"),
-            *("upload_max_columns", "upload_max_cell_length"),
+            *("upload_max_columns", "upload_max_cell_length", "max_active_reports_per_owner"),
         )
         for name in positive:
             if getattr(self, name) < 1:

@@ -8,6 +8,7 @@
     │   ├── PayloadFormatError                  not JSON, not an object
     │   ├── PayloadSchemaError                  unknown, missing or wrong fields; `.problems` lists them
     │   └── FileUploadError                     a file that cannot be uploaded; row and column are told
+    ├── SourceError                             what `connect` and `dataset_from` cannot take, and what instead (422)
     ├── AccessError                             refused (403)
     │   ├── DatabaseAccessError / DatasetAccessError / TableAccessError / QueryAccessError
     │   ├── ChartAccessError / DashboardAccessError / GuestAccessError / UserActivityAccessError
@@ -56,7 +57,7 @@ Section "Errors" of the contract lists the types and statuses.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from analytics_core._connection_errors import ConnectionUriError as ConnectionUriError
 from analytics_core._connection_errors import DatabaseError as DatabaseError
@@ -74,6 +75,9 @@ from analytics_core._error_types import ErrorLevel as ErrorLevel
 from analytics_core._error_types import ErrorType as ErrorType
 from analytics_core._error_types import Problem as Problem
 from analytics_core._error_types import nearest as nearest
+
+_SHOWN_PROBLEMS: Final = 20
+"""How many problems of a payload a notebook lists."""
 
 
 class SettingsError(AnalyticsError, code="SETTINGS_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
@@ -119,6 +123,15 @@ class FileUploadError(PayloadError, code="FILE_UPLOAD_ERROR", error_type=ErrorTy
     """A file that cannot be uploaded; `.extra` has `row` (from 1, the header included) and `column` where it tells."""
 
 
+class SourceError(AnalyticsError, code="SOURCE_ERROR", error_type=ErrorType.INVALID_PAYLOAD_FORMAT_ERROR):
+    """What was handed to `connect` or `dataset_from` is no table that can be read; says what would work.
+
+    `.extra` has `name`, `file`, `row` (from 1, the header included) and `column` where they tell.
+    """
+
+    status = 422
+
+
 class PayloadSchemaError(PayloadError, code="INVALID_PAYLOAD_SCHEMA_ERROR"):
     """A payload whose fields break the shape; `.problems` names each field, the message and `extra` the first 100."""
 
@@ -131,6 +144,11 @@ class PayloadSchemaError(PayloadError, code="INVALID_PAYLOAD_SCHEMA_ERROR"):
             f"{shape} is not valid: {listed}",
             extra={"problems": [{"path": p.path, "message": p.message} for p in shown]},
         )
+
+    def _told(self) -> Sequence[str]:
+        listed = [f"{p.path}: {p.message}" if p.path else p.message for p in self.problems[:_SHOWN_PROBLEMS]]
+        left = len(self.problems) - len(listed)
+        return (f"{self.shape} is not valid", *listed, *([f"and {left} more"] if left > 0 else []))
 
     def items(self) -> tuple[ErrorItem, ...]:
         """Return an item for each problem that has a type of its own, and this error's for all others."""

@@ -45,6 +45,7 @@ __all__ = [
     "Notifier",
     "Observation",
     "Observer",
+    "Progress",
     "Recipient",
     "Renderer",
     "RowFilter",
@@ -115,6 +116,23 @@ class Observer(Protocol):
 
 
 @runtime_checkable
+class Progress(Protocol):
+    """Shows whoever waits how far long work has come. It never raises, and leaves standard output alone."""
+
+    def bar(self, work: str, *, total: int | None, unit: str) -> AbstractContextManager[Callable[[int], object]]:
+        """Return a context for one piece of work; it gives a function that is told how many more units are done.
+
+        Any thread may ask: jobs and the parts of a dashboard run in threads of their own. However the work ends, the
+        context is left in the thread that entered it.
+
+        Args:
+            work: what is done, such as `charts`.
+            total: how many units there are; None: nobody knows.
+            unit: what is counted, such as `chart`.
+        """
+
+
+@runtime_checkable
 class JobRunner(Protocol):
     """Sees to it that submitted jobs are run: in threads of this process, or by workers on other machines.
 
@@ -135,7 +153,8 @@ class JobRunner(Protocol):
     def submit(self, job_id: str, *, queue: str = "") -> None:
         """Have the job run soon; JobError when no more work can be taken.
 
-        `queue` names what the work waits for (its database): work of one queue must not take all workers.
+        `queue` names what the work waits for: its database; or the receivers of a report, with ` + ` between, and
+        behind ` / ` whose it is. Work of one queue must not take all workers.
         """
 
     def close(self) -> None:

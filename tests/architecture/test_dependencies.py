@@ -15,7 +15,7 @@ from analytics_core._engines.registry import installed_engines
 SOURCE = PROJECT / "src" / "analytics_core"
 METADATA = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = METADATA["optional-dependencies"]
-BUNDLES_AND_TOOLS = {"all", "docs", "fast", "lint", "notebook", "test"}
+BUNDLES_AND_TOOLS = {"all", "docs", "fast", "lint", "test"}
 """Extras that no error names: `fast` is faster without a change of code, the others are sets."""
 
 

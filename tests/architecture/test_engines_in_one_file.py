@@ -28,6 +28,7 @@ SPECIAL_CASES = {
 
 AT_HOME = ("analytics_core._engines.specs", "analytics_core._execution.sessions")
 NO_ENGINES_THERE = {
+    "analytics_core._core.sources": "what people have in hand: formats of files, connections and engines of packages",
     "analytics_core._storage": "the store's own databases, which are no engines of charts",
     "analytics_core.testing": "fakes, samples and suites, which are tests",
     "analytics_core._compile.advanced_types": "names of services, as the register of ports has them",

@@ -30,15 +30,17 @@ CODE = [
 SETTINGS: dict[str, Any] = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
 
 QUOTED = re.compile(r"`([^`\n]+)`")
-FILE = re.compile(r"(?<![\w/.:-])((?:[\w.-]+/)+[\w*.-]*|[\w-]+\.(?:py|md|toml|sql|yml))(?![\w/])")
+FILE = re.compile(r"(?<![\w/.:-])((?:[\w.-]+/)+[\w*.-]*|[\w-]+\.(?:py|md|toml|sql|yml))(?![\w/(])")
 BARE_FILE = re.compile(r"(?<![\w/.-])((?:src|tests|docs|benchmarks|examples|typing_tests|\.ci)/[\w./*-]*\w)")
 PAGE = re.compile(r"(?<![\w-])[\w-]+\.md\b")
 DOTTED = re.compile(r"(?<![\w./-])analytics_core(?:\.\w+)+")
 PRIVATE = re.compile(r"(?<![\w.])_[a-z_]+(?:\.(?!py\b)\w+)+")
 CALL = re.compile(r"(?<![\w.])core\.(\w+)(?:\.(\w+))?")
 
-NO_FILES = re.compile(r"[\d./]+|[dmw]/|\w+/\d.*|host/name|localhost/sales|\.\./shared\b.*")
-"""What looks like a path: dates, networks, durations, parts of URLs; and a folder that a clone may be without."""
+NO_FILES = re.compile(
+    r"[\d./]+|[dmw]/|\w+/\d.*|host/(?:name|shop)|localhost/sales|data/\*\.\w+|connection\.sql|\.\./shared\b.*"
+)
+"""What looks like a path: dates, networks, durations, parts of URLs, files of examples; and what a clone may lack."""
 
 NO_MODULES = {
     "analytics_core.advanced_data_types": "a group of entry points",
@@ -53,7 +55,7 @@ NO_MODULES = {
     "analytics_core.postprocessing.clip": "an operation that a page adds",
 }
 PAGES_OF_OTHERS = {"dependencies.md"}
-FUTURE_LAYERS = {"_builder", "_sql_editor"}
+FUTURE_LAYERS = {"_sql_editor"}
 """Layers that have a place before they have a module."""
 
 

@@ -155,6 +155,16 @@ def test_a_schedule_that_nobody_can_read_is_a_typed_error(people: TwoReaders, fi
             ask(broken.id)
 
 
+@pytest.mark.parametrize(("field", "value"), UNREADABLE)
+def test_a_check_goes_on_past_a_schedule_that_nobody_can_read(people: TwoReaders, field: str, value: object) -> None:
+    broken = people.world.report(people.mallory, name="broken")
+    write(people, broken.id, field, value)
+    checked = [one for one in people.world.admin.check().records if one.name == "broken"]
+    assert len(checked) == 1
+    keeps_it_from_running = field not in {"type", "log_retention", "grace_period", "working_timeout"}
+    assert bool(checked[0].problems) is keeps_it_from_running
+
+
 @pytest.mark.parametrize("content", ["{", "[]", "null", '{"messages": 5}', '{"revision": 1, "messages": [{}]}', DEEP])
 def test_a_manifest_that_nobody_can_read_is_a_typed_error(people: TwoReaders, content: str) -> None:
     made = people.world.report(people.mallory)

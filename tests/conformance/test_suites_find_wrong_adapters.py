@@ -11,7 +11,7 @@ import os
 import pkgutil
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,6 +21,7 @@ import pytest
 from tests.support.stores import open_store
 
 from analytics_core._adapters.caches import MemoryCache
+from analytics_core._adapters.progress_bars import SilentProgress
 from analytics_core._adapters.store_backed import StoreLock
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery, Scope, UnitOfWork
@@ -36,6 +37,7 @@ from analytics_core.testing.conformance.job_records import JobRecordConformance
 from analytics_core.testing.conformance.lock import LockConformance
 from analytics_core.testing.conformance.network_policy import NetworkPolicyConformance
 from analytics_core.testing.conformance.notifier import NotifierConformance, ReceivedMessage
+from analytics_core.testing.conformance.progress import ProgressConformance
 from analytics_core.testing.conformance.records import BARE, START, store_named
 from analytics_core.testing.conformance.scopes import ScopeConformance, store_shown
 from analytics_core.testing.conformance.secret_box import SecretBoxConformance
@@ -168,6 +170,22 @@ def test_a_wrong_lock_is_found(store: SqlMetadataStore, wrong: type[StoreLock], 
     run = getattr(LockConformance(), f"test_{test}")
     with pytest.raises(AssertionError):
         run(wrong(store), time.sleep) if "let_pass" in inspect.signature(run).parameters else run(wrong(store))
+
+
+# ---------------------------------------------------------------------------------------------------------- progress
+class SwallowsErrors(SilentProgress):
+    """Ends the work without a word."""
+
+    @contextmanager
+    def bar(self, work: str, *, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
+        """Take an error for the end."""
+        with suppress(Exception), super().bar(work, total=total, unit=unit) as tell:
+            yield tell
+
+
+def test_progress_that_swallows_errors_is_found() -> None:
+    with pytest.raises(pytest.fail.Exception):
+        ProgressConformance().test_what_stops_the_work_goes_on_upwards(SwallowsErrors(), ValueError)
 
 
 # ------------------------------------------------------------------------------------------------- clock, secret box

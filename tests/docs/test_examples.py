@@ -100,9 +100,23 @@ def _modules_with_examples() -> list[str]:
     ]
 
 
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """What the examples of `DatasetHandle` make, for those of what it gives."""
+    import analytics_core
+    from analytics_core.testing.sample_data import make_shop
+
+    with analytics_core.connect(make_shop(tmp_path_factory.mktemp("shop") / "shop.db")) as core:
+        made = core.datasets.create({"database": 1, "table_name": "orders"})
+        metrics = [{"metric_name": "revenue", "expression": "SUM(amount)"}]
+        core.datasets.update(made.id, {"main_dttm_col": "order_date", "metrics": metrics})
+        yield {"core": core, "orders": core.dataset("orders")}
+
+
 @pytest.mark.parametrize("name", _modules_with_examples())
-def test_the_examples_of_docstrings_give_what_they_show(name: str) -> None:
-    outcome = doctest.testmod(importlib.import_module(name), optionflags=COMPARISON)
+def test_the_examples_of_docstrings_give_what_they_show(name: str, request: pytest.FixtureRequest) -> None:
+    names = request.getfixturevalue("shop") if "._builder." in name else {}
+    outcome = doctest.testmod(importlib.import_module(name), optionflags=COMPARISON, extraglobs=names)
     assert outcome.attempted > 0
     assert outcome.failed == 0
 

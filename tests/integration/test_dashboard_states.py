@@ -478,7 +478,9 @@ def test_a_name_that_several_filters_have_is_no_name(shown: FilteredDashboard, c
 def test_the_answer_shows_itself(core: AnalyticsCore) -> None:
     data = core.dashboards.data(1, tabs=["All"], filters={"region": ["north"]})
     assert repr(data) == "<DashboardData of 1: 1 charts>"
-    assert "<h4>total</h4><table>" in data._repr_html_()
+    bundle = data._repr_mimebundle_()
+    assert "<b>total</b>" in bundle["text/html"]
+    assert "region  [north]" in bundle["text/plain"]
     payload = json.loads(json.dumps(data.to_payload(), default=str))
     assert payload["charts"][0]["slice_name"] == "total"
     assert payload["charts"][0]["result"][0]["data"] == [{"revenue": 130}]

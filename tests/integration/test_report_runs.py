@@ -16,15 +16,17 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from python_calamine import CalamineWorkbook
-from tests.support.reports import HOUR, KEY, NOON, ReportWorld, chat, form, mail, report_world
+from tests.support.reports import HOUR, KEY, NOON, ReportWorld, chat, filtered_dashboard, form, mail, report_world
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobState
 from analytics_core._reporting.options import FurtherFormat, MissedRuns
-from analytics_core._resources.reports.runner import DIED_MIDWAY, TOOK_TOO_LONG, ReportRuns
-from analytics_core._resources.reports.scheduler import MOST_ATTEMPTS, Scheduler
+from analytics_core._resources.reports.dispatcher import MOST_ATTEMPTS
+from analytics_core._resources.reports.run_log import DIED_MIDWAY, TOOK_TOO_LONG
+from analytics_core._resources.reports.runner import ReportRuns
+from analytics_core._resources.reports.scheduler import Scheduler
 from analytics_core.errors import AlertError, PayloadSchemaError, ReportError, StoreUnavailableError
 from analytics_core.ports import DeliveryState
 from analytics_core.testing import InlineJobRunner
@@ -153,6 +155,24 @@ def test_a_text_shows_the_rows_and_what_cut_them(world: ReportWorld) -> None:
     assert "<script" not in message.html
 
 
+def test_a_text_writes_numbers_as_the_chart_and_the_metrics_of_its_dataset_do(world: ReportWorld) -> None:
+    metric = {"metric_name": "revenue", "expression": "SUM(amount) * 1000", "d3format": "$,.2f"}
+    world.admin.datasets.update(1, {"metrics": [metric]})
+    config = {"total": {"d3NumberFormat": ",.1f", "currencyFormat": {"symbol": "EUR", "symbolPosition": "suffix"}}}
+    asked = json.loads(form(1, column_config=config))
+    text = json.dumps({**asked, "metrics": [*asked["metrics"], "revenue"]})
+    world.admin.charts.update(1, {"params": text})
+    made = world.report()
+    world.pass_time()
+    message = last_message(world)
+    assert "EU      10.5 €  $10,500.00" in message.text
+    assert '<td class="n">10.5 €</td><td class="n">$10,500.00</td>' in message.html
+    world.admin.reports.update(made.id, {"report_format": "CSV"})
+    world.pass_time()
+    (file,) = last_message(world).attachments
+    assert b"EU,10.5,10500.0" in b"".join(file.chunks())
+
+
 def test_a_csv_and_a_workbook_have_the_rows_that_the_chart_has(world: ReportWorld) -> None:
     answer = world.admin.charts.data(1)
     world.report(name="csv", report_format="CSV")
@@ -203,27 +223,8 @@ def test_rows_that_find_no_room_on_the_disk_end_the_run_in_a_typed_error(tmp_pat
 
 
 def test_a_dashboard_is_sent_chart_by_chart_with_the_filters_of_the_schedule(world: ReportWorld) -> None:
-    native = {
-        "id": "NATIVE_FILTER-r",
-        "name": "Region",
-        "filterType": "filter_select",
-        "targets": [{"datasetId": 1, "column": {"name": "region"}}],
-        "defaultDataMask": {"filterState": {}},
-        "scope": {"rootPath": ["ROOT_ID"], "excluded": []},
-    }
-    layout = {
-        "ROOT_ID": {"id": "ROOT_ID", "type": "ROOT", "children": ["GRID_ID"]},
-        "GRID_ID": {"id": "GRID_ID", "type": "GRID", "children": ["CHART-1"]},
-        "CHART-1": {"id": "CHART-1", "type": "CHART", "children": [], "meta": {"chartId": 1}},
-    }
-    dashboard = world.admin.dashboards.create(
-        {
-            "dashboard_title": "Shop",
-            "position_json": json.dumps(layout),
-            "json_metadata": json.dumps({"native_filter_configuration": [native]}),
-        }
-    )
-    world.report(chart=None, dashboard=dashboard.id, report_format="CSV", extra={"filters": {"Region": ["EU"]}})
+    dashboard = filtered_dashboard(world.admin)
+    world.report(chart=None, dashboard=dashboard, report_format="CSV", extra={"filters": {"Region": ["EU"]}})
     world.pass_time()
     (file,) = last_message(world).attachments
     assert b"".join(file.chunks()).decode("utf-8-sig") == "region,total\nEU,10.5\n"
@@ -264,7 +265,11 @@ def test_a_chart_that_fails_is_an_error_and_nothing_is_sent(world: ReportWorld) 
     assert run.error_message in notice.message.text
 
 
-def test_each_recipient_gets_their_own_rows_and_equal_rows_are_made_once(world: ReportWorld) -> None:
+@pytest.mark.parametrize("is_dashboard", [False, True])
+def test_each_recipient_gets_their_own_rows_and_equal_rows_are_made_once(
+    world: ReportWorld, *, is_dashboard: bool
+) -> None:
+    shop = filtered_dashboard(world.admin, published=True)
     dataset = world.admin.datasets.get(1)
     for name, region in (("anna", "EU"), ("bert", "US"), ("carl", "EU")):
         core = world.person(name, dataset, email=f"{name}@example.com")
@@ -281,6 +286,7 @@ def test_each_recipient_gets_their_own_rows_and_equal_rows_are_made_once(world: 
         report_format="CSV",
         extra={"run_as": "recipient"},
         recipients=[mail("anna@example.com; bert@example.com"), mail("carl@example.com")],
+        **({"chart": None, "dashboard": shop} if is_dashboard else {}),
     )
     world.pass_time()
     sent = {entry.recipient.to: entry.message for entry in world.outbox.sent}
@@ -411,7 +417,42 @@ def test_a_deactivated_executor_ends_runs_in_error_with_one_notice(world: Report
     assert world.runs(made)[0].error_message == told
     with pytest.raises(ReportError, match="not active any more"):
         world.admin.reports.dry_run(made.id)
-    assert not world.outbox.sent  # whoever owns it alone is not active, and gets no mail
+    world.pass_time()
+    (notice,) = world.outbox.sent  # whoever owns it alone gets no mail: administrators do, once per grace
+    assert (notice.recipient.to, notice.recipient.bcc) == (("ada@example.com",), ())
+    assert told in notice.message.text
+    assert "This goes to administrators" in notice.message.text
+
+
+def test_an_owner_who_is_active_hears_of_one_who_is_not(world: ReportWorld) -> None:
+    anna, bert = (world.person(name, world.admin.databases.get(1), email=f"{name}@example.com") for name in "ab")
+    made = world.report(anna, owners=[anna._actor().id, bert._actor().id])
+    world.admin.users.update(anna._actor().id, {"active": False})
+    world.pass_time()
+    assert world.states(made) == ["Error"]
+    (notice,) = world.outbox.sent
+    assert (notice.recipient.to, notice.recipient.bcc) == (("b@example.com",), ())
+    assert "administrators" not in notice.message.text
+
+
+def test_nobody_is_told_where_there_is_nobody_to_tell(world: ReportWorld, caplog: pytest.LogCaptureFixture) -> None:
+    anna = world.person("anna", world.admin.databases.get(1), email="no address")
+    made = world.report(anna)
+    world.admin.users.update(world.admin._actor().id, {"email": ""})
+    world.run_sql("DROP TABLE orders;")
+    world.pass_time()
+    assert (world.states(made), world.outbox.attempts) == (["Error"], ())
+    told = "to its owners: no owner or administrator is active and has an e-mail address"
+    assert f"the notice of Report {made.id} 'orders' {told}" in caplog.messages
+
+
+def test_a_notice_that_does_not_arrive_is_told_in_the_log(world: ReportWorld, caplog: pytest.LogCaptureFixture) -> None:
+    made = world.report()
+    world.run_sql("DROP TABLE orders;")
+    world.outbox.fail_next(state=DeliveryState.REFUSED)
+    world.pass_time()
+    told = "to its owners: ada@example.com was not reached: the outbox was told to fail"
+    assert f"the notice of Report {made.id} 'orders' {told}" in caplog.messages
 
 
 def test_all_recipients_are_tried_and_who_was_not_reached_is_told(world: ReportWorld) -> None:
@@ -510,6 +551,7 @@ def test_a_run_that_nobody_finishes_ends_in_error(far: tuple[ReportWorld, Forget
         world.host.scheduler.tick()
     (run,) = world.runs(made)
     assert (run.state, run.error_message) == ("Error", "each of 5 processes that tried it ended before it was done")
+    runner.run(runner.taken[-1])
     assert world.outbox.sent[-1].message.subject.startswith("Error occurred")
 
 
@@ -521,7 +563,9 @@ def test_a_run_that_takes_too_long_ends_in_error_and_sends_nothing_more(
     world.pass_time()
     set_run(world, made, lease_until=None, start_dttm=NOON, late_on=NOON)
     world.host.scheduler.tick()
-    runner.run(runner.taken[0])
+    assert not world.outbox.attempts  # the owners are told by a job
+    for job_id in tuple(runner.taken):
+        runner.run(job_id)
     (run,) = world.runs(made)
     assert (run.state, run.error_message) == ("Error", TOOK_TOO_LONG)
     assert [entry.message.subject[:5] for entry in world.outbox.sent] == ["Error"]
@@ -739,6 +783,7 @@ def test_a_run_that_others_ended_between_two_attempts_sends_nothing_more(
     runner.run(runner.taken[-1])
     assert seen == [[("a@example.com", "unavailable"), ("b@example.com", "unavailable")]]
     assert [run.error_message for run in world.runs(made)] == [TOOK_TOO_LONG]
+    runner.run(runner.taken[-1])
     assert [entry.message.subject[:5] for entry in world.outbox.sent] == ["Error"]
 
 
@@ -869,6 +914,19 @@ def test_old_runs_are_forgotten(world: ReportWorld) -> None:
     due = [run.scheduled_dttm for run in world.runs(made)]
     assert due[0] >= world.clock.now() - DAY
     assert len(due) == 25
+
+
+def test_runs_of_schedules_that_never_run_again_are_pruned(world: ReportWorld) -> None:
+    kept = {days: world.report(name=f"kept for {days}", log_retention=days) for days in (10, 30)}
+    world.pass_time()
+    for one in kept.values():
+        world.admin.reports.update(one.id, {"active": False})
+    world.clock.advance(20 * DAY)
+    assert world.host.prune().report_executions == 1
+    assert [len(world.runs(one)) for one in kept.values()] == [0, 1]
+    world.clock.advance(4_000 * DAY)
+    assert (world.host.prune().report_executions, world.host.prune().report_executions) == (1, 0)
+    assert [len(world.runs(one)) for one in kept.values()] == [0, 0]
 
 
 def test_a_tick_with_nothing_due_costs_two_statements(world: ReportWorld) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.reports import NOON, ReportWorld, chat, form, mail, report_world
+from tests.support.reports import NOON, ReportWorld, chat, filtered_dashboard, form, mail, report_world
 
 from analytics_core.errors import (
     AlreadyExistsError,
@@ -22,6 +22,8 @@ from analytics_core.errors import (
     ReportExistsError,
     StaleVersionError,
 )
+from analytics_core.ports import DeliveryState
+from analytics_core.testing import InlineJobRunner
 
 HOOK = "https://hooks.example.com/T0/B0/secret"
 MASKED = "https://hooks.example.com/XXXXXXXXXX"
@@ -393,3 +395,106 @@ def test_another_crontab_counts_from_its_change_on(world: ReportWorld) -> None:
     made = world.report(crontab="0 0 1 1 *")
     world.admin.reports.update(made.id, {"crontab": "*/10 * * * *"})
     assert world.pass_time(timedelta(minutes=10)).claimed == 1
+
+
+# ------------------------------------------------------------------------------------------------ names of dashboards
+def test_filters_and_tabs_that_a_dashboard_does_not_have_are_told_together_when_saved(world: ReportWorld) -> None:
+    shop = filtered_dashboard(world.admin)
+    wrong = {"filters": {"Regoin": ["EU"], "Region": {"no": "mask"}}, "tabs": ["Region", "Regions"]}
+    found = problems(world, chart=None, dashboard=shop, extra=wrong, custom_width=10)
+    assert set(found) == {"custom_width", "extra.filters.Regoin", "extra.filters.Region", "extra.tabs"}
+    assert "did you mean 'Region'?" in found["extra.filters.Regoin"]
+    assert "extraFormData" in found["extra.filters.Region"]
+    assert "did you mean 'Regions'?" in found["extra.tabs"]
+
+
+def test_filters_are_looked_at_when_they_or_the_dashboard_are_new(world: ReportWorld) -> None:
+    shop, bare = filtered_dashboard(world.admin), world.admin.dashboards.create({"dashboard_title": "bare"}).id
+    extra = {"filters": {"NATIVE_FILTER-r": ["EU"]}, "tabs": ["TAB-1"]}
+    made = world.report(chart=None, dashboard=shop, extra=extra)
+    for change in ({"extra": {"filters": {"Other": 1}}}, {"dashboard": bare}):
+        with pytest.raises(PayloadSchemaError, match=r"extra\.filters"):
+            world.admin.reports.update(made.id, change)
+    world.admin.dashboards.update(shop, {"json_metadata": "{}"})
+    assert world.admin.reports.update(made.id, {"name": "other"}).name == "other"
+
+
+# ------------------------------------------------------------------------------------------------------------- caps
+def test_people_own_so_many_active_schedules_and_administrators_more(tmp_path: Path) -> None:
+    settings = {"max_active_reports_per_owner": 2}
+    with report_world(tmp_path, jobs=InlineJobRunner(), settings=settings) as world:
+        anna = world.person("anna", world.admin.databases.get(1))
+        first, second = (world.report(anna, name=name) for name in ("first", "second"))
+        said = r"active: you own 2 active alerts and reports, and may own 2 \(Settings\.max_active_reports_per_owner\)"
+        with pytest.raises(PayloadSchemaError, match=said):
+            world.report(anna, name="third")
+        third = world.report(anna, name="third", active=False)
+        with pytest.raises(PayloadSchemaError, match=said):
+            anna.reports.update(third.id, {"active": True})
+        assert anna.reports.update(second.id, {"name": "renamed"}).active  # it counts already
+        anna.reports.update(first.id, {"active": False})
+        assert anna.reports.update(third.id, {"active": True}).active
+        for number in range(3):
+            world.report(name=f"of an administrator {number}", owners=[anna._actor().id])
+
+
+# ------------------------------------------------------------------------------------------------------------ lists
+def test_lists_filter_and_sort_by_how_the_last_run_ended(world: ReportWorld) -> None:
+    good, bad, new = (world.report(name=name, crontab=f"{minute} * * * *") for minute, name in enumerate("abc"))
+    world.outbox.fail_next(state=DeliveryState.REFUSED)
+    world.admin.reports.run_now(bad.id)
+    world.clock.advance(timedelta(minutes=1))
+    world.admin.reports.run_now(good.id)
+
+    def found(*filters: dict[str, Any], **more: Any) -> list[int]:
+        return [one.id for one in world.admin.reports.list(filters, **more)]
+
+    state = {"col": "last_state", "op": "eq"}
+    assert found({**state, "val": "Error"}) == [bad.id]
+    assert found({**state, "val": None}) == [new.id]
+    assert found({"col": "last_state", "op": "in", "val": ["Error", "Success"]}, order_by="name") == [good.id, bad.id]
+    assert found({"col": "last_eval_dttm", "op": "is_null", "val": False}, order_by="-last_eval_dttm") == [
+        good.id,
+        bad.id,
+    ]
+    anna = world.person("anna", world.admin.databases.get(1))
+    assert anna.reports.list([{**state, "val": "Error"}]).count == 0
+
+
+# ----------------------------------------------------------------------------------------------------------- checks
+def broken(world: ReportWorld) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return what `check` says is broken of alerts and reports."""
+    found = world.admin.check().broken
+    return {(one.kind, one.name): one.problems for one in found if one.kind in {"alert", "report"}}
+
+
+def test_a_check_tells_schedules_whose_only_owner_is_not_active(world: ReportWorld) -> None:
+    anna = world.person("anna", world.admin.databases.get(1))
+    user_id = anna._actor().id
+    made = world.report(anna)
+    world.report(anna, name="at rest", active=False)
+    assert broken(world) == {}
+    world.admin.users.update(user_id, {"active": False})
+    told = f"report schedule {made.id} runs as user {user_id}, who is not active any more"
+    assert broken(world) == {("report", "orders"): (f"{told}; give it another owner",)}
+    world.admin.reports.update(made.id, {"owners": [world.admin._actor().id]})
+    assert broken(world) == {}
+
+
+def test_a_check_tells_what_schedules_lack_that_they_had_when_they_were_saved(world: ReportWorld) -> None:
+    database, dataset = world.admin.databases.get(1), world.admin.datasets.get(1)
+    anna, bert = world.person("anna", dataset), world.person("bert", database, dataset)
+    world.report(anna)
+    world.alert(bert)
+    shop = filtered_dashboard(world.admin)
+    world.report(name="filtered", chart=None, dashboard=shop, extra={"filters": {"Region": ["EU"]}})
+    assert broken(world) == {}
+    world.admin.roles.revoke(anna._actor().roles[0].id, on=dataset)
+    world.admin.roles.revoke(bert._actor().roles[0].id, on=database)
+    world.admin.dashboards.update(shop, {"json_metadata": "{}"})
+    found = broken(world)
+    assert found["report", "orders"][0].startswith(f"as user {anna._actor().id}, whom it runs as: you have no access")
+    assert found["alert", "many orders"][0].startswith(f"as user {bert._actor().id}, whom it runs as: you have no")
+    assert found["report", "filtered"][0].startswith("extra.filters")
+    assert len(found) == 3
+    assert all(one.kind not in {"alert", "report"} for one in anna.check().records if one.name != "orders")

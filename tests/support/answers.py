@@ -19,7 +19,7 @@ def seen(answer: ChartData) -> dict[str, Any]:
         "xlsx": outcome(lambda: sheets(answer.to_xlsx())),
         "raises": outcome(lambda: answer.raise_for_error() and None),
         "repr": repr(answer),
-        "html": answer._repr_html_(),
+        "shown": answer._repr_mimebundle_(),
         "type": (answer.result_type, answer.result_format),
     }
     for number, result in enumerate(answer.results):

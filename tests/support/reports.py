@@ -109,6 +109,26 @@ def form(dataset_id: int, **more: Any) -> str:
     return json.dumps({**asked, "groupby": ["region"], "metrics": [total], "order_by_cols": [], **more})
 
 
+def filtered_dashboard(core: AnalyticsCore, **more: Any) -> int:
+    """Create a dashboard of the first chart with a filter of regions, and return its id."""
+    native = {
+        "id": "NATIVE_FILTER-r",
+        "name": "Region",
+        "filterType": "filter_select",
+        "targets": [{"datasetId": 1, "column": {"name": "region"}}],
+        "defaultDataMask": {"filterState": {}},
+        "scope": {"rootPath": ["ROOT_ID"], "excluded": []},
+    }
+    layout = {
+        "ROOT_ID": {"id": "ROOT_ID", "type": "ROOT", "children": ["TAB-1"]},
+        "TAB-1": {"id": "TAB-1", "type": "TAB", "children": ["CHART-1"], "meta": {"text": "Regions"}},
+        "CHART-1": {"id": "CHART-1", "type": "CHART", "children": [], "meta": {"chartId": 1}},
+    }
+    metadata = json.dumps({"native_filter_configuration": [native]})
+    asked = {"dashboard_title": "Shop", "position_json": json.dumps(layout), "json_metadata": metadata}
+    return core.dashboards.create({**asked, **more}).id
+
+
 @contextmanager
 def report_world(
     folder: Path,

@@ -46,6 +46,10 @@ def answer_of(*results: QueryResult) -> ChartData:
     return ChartData(results=results)
 
 
+def html_of(answer: ChartData) -> str:
+    return str(answer._repr_mimebundle_()["text/html"])
+
+
 def test_a_full_result_has_the_contracts_keys_and_then_ours() -> None:
     assert list(result_of({"a": [1]}).to_payload()) == CONTRACT_KEYS + OUR_KEYS
 
@@ -309,15 +313,15 @@ def test_lists_of_facts_are_data_and_a_table() -> None:
 
 def test_the_notebook_table_is_escaped_and_says_what_cut_it() -> None:
     cut = LimitEntry(limit="row_limit", rows=30, set_by="payload: row_limit", cut=True)
-    page = answer_of(result_of({"<b>": ["<script>"] * 30}, limits=(cut,)))._repr_html_()
+    page = html_of(answer_of(result_of({"<b>": ["<script>"] * 30}, limits=(cut,))))
     assert "<script>" not in page
     assert "<b>" not in page
     assert "first 20 of 30 rows; cut at 30 rows by row_limit (payload: row_limit)" in page
 
 
 def test_the_notebook_table_of_a_failed_query_is_its_message() -> None:
-    page = answer_of(failed_result(QueryError("no <column>")))._repr_html_()
-    assert page == "<p><b>failed</b>: no &lt;column&gt;</p>"
+    page = html_of(answer_of(failed_result(QueryError("no <column>"))))
+    assert page.endswith(">failed</b>: no &lt;column&gt;</p>")
 
 
 def test_arrow_and_list_columns_give_the_same_answer() -> None:
@@ -327,6 +331,6 @@ def test_arrow_and_list_columns_give_the_same_answer() -> None:
 
 
 def test_the_notebook_table_tells_what_was_not_read() -> None:
-    page = answer_of(result_of({"a": [1]}, notes=("kept but not read: limit, <order_by>",)))._repr_html_()
+    page = html_of(answer_of(result_of({"a": [1]}, notes=("kept but not read: limit, <order_by>",))))
     assert "<li>kept but not read: limit, &lt;order_by&gt;</li>" in page
-    assert "<ul>" not in answer_of(result_of({"a": [1]}))._repr_html_()
+    assert "<ul>" not in html_of(answer_of(result_of({"a": [1]})))

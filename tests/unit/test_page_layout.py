@@ -110,7 +110,7 @@ def test_tabs_at_the_top_are_pages_and_inner_ones_stand_below_their_titles() -> 
 @pytest.mark.parametrize(
     ("wanted", "shown", "charts"),
     [({"T1"}, {"T1"}, [[1]]), ({"U2"}, {"T2", "U2"}, [[3]]), ({"T2"}, {"T2", "U1", "U2"}, [[2, 3]])],
-    ids=str,
+    ids=["one tab", "an inner tab", "a tab with inner ones"],
 )
 def test_tabs_are_shown_with_those_around_and_inside_them(
     wanted: set[str], shown: set[str], charts: list[list[int]]

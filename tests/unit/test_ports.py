@@ -19,6 +19,7 @@ from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.job_runners import InlineJobRunner
 from analytics_core._adapters.observers import LogObserver
+from analytics_core._adapters.progress_bars import SilentProgress
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.store_backed import StoreLock
 from analytics_core._engines.registry import installed_engines
@@ -27,6 +28,7 @@ from analytics_core._records.secret import Secret
 from analytics_core._security.policy import Policy
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import DatabaseError, SettingsError
+from analytics_core.testing.renderer import FakeRenderer
 
 ELSEWHERE = {"UrlFor": "Settings.url_for"}
 """Ports that are no argument of the facade, and where they are given."""
@@ -140,6 +142,8 @@ HOSTS: dict[str, Callable[[Path], Any]] = {
     "network": lambda _: NoNetwork(),
     "observer": lambda _: LogObserver(),
     "policy": lambda _: Policy(),
+    "progress": lambda _: SilentProgress(),
+    "renderer": lambda _: FakeRenderer(),
     "secret_box": lambda _: AesGcmSecretBox(Secret(KEY)),
     "sleeper": lambda _: ShortPauses(),
     "store": a_store,
@@ -152,6 +156,7 @@ def use(small: SmallCore) -> None:
     """Ask whatever may be asked of a host's object."""
     small.orders()
     assert small.core.charts.data(COUNT).raise_for_error().results[0].rowcount == 1
+    assert small.core.charts.picture(COUNT).data
     assert small.core.prune().is_complete
     assert small.core.charts.submit(COUNT).result(timeout_s=30).results[0].rowcount == 1
     oauth, lock = small.core.oauth, small.core._runtime.lock

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import NoSuchModuleError
 
 from analytics_core._adapters.network import PublicNetworkPolicy
+from analytics_core._adapters.pooled_engine import EngineKey, PooledEngine, close_returned, file_id_of, is_older
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import (
     CheckedUri,
@@ -26,8 +27,16 @@ from analytics_core._execution.connection_uri import (
 )
 from analytics_core._execution.diagnosis import SentStatement, diagnose
 from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
+from analytics_core._execution.handed_over import (
+    HandedEngine,
+    HandedOver,
+    HandedTable,
+    HandedTables,
+    elsewhere,
+    is_marked,
+)
 from analytics_core._execution.server_authorities import AuthoritiesFile, arguments, asked_of, check_authorities
-from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
+from analytics_core._execution.sessions.base import ANSWER_GRACE_S, STREAM_OPTION, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
 from analytics_core._execution.sessions.opening import ADDRESSED_DRIVERS, ADDRESSES, PEER, BeforeConnect
 from analytics_core._execution.tunnels import Tunnel
@@ -52,47 +61,6 @@ _POOL_RECYCLE_S = 1_800
 _MOST_POOLS_OF_USERS = 200
 _IDLE_S = 600.0
 """How long connections to a server are kept that nobody asks for: another process may have removed their database."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """Which engine: an unsaved database has id 0, its uuid tells it from others."""
-
-    database_id: int
-    uuid: str
-    version: int
-    identity: Identity | None
-    access: Access
-
-    @property
-    def of_database(self) -> tuple[int, str, int]:
-        """Which version of which database, whoever connects."""
-        return self.database_id, self.uuid, self.version
-
-
-@dataclass(slots=True)
-class _PooledEngine:
-    """An engine, the session that made it, what it was made from, which file that was, and whom its server needs.
-
-    `asked_at` is when somebody last asked for it, in seconds of the monotonic clock.
-    """
-
-    engine: sa.Engine
-    session: Session
-    request: OpenRequest
-    file_id: tuple[int, int] | None
-    authorities: AuthoritiesFile | None
-    asked_at: float = 0.0
-
-    @property
-    def is_in_use(self) -> bool:
-        """Whether a connection is lent."""
-        return self.engine.pool.checkedout() > 0  # type: ignore[attr-defined, no-any-return]  # a QueuePool
-
-    @property
-    def is_of_server(self) -> bool:
-        """Whether it is neither of a file nor of a memory, which would be lost."""
-        return self.request.file is None and self.request.memory_name is None
 
 
 _DRIVERS_OF_LIBPQ: Final = frozenset({"psycopg", "psycopg2"})
@@ -130,9 +98,10 @@ class SqlAlchemyConnector:
         self._idle_s = idle_s
         self._name = uuid4().hex
         self._lock = forkable_rlock()
-        self._opened: dict[_Key, _PooledEngine] = {}
+        self._opened: dict[EngineKey, PooledEngine] = {}
         self._sessions: dict[str, Session] = {}
         self._tunnels: dict[tuple[int, str, int], Tunnel] = {}
+        self._handed_over: dict[str, HandedOver] = {}
         self._lost_memories: set[str] = set()
         self._of_the_parent: list[object] = []
         tell_of_forks(self)
@@ -152,6 +121,34 @@ class SqlAlchemyConnector:
         """
         return self._open(database, identity, access).engine
 
+    def hand_over(self, uuid: str, source: HandedOver) -> None:
+        """Read the database of this uuid, from now on, from what a host hands over; its URI only names the engine."""
+        with self._lock:
+            self._drop([key for key in self._opened if key.uuid == uuid], release=True)
+            self._handed_over[uuid] = source
+
+    def put_table(self, uuid: str, name: str, table: HandedTable | None) -> HandedTable | None:
+        """Put a frame or files into the database of this uuid, or take them out (None); return what was there."""
+        with self._lock:
+            source = self._handed_over.get(uuid)
+            tables = dict(source.tables) if isinstance(source, HandedTables) else {}
+            before = tables.pop(name, None)
+            if table is not None:
+                tables[name] = table
+            self.hand_over(uuid, HandedTables(tables=tables))
+            return before
+
+    def handed_tables(self) -> Mapping[str, HandedTables]:
+        """Return the tables that were handed over, by the uuids of their databases."""
+        found = dict(self._handed_over)
+        return {uuid: source for uuid, source in found.items() if isinstance(source, HandedTables)}
+
+    def take_back(self, uuid: str) -> None:
+        """Forget what was handed over for the database of this uuid."""
+        with self._lock:
+            self._drop([key for key in self._opened if key.uuid == uuid], release=True)
+            self._handed_over.pop(uuid, None)
+
     def dispose(self, database_id: int) -> None:
         """Close the pools of this database, and what it alone holds open: its file, or its memory with all in it."""
         with self._lock:
@@ -159,9 +156,10 @@ class SqlAlchemyConnector:
             self._drop(keys, release=True)
 
     def close(self) -> None:
-        """Close all pools, files and memories; the connector may be used again."""
+        """Close all pools, files and memories, and forget what was handed over; the connector may be used again."""
         with self._lock:
             self._drop(list(self._opened), release=True)
+            self._handed_over = {}
         self._addresses.close()
 
     @contextmanager
@@ -194,24 +192,23 @@ class SqlAlchemyConnector:
             if opened.request.memory_name is not None:
                 self._lost_memories.add(opened.request.memory_name)
             opened.engine.dispose(close=False)
-        self._opened, self._sessions = {}, {}
-        self._of_the_parent.append(self._tunnels)
-        self._tunnels = {}
+        self._of_the_parent += [self._tunnels, self._handed_over]
+        self._opened, self._sessions, self._tunnels, self._handed_over = {}, {}, {}, {}
 
-    def _open(self, database: Database, identity: Identity | None, access: Access) -> _PooledEngine:
+    def _open(self, database: Database, identity: Identity | None, access: Access) -> PooledEngine:
         if access is Access.WRITE and not (database.allow_dml or database.allow_file_upload):
             raise DatabaseAccessError(
                 f"database {database.database_name!r} may only be read; set allow_dml or allow_file_upload to change it"
             )
         acting = identity if database.impersonate_user or (identity is not None and identity.token) else None
-        key = _Key(database.id, database.uuid, database.audit.version, acting, access)
+        key = EngineKey(database.id, database.uuid, database.audit.version, acting, access)
         with self._lock:
             if key in self._opened:
                 self._drop_replaced(self._opened[key])
             if key not in self._opened:
                 self._opened[key] = self._make(database, key)
             self._opened[key].asked_at = time.monotonic()
-            self._drop([older for older in self._opened if _is_older(older, key)], release=False)
+            self._drop([older for older in self._opened if is_older(older, key)], release=False)
             self._drop_unused()
             self._drop_otherwise_opened(self._opened[key])
             return self._opened[key]
@@ -224,21 +221,21 @@ class SqlAlchemyConnector:
         idle.update(of_users[: max(len(of_users) - _MOST_POOLS_OF_USERS, 0)])
         self._drop([key for key in idle if not self._opened[key].is_in_use], release=True)
 
-    def _asked_at(self, key: _Key) -> float:
+    def _asked_at(self, key: EngineKey) -> float:
         return self._opened[key].asked_at
 
-    def _drop_replaced(self, opened: _PooledEngine) -> None:
+    def _drop_replaced(self, opened: PooledEngine) -> None:
         """Close what is open on a file in whose place there is another one, or none: it would be read for ever.
 
         A statement that runs on it goes on; where a process opens a file once, the file is left open until then.
         """
-        if _file_id(opened.request) == opened.file_id:
+        if file_id_of(opened.request) == opened.file_id:
             return
         on_it = {key: held for key, held in self._opened.items() if held.request.file == opened.request.file}
         if not (opened.session.opens_files_once and any(held.is_in_use for held in on_it.values())):
             self._drop(list(on_it), release=True)
 
-    def _drop_otherwise_opened(self, opened: _PooledEngine) -> None:
+    def _drop_otherwise_opened(self, opened: PooledEngine) -> None:
         """Close a file that a process opens once, where it is open for reading only and may change now, or the reverse.
 
         While a statement runs on it, it stays as it is.
@@ -254,8 +251,13 @@ class SqlAlchemyConnector:
         opened.engine.dispose()
         session.release(request)
 
-    def _make(self, database: Database, key: _Key) -> _PooledEngine:
+    def _make(self, database: Database, key: EngineKey) -> PooledEngine:
         checked = check_uri(database.uri, settings=self._settings, specs=self._specs, allowed_files=self._allowed_files)
+        handed_over = self._handed_over.get(database.uuid)
+        if handed_over is None and is_marked(database.extra):
+            raise elsewhere(database.database_name, database.engine)
+        if handed_over is not None and (key.identity is not None or key.access is Access.WRITE):
+            raise _only_read(database)
         options = check_engine_params(database.extra, checked.spec)
         bundle = check_authorities(database.extra, checked.spec, asked=asked_of(checked, options))
         authorities = None if bundle is None else AuthoritiesFile(bundle)
@@ -272,6 +274,8 @@ class SqlAlchemyConnector:
         try:
             session = self._session(checked.spec)
             engine = session.make_engine(request)
+            if isinstance(handed_over, HandedEngine):
+                engine = _stopped_by(engine, handed_over)
         except (ImportError, NoSuchModuleError):  # the dialect or its driver is not installed
             failure = _missing_driver(checked)
         except AnalyticsError:
@@ -280,11 +284,11 @@ class SqlAlchemyConnector:
             failure = diagnose(error, checked.spec, sent=SentStatement(url=checked.url), is_connected=False)
         if failure is not None:
             raise failure
-        return _PooledEngine(
-            engine.execution_options(**{SESSION_OPTION: session}), session, request, _file_id(request), authorities
+        return PooledEngine(
+            engine.execution_options(**{SESSION_OPTION: session}), session, request, file_id_of(request), authorities
         )
 
-    def _request(self, database: Database, checked: CheckedUri, key: _Key, options: EngineOptions) -> OpenRequest:
+    def _request(self, database: Database, checked: CheckedUri, key: EngineKey, options: EngineOptions) -> OpenRequest:
         pool: dict[str, Any] = {
             "pool_size": self._settings.pool_size,
             "pool_timeout": min(_POOL_TIMEOUT_S, self._settings.statement_timeout_s),
@@ -296,8 +300,11 @@ class SqlAlchemyConnector:
             memory_name = f"{self._name}-{database.id}-{database.uuid}"
         if checked.file is not None or memory_name is not None:
             pool["pool_recycle"] = -1
+        handed_over = self._handed_over.get(database.uuid)
+        if isinstance(handed_over, HandedEngine):
+            pool["creator"] = handed_over.open_connection
         request = OpenRequest(
-            url=checked.engine_url,
+            url=handed_over.engine.url if isinstance(handed_over, HandedEngine) else checked.engine_url,
             file=checked.file,
             memory_name=memory_name,
             access=key.access,
@@ -309,13 +316,15 @@ class SqlAlchemyConnector:
             },
             pool_options={**pool, **options.pool, **secret_arguments(database, checked.spec)},
             answer_s=self._settings.statement_timeout_s + ANSWER_GRACE_S,
-            before_connect=(
-                self._steps(checked) if database.ssh_tunnel is None else (self._tunnel(database, checked, key),)
-            ),
+            before_connect=() if handed_over is not None else self._first_steps(database, checked, key),
+            handed_over=handed_over,
         )
         return request if key.identity is None else _acting(request, database, checked, key.identity)
 
-    def _tunnel(self, database: Database, checked: CheckedUri, key: _Key) -> BeforeConnect:
+    def _first_steps(self, database: Database, checked: CheckedUri, key: EngineKey) -> tuple[BeforeConnect, ...]:
+        return self._steps(checked) if database.ssh_tunnel is None else (self._tunnel(database, checked, key),)
+
+    def _tunnel(self, database: Database, checked: CheckedUri, key: EngineKey) -> BeforeConnect:
         """Return what leads each connection through the database's tunnel, to where its SSH server finds the name."""
         if key.of_database not in self._tunnels and database.ssh_tunnel is not None:
             url = checked.url
@@ -352,12 +361,12 @@ class SqlAlchemyConnector:
             self._sessions[spec.name] = make_session(spec.name)
         return self._sessions[spec.name]
 
-    def _drop(self, keys: list[_Key], *, release: bool) -> None:
+    def _drop(self, keys: list[EngineKey], *, release: bool) -> None:
         """Close engines; with `release` also the files and memories that no other engine uses."""
         dropped = [self._opened.pop(key) for key in keys]
         in_use = {(opened.request.file, opened.request.memory_name) for opened in self._opened.values()}
         for opened in dropped:
-            sa.event.listen(opened.engine.pool, "checkin", _close_returned)
+            sa.event.listen(opened.engine.pool, "checkin", close_returned)
             opened.engine.dispose()
             if opened.authorities is not None:
                 opened.authorities.remove()
@@ -380,6 +389,18 @@ def _acting(request: OpenRequest, database: Database, checked: CheckedUri, ident
         if how.is_sent_each_time:
             pool = {**pool, "pool_recycle": 0}  # no connection is lent twice
     return replace(request, url=url, pool_options=pool, before_connect=steps)
+
+
+def _stopped_by(engine: sa.Engine, handed_over: HandedEngine) -> sa.Engine:
+    """Return our engine such that connections that stop a statement are opened by a host's engine too."""
+    return engine.execution_options(**{STREAM_OPTION: handed_over.open_connection})
+
+
+def _only_read(database: Database) -> DatabaseAccessError:
+    return DatabaseAccessError(
+        f"database {database.database_name!r} was handed over, and is only read, by the connections that it came with: "
+        "no files are uploaded to it, and nobody is impersonated"
+    )
 
 
 def _trust(authorities: AuthoritiesFile, checked: CheckedUri, options: EngineOptions) -> BeforeConnect:
@@ -405,38 +426,9 @@ def _without_passwords_of_process(checked: CheckedUri) -> dict[str, Any]:
     return {"password": "", "passfile": f"{os.devnull}/none"}
 
 
-def _close_returned(_connection: Any, record: Any) -> None:
-    """Close a connection that comes back to a pool which nobody lends from any more."""
-    record.close()
-
-
 def _missing_driver(checked: CheckedUri) -> SettingsError:
     label, extra_name = checked.spec.label, checked.spec.extra_name
     if extra_name is not None:
         return MissingExtraError(needed_for=f"connecting to {label}", extra_name=extra_name)
     dialect = checked.engine_url.drivername
     return SettingsError(f"connecting to {label} needs the package of SQLAlchemy's dialect {dialect!r}; install it")
-
-
-def _file_id(request: OpenRequest) -> tuple[int, int] | None:
-    """Return which file the URL leads to now, links followed; None for none."""
-    if request.file is None:
-        return None
-    try:
-        found = os.stat((request.url.database or "").removeprefix("file:"))
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _is_older(key: _Key, than: _Key) -> bool:
-    """Whether `key` is of an earlier version of the same database, or of another token of the same user."""
-    if (key.database_id, key.uuid) != (than.database_id, than.uuid):
-        return False
-    is_same_user = _who(key) is not None and _who(key) == _who(than)
-    return key.version < than.version or (is_same_user and key.identity != than.identity)
-
-
-def _who(key: _Key) -> tuple[str, int | None] | None:
-    """Return whom a pool connects as, whichever token proves it."""
-    return None if key.identity is None else (key.identity.username, key.identity.user_id)

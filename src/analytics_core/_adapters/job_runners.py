@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from analytics_core._forks import tell_of_forks
+from analytics_core._jobs.turns import Turns
 from analytics_core.errors import JobError, ThreadLimitError
 
 RunJob = Callable[[str], None]
@@ -18,6 +18,7 @@ class _Ticket:
 
     def __init__(self, job_id: str) -> None:
         self.job_id: str | None = job_id
+        self.has_no_thread = False
 
 
 class _LocalRunner:
@@ -58,17 +59,18 @@ class InlineJobRunner(_LocalRunner):
 class ThreadJobRunner(_LocalRunner):
     """Runs jobs in a fixed number of threads; first come, first served within a queue, and no queue takes them all.
 
-    So work on a database that hangs leaves threads to the others.
+    So work on a database, or for a receiver, that hangs leaves threads to the others.
 
     Args:
         workers: threads, at least 1.
-        workers_per_queue: threads that one queue may take at a time; None: half of them, rounded up.
+        workers_per_queue: threads that one queue may take at a time; None: as many as it leaves to the others (of 8 the
+            first queue 4, a second one 2).
         max_waiting: work that may wait for a thread; what comes beyond is refused.
     """
 
     def __init__(self, *, workers: int = 8, workers_per_queue: int | None = None, max_waiting: int = 1_000) -> None:
         self._workers = workers
-        self._most_running = workers_per_queue or (workers + 1) // 2
+        self._most_per_queue = workers_per_queue
         self._room = workers + max_waiting
         self._is_closed = False
         self._start_anew()
@@ -89,13 +91,12 @@ class ThreadJobRunner(_LocalRunner):
                 raise JobError(said, retryable=True)
             self._held += 1
             ticket = _Ticket(job_id)
-            self._waiting[queue].append(ticket)
-            try:
-                self._start_next(queue)
-            except RuntimeError:  # the pool keeps it for a thread that may never come
+            self._turns.add(queue, ticket)
+            self._start_next()
+            if ticket.has_no_thread:  # the pool keeps it for a thread that may never come
                 ticket.job_id = None
                 self._end(queue)
-                raise JobError(f"job {job_id!r} was not taken: {ThreadLimitError()}", retryable=True) from None
+                raise JobError(f"job {job_id!r} was not taken: {ThreadLimitError()}", retryable=True)
 
     def close(self) -> None:
         """Take no more work and wait for what runs and what waits."""
@@ -114,15 +115,18 @@ class ThreadJobRunner(_LocalRunner):
     def _start_anew(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=self._workers, thread_name_prefix="analytics-core-job")
         self._changed = threading.Condition()
-        self._waiting: defaultdict[str, deque[_Ticket]] = defaultdict(deque)
-        self._running: Counter[str] = Counter()
+        self._turns: Turns[_Ticket] = Turns(self._workers, most_per_queue=self._most_per_queue)
         self._held = 0
 
-    def _start_next(self, queue: str) -> None:
-        """Hand over the next work of a queue if it may have another thread; whoever calls holds the lock."""
-        if self._waiting[queue] and self._running[queue] < self._most_running:
-            self._running[queue] += 1
-            self._pool.submit(self._run, queue, self._waiting[queue].popleft())
+    def _start_next(self) -> None:
+        """Hand over the work whose turn it is; whoever calls holds the lock."""
+        while (turn := self._turns.take()) is not None:
+            queue, ticket = turn
+            try:
+                self._pool.submit(self._run, queue, ticket)
+            except RuntimeError:  # the system gives no thread; one that there is may do it
+                ticket.has_no_thread = True
+                return
 
     def _run(self, queue: str, ticket: _Ticket) -> None:
         with self._changed:
@@ -138,8 +142,6 @@ class ThreadJobRunner(_LocalRunner):
     def _end(self, queue: str) -> None:
         """Count work that is over and hand over the next; whoever calls holds the lock."""
         self._held -= 1
-        self._running[queue] -= 1
-        self._start_next(queue)
-        if not self._running[queue]:
-            del self._running[queue], self._waiting[queue]
+        self._turns.end(queue)
+        self._start_next()
         self._changed.notify_all()

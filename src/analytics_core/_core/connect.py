@@ -7,17 +7,25 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Final, TypedDict, Unpack
 
+from analytics_core._adapters.progress_bars import shown_progress
 from analytics_core._core.facade import AnalyticsCore
+from analytics_core._core.sources.registering import add_database, add_datasets, url_of
+from analytics_core._core.sources.taking import DatabaseFile, Source, Taken, taken
 from analytics_core._engines.registry import installed_engines
 from analytics_core._execution.connection_uri import check_uri
+from analytics_core._execution.handed_over import HandedTables
 from analytics_core._records.secret import Secret
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, SettingsError, nearest
 from analytics_core.models.database import OAuth2Client
 from analytics_core.models.dataset import DatasetDescription
 from analytics_core.models.enums import RelativeTime
+from analytics_core.ports import Progress
+
+_NAME: Final = "main"
+"""What the database of `connect` is called."""
 
 
 class SettingsFields(TypedDict, total=False):
@@ -88,44 +96,77 @@ class SettingsFields(TypedDict, total=False):
     alert_min_interval_s: float
     report_min_interval_s: float
     report_on_time_s: float
+    max_active_reports_per_owner: int
 
 
-def connect(url: str, *, lazy: bool = False, **settings: Unpack[SettingsFields]) -> AnalyticsCore:
-    """Return a core for notebooks: records in memory, a random key, the database of `url` registered as number 1.
+def connect(
+    url: Source, *, lazy: bool = False, progress: bool | Progress | None = None, **settings: Unpack[SettingsFields]
+) -> AnalyticsCore:
+    """Return a core for notebooks: records in memory, a random key, what was given registered as database 1.
 
-    User 1, an administrator, acts and owns everything; the file of the URL may be opened, or its host and port be
-    reached, no other that is not public. The database is asked once, so that a wrong URL shows here; nothing stays open
-    when that fails.
+    User 1, an administrator, acts and owns everything. What is given may be
+
+    - a URL of SQLAlchemy (`sqlite:///shop.db`, `postgresql://user:password@host/name`): its file may be opened, or its
+      host and port be reached, no other that is not public. The database is asked once, so that a wrong URL shows here;
+    - a path: of an SQLite or DuckDB database; of a Parquet, CSV, TSV, JSON, NDJSON, XLSX or Arrow file; a glob of such
+      files, which are one dataset; a folder of them, or a list of paths, which are a dataset each;
+    - a frame: a `DataFrame` of pandas or Polars, a `LazyFrame` (it is collected), an Arrow table, dataset or reader (it
+      is read), whatever gives an Arrow stream, or a list of dicts; the dataset is called `data`;
+    - a dict of these: each key names a dataset;
+    - an open DuckDB connection, or an engine of SQLAlchemy, which stay open when the core is closed.
+
+    All but a URL becomes datasets at once: a file is called as it is without its ending, and of a database each table
+    is one, unless there are more than a hundred. Nothing stays open when this fails.
 
     Args:
-        url: a SQLAlchemy URL, for example `sqlite:///shop.db` or `duckdb:///shop.duckdb`.
-        lazy: do not open the database before the first question.
+        url: what to connect.
+        lazy: do not open a database before the first question; its tables are then no datasets yet.
+        progress: whether bars on standard error show how far long work has come, or what shows it; None: where somebody
+            watches, in a notebook or a terminal, and tqdm is installed (extra `notebook`).
         settings: fields of `Settings`.
 
     Raises:
+        SourceError: it cannot be connected; the message says what would work.
         ConnectionUriError: the URL is malformed or not allowed.
-        MissingExtraError: the driver is not installed; the message names the extra.
+        MissingExtraError: the driver, what reads the file, or tqdm, is not installed; the message names the extra.
         DatabaseError: the database does not answer, or refuses: what is wrong, diagnosed.
         SettingsError: a setting is unknown or must not be.
     """
-    if not isinstance(url, str):
-        raise ConnectionUriError("the URL of a database is a text, for example 'sqlite:///shop.db'")
-    _check_setting_names(settings)
-    settings.setdefault("secret_key", secrets.token_urlsafe(32))
-    settings.setdefault("environment_passwords", True)  # who may make connections here has this process
-    chosen = Settings(**settings)
-    chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(url, chosen)))
-    core = AnalyticsCore(chosen, allowed_files=_file_of(url))
+    chosen = _chosen(settings)
+    source = taken(url, chosen)
+    address = url_of(source) if isinstance(source, DatabaseFile) else source if isinstance(source, str) else ""
+    if isinstance(source, str):
+        chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(source, chosen)))
+    files = [source.path] if isinstance(source, DatabaseFile) else _file_of(address)
+    core = AnalyticsCore(chosen, allowed_files=files, progress=shown_progress(progress))
     try:
         admin = core.create_first_administrator("admin", first_name="Admin")
         acting = core.as_user(admin.id)
-        acting.databases.create({"database_name": "main", "orm_uri": url})
-        if not lazy:
-            acting.databases.test_connection({"database_name": "main", "orm_uri": url})
+        _register(acting, source, address, lazy=lazy)
     except BaseException:  # whatever happens, an interruption too, what was opened here is closed
         core.close()
         raise
     return acting
+
+
+def _chosen(settings: Mapping[str, Any]) -> Settings:
+    """Return the settings of a core for notebooks."""
+    _check_setting_names(settings)
+    # who may make connections here has this process
+    return Settings(**{"secret_key": secrets.token_urlsafe(32), "environment_passwords": True, **settings})
+
+
+def _register(core: AnalyticsCore, source: Taken, address: str, *, lazy: bool) -> None:
+    """Store the database of what was given; but for a URL, its datasets too."""
+    if isinstance(source, str | DatabaseFile):
+        database = {"database_name": _NAME, "orm_uri": address}
+        database_id = core.databases.create(database).id or 1
+        if not lazy:
+            core.databases.test_connection(database)
+    else:
+        database_id = add_database(core, core._runtime, source, name=_NAME)
+    if not isinstance(source, str) and (isinstance(source, HandedTables) or not lazy):
+        add_datasets(core, database_id, source)
 
 
 def _file_of(url: str) -> tuple[Path, ...]:

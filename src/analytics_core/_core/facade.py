@@ -9,10 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from analytics_core._adapters.clock import SystemClock, SystemSleeper
+from analytics_core._adapters.clock import SystemSleeper
 from analytics_core._adapters.observers import GuardedObserver, LogObserver
+from analytics_core._adapters.progress_bars import SilentProgress
 from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._core.actors import Actors, HostUser, UserKey
+from analytics_core._core.display import core_blocks
 from analytics_core._core.guest_core import GuestCore
 from analytics_core._core.namespaces import Namespaces
 from analytics_core._core.operating import (
@@ -24,12 +26,11 @@ from analytics_core._core.operating import (
     pinned_clock,
     prune,
 )
+from analytics_core._core.sources.registering import dataset_from
+from analytics_core._core.sources.taking import Table
 from analytics_core._core.wiring import (
     IN_MEMORY,
-    added_by_packages,
-    address_finder,
     build_runtime,
-    check_ports,
     https_endpoint,
     installed_renderer,
     job_handlers,
@@ -37,9 +38,11 @@ from analytics_core._core.wiring import (
     memory_or_guarded,
     opened_store,
     pools,
+    surroundings,
 )
-from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
-from analytics_core._engines.registry import EngineRegistry, installed_engines
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._engines.registry import EngineRegistry
 from analytics_core._records.people import GuestVisit, User
 from analytics_core._reporting.delivery import ENTRY_POINTS as NOTIFIERS
 from analytics_core._reporting.delivery import installed_notifiers
@@ -59,6 +62,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core.errors import AccessError, ActorRequiredError
+from analytics_core.models.dataset import DatasetGet
 from analytics_core.ports import (
     Cache,
     Clock,
@@ -69,6 +73,7 @@ from analytics_core.ports import (
     NetworkPolicy,
     Notifier,
     Observer,
+    Progress,
     Renderer,
     RowFilterSource,
     SecretBox,
@@ -90,6 +95,7 @@ class AnalyticsCore(Namespaces):
         cache: keeps results; the default is bounded memory. One that raises or hangs is left alone for a while.
         lock: what one process at a time may do; the default is a table of the metadata store.
         observer: is told of every question, never of values; the default writes a log record.
+        progress: shows how far long work has come; the default shows nothing. `connect` shows bars.
         jobs: runs background work; the default is threads.
         clock: tells the time.
         policy: who may do what; the default is the table `analytics_core.policy.RULES`.
@@ -124,6 +130,7 @@ class AnalyticsCore(Namespaces):
         cache: Cache | None = None,
         lock: Lock | None = None,
         observer: Observer | None = None,
+        progress: Progress | None = None,
         jobs: JobRunner | None = None,
         clock: Clock | None = None,
         policy: Policy | None = None,
@@ -139,9 +146,7 @@ class AnalyticsCore(Namespaces):
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
-        check_ports(locals())
-        added, addresses = added_by_packages(), address_finder(settings, network)
-        clock, engines = clock or SystemClock(), engines or installed_engines(added[ENGINES])
+        added, addresses, clock, engines = surroundings(locals())
         with opened_store(store, metadata_url, settings, clock, secret_box) as kept:
             components = Components(
                 settings=settings,
@@ -150,6 +155,7 @@ class AnalyticsCore(Namespaces):
                 cache=memory_or_guarded(cache, settings, clock),
                 lock=StoreLock(kept) if lock is None else lock,
                 observer=LogObserver() if observer is None else GuardedObserver(observer),
+                progress=SilentProgress() if progress is None else progress,
                 jobs=job_threads(settings) if jobs is None else jobs,
                 connector=pools(settings, engines, allowed_files, addresses) if connector is None else connector,
                 registry=engines,
@@ -303,7 +309,7 @@ class AnalyticsCore(Namespaces):
         """Compile all charts against their tables as they are today, and return what broke and why; nothing is changed.
 
         Looked at is what the actor may read: datasets with their calculated columns and metrics, the queries of charts,
-        and what layouts and filters of dashboards name.
+        what layouts and filters of dashboards name; as whom active alerts and reports run, and what they need.
 
         Args:
             answers: ask the charts, too, which finds what only the database knows.
@@ -311,7 +317,7 @@ class AnalyticsCore(Namespaces):
         Raises:
             StoredDataError: no connection opens with the secret key, which says nothing about content.
         """
-        return ContentCheck(self._runtime, self._actor()).report(answers=answers)
+        return ContentCheck(self._runtime, self._actor(), self._actors.find).report(answers=answers)
 
     def diff(self, a: Any, b: Any = None, *, answers: bool = True, **stand_ins: Unpack[StandIns]) -> DiffReport:
         """Return which charts differ between two states of content, in SQL, columns and rows; nothing is stored.
@@ -331,6 +337,40 @@ class AnalyticsCore(Namespaces):
         """
         given = checked_stand_ins(stand_ins)
         return ContentDiff(self._runtime, self._actor()).report(a, b, given, answers=answers)
+
+    # ------------------------------------------------------------------------------------------------------- in hand
+    def dataset_from(self, frame: Table, name: str, *, replace: bool = False) -> DatasetGet:
+        """Store a dataset of what is in hand, beside the others, and return it with its columns and a metric `count`.
+
+        It goes into a DuckDB in the memory of this process: that of `connect`, where it was given frames or files, else
+        one called `frames`. The rows are read where they lie, and are gone with the process; the dataset and its charts
+        stay in the store. Who acts must be an administrator.
+
+        Args:
+            frame: a frame of pandas, Polars or Arrow, a list of dicts, or a path, a glob or a list of paths of files,
+                which are one dataset.
+            name: of the dataset: letters, digits, underscores, hyphens and blanks.
+            replace: put it in the place of the one of this name that was handed over before; charts stay, answers that
+                were kept do not.
+
+        Raises:
+            SourceError: it is no table that can be read, or the name is none; the message says what would work.
+            AlreadyExistsError: a dataset is called so, and `replace` is not given, or it is of another database.
+            AccessError: somebody else than an administrator acts.
+            MissingExtraError: DuckDB, or what reads the file, is not installed.
+
+        Examples:
+            >>> import analytics_core
+            >>> core = analytics_core.connect([{"city": "Rome", "visits": 3}, {"city": "Oslo", "visits": 5}])
+            >>> parks = core.dataset_from([{"city": "Oslo", "park": "Frogner"}], "parks")
+            >>> [column.column_name for column in parks.columns]
+            ['city', 'park']
+            >>> [dataset.table_name for dataset in core.datasets.list(order_by="table_name").result]
+            ['data', 'parks']
+            >>> core.close()
+        """
+        self._runtime.policy.require_manage_databases(self._actor())
+        return dataset_from(self, self._runtime, frame, name, may_replace=replace)
 
     # --------------------------------------------------------------------------------------------------------- jobs
     def run_job(self, job_id: str) -> None:
@@ -377,8 +417,8 @@ class AnalyticsCore(Namespaces):
     def prune(self, *, logs_older_than_days: int | None = None) -> PruneCounts:
         """Remove what is over: jobs with their results, workers, locks, form data, old revocations, OAuth 2.0 tokens.
 
-        At most 10,000 records of a kind go in one call, in small transactions; one process at a time prunes. It needs
-        no actor; who acts must be an administrator.
+        Runs of alerts and reports go when their `log_retention` is over. At most 10,000 records of a kind go in one
+        call, in small transactions; one process at a time prunes. It needs no actor; who acts must be an administrator.
 
         Args:
             logs_older_than_days: also log entries of more than so many days ago; None: none.
@@ -419,6 +459,14 @@ class AnalyticsCore(Namespaces):
         self.close()
 
     def __repr__(self) -> str:
+        return f"<AnalyticsCore, {self._acting()}>"
+
+    def _acting(self) -> str:
         key = self._acting_as.user if isinstance(self._acting_as, HostUser) else self._acting_as
         acting = "nobody" if key is None else f"user {getattr(key, 'id', key)!r}"
-        return f"<AnalyticsCore, {acting} acts>"
+        return f"{acting} acts"
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return core_blocks(self, acting=self._acting())

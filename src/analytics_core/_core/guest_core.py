@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
+from analytics_core._core.display import core_blocks
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import mime_bundle
 from analytics_core._records.people import GuestVisit
 from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.guests.namespaces import GuestCharts, GuestDashboards, reject
@@ -68,3 +71,8 @@ class GuestCore:
 
     def __repr__(self) -> str:
         return "<GuestCore>"
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return core_blocks(self, acting="a guest acts", kinds=("dashboards", "charts"))

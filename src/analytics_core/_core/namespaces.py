@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from analytics_core._builder.dataset import DatasetHandle, find_dataset
 from analytics_core._core.actors import Actors
 from analytics_core._resources.annotations import AnnotationLayers, Annotations
 from analytics_core._resources.cache import CacheControl
@@ -54,6 +55,21 @@ class Namespaces:
     def datasets(self) -> Datasets:
         """Physical and virtual tables with their columns and metrics."""
         return self._open(Datasets)
+
+    def dataset(self, name: int | str | None = None) -> DatasetHandle:
+        """Return a dataset to ask in one line: `core.dataset("orders").query("revenue").by("country").top(10)`.
+
+        Its columns and metrics are read once, as the actor may see them.
+
+        Args:
+            name: its name (`orders`, `sales.orders`) or its id; None: the only one that there is.
+
+        Raises:
+            NotFoundError: there is none that the actor may read; the message names the nearest one.
+            DatasetAccessError: the dataset of this id is not for the actor.
+            QueryError: none is named, and there are several.
+        """
+        return find_dataset(name, self.datasets, self.charts)
 
     @property
     def charts(self) -> Charts:

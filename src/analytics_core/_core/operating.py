@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypedDict
 
 from analytics_core._adapters.clock import PinnedClock
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.objects import object_blocks
 from analytics_core._jobs.handlers import WORKERS_KEPT
 from analytics_core._lookups.guests import CUT_OFF_KIND
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ExpendableRepository, ListFilter, ListQuery, Record, UnitOfWork
 from analytics_core._records.shared_state import JobState
+from analytics_core._reporting.claims import kept_for
+from analytics_core._resources.batches import every_id, every_value
 from analytics_core._resources.logs import oldest_after_pruning
 from analytics_core._runtime import Runtime
 from analytics_core._storage.store import SqlMetadataStore
@@ -66,6 +71,11 @@ class Health:
     jobs: JobsHealth | None
     runs_jobs_here: bool | None
 
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return object_blocks(self)
+
     @property
     def is_ready(self) -> bool:
         """Whether questions can be answered; no answer needs the cache."""
@@ -86,7 +96,13 @@ class PruneCounts:
     locks: int = 0
     oauth2_tokens: int = 0
     logs: int = 0
+    report_executions: int = 0
     is_complete: bool = True
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return object_blocks(self)
 
 
 def health(runtime: Runtime) -> Health:
@@ -169,6 +185,7 @@ def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> PruneCounts:
             "locks": _remove(runtime, lambda unit: unit.locks, _before("ends_on", stores_now)),
             "oauth2_tokens": _remove(runtime, lambda unit: unit.oauth2_tokens, _before("useless_after", now)),
             "logs": 0 if oldest is None else _remove(runtime, lambda unit: unit.logs, _before("dttm", oldest)),
+            "report_executions": _remove_runs(runtime, now),
         }
     finally:
         runtime.lock.release(lease)
@@ -192,6 +209,31 @@ def _remove(
         if len(ids) < _BATCH:
             break
     return removed
+
+
+def _remove_runs(runtime: Runtime, now: datetime) -> int:
+    """Remove runs of alerts and reports that ended longer ago than `log_retention`.
+
+    A run that ends forgets those before it; this is for schedules of which none ends any more.
+    """
+    removed = 0
+    for days, schedule_ids in _kept_alike(runtime):
+        kept = kept_for(days)
+        if kept is not None and removed < _BATCH * _BATCHES:
+            of_these = ListFilter(col="schedule_id", op="in", val=schedule_ids)
+            removed += _remove(runtime, lambda unit: unit.report_executions, of_these, _before("end_dttm", now - kept))
+    return removed
+
+
+def _kept_alike(runtime: Runtime) -> Sequence[tuple[int, Sequence[int]]]:
+    """Return the days of each `log_retention`, with the ids of schedules that have it, so many at a time."""
+    found = []
+    with runtime.store.unit_of_work() as unit:
+        schedules = unit.report_schedules
+        for days in every_value(schedules, "log_retention", ListQuery(), batch=_BATCH):
+            ids = tuple(every_id(schedules, (ListFilter(col="log_retention", op="eq", val=days),)))
+            found += [(days, ids[start : start + _BATCH]) for start in range(0, len(ids), _BATCH)]
+    return found
 
 
 class PersonNames(TypedDict, total=False):

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from analytics_core._adapters.caches import GuardedCache, MemoryCache
+from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._adapters.network import PublicNetworkPolicy
@@ -26,7 +27,7 @@ from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._core.operating import pinned_clock
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
-from analytics_core._engines.registry import EngineRegistry
+from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._execution.table_loader import TableLoader
@@ -90,6 +91,7 @@ from analytics_core.ports import (
     NetworkPolicy,
     Notifier,
     Observer,
+    Progress,
     Renderer,
     RowFilterSource,
     SecretBox,
@@ -102,7 +104,11 @@ _FILE: Final = "entry_points.txt"
 GROUPS = (ADVANCED_DATA_TYPES, CHART_KINDS, ENGINES, NOTIFIERS, OPERATIONS)
 
 
-def added_by_packages() -> Mapping[str, Iterable[EntryPoint]]:
+Added = Mapping[str, Iterable[EntryPoint]]
+"""The entry points of our groups, which installed packages have."""
+
+
+def added_by_packages() -> Added:
     """Return the entry points of our groups, looked for once a core.
 
     Files that do not name a group of ours are not parsed, which takes a third of the time of `entry_points()`.
@@ -216,6 +222,7 @@ def _queries(
         settings=settings,
         annotator=_annotator(parts, chart_contexts),
         observer=parts.observer,
+        progress=parts.progress,
     )
 
 
@@ -249,7 +256,9 @@ def _databases(
     )
     tables = TableReader(gate=gate, reflector=reflector, row_security=row_security, settings=parts.settings)
     loader = TableLoader(parts.connector, tokens)
-    uploads = FileUploads(gate=gate, reflector=reflector, names=names, loader=loader, settings=parts.settings)
+    uploads = FileUploads(
+        gate=gate, reflector=reflector, names=names, loader=loader, settings=parts.settings, progress=parts.progress
+    )
     alerts = AlertQueries(
         gate=gate, metadata=metadata, row_security=row_security, templates=templates, settings=parts.settings
     )
@@ -289,6 +298,7 @@ _PORTS: Mapping[str, type] = MappingProxyType(
         "network": NetworkPolicy,
         "observer": Observer,
         "policy": Policy,
+        "progress": Progress,
         "renderer": Renderer,
         "secret_box": SecretBox,
         "sleeper": Sleeper,
@@ -314,6 +324,22 @@ def check_ports(arguments: Mapping[str, Any]) -> None:
         lacking = [] if given is None else [member for member in members if not _has(given, member)]
         if lacking:
             raise SettingsError(f"{name}: a {port.__name__} has {', '.join(lacking)}, which {given!r:.100} has not")
+
+
+def surroundings(arguments: Mapping[str, Any]) -> tuple[Added, AddressFinder, Clock, EngineRegistry]:
+    """Return what the parts of a core stand on: arguments of its constructor, which are checked, or our own.
+
+    Raises:
+        SettingsError: as `check_ports`, and for packages that cannot be loaded.
+    """
+    check_ports(arguments)
+    added, clock, engines = added_by_packages(), arguments["clock"], arguments["engines"]
+    return (
+        added,
+        address_finder(arguments["settings"], arguments["network"]),
+        SystemClock() if clock is None else clock,
+        installed_engines(added[ENGINES]) if engines is None else engines,
+    )
 
 
 def _has(given: object, member: str) -> bool:

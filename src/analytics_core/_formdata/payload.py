@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -10,6 +11,8 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
+from analytics_core._display.blocks import Blocks, CodeBlock, HeadingBlock, fold, notes
+from analytics_core._display.bundles import mime_bundle
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
 from analytics_core._formdata.field_names import ASKED, DRAWN
@@ -55,6 +58,21 @@ class BuiltPayload:
     origins: Mapping[str, tuple[str, ...]] = field(repr=False)
     fidelity: Fidelity
     notes: tuple[str, ...] = ()
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return _payload_blocks(self)
+
+
+def _payload_blocks(built: BuiltPayload) -> Blocks:
+    """Return what can be seen of a built payload: how true it is, and its JSON."""
+    text = json.dumps(built.payload, indent=2, default=str, ensure_ascii=False)
+    return [
+        HeadingBlock(text="Payload", detail=str(built.fidelity)),
+        *notes(built.notes),
+        *fold("JSON", [CodeBlock(text=text)]),
+    ]
 
 
 class Origins(Mapping[str, tuple[str, ...]]):

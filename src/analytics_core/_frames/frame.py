@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 from analytics_core._engines.types import ValueKind
 
@@ -28,6 +28,17 @@ class FrameColumn:
         if isinstance(values, list):
             return values
         return list(values.to_pylist()) if hasattr(values, "to_pylist") else list(values)
+
+    def head(self, rows: int) -> list[Any]:
+        """Return the first values as a list of Python values; what comes behind them is not looked at."""
+        return self.part(slice(rows))
+
+    def part(self, rows: slice) -> list[Any]:
+        """Return some values as a list of Python values; the others are not looked at."""
+        if (rows.step or 1) != 1:
+            return self.to_list()[rows]
+        some = self.values[rows]
+        return list(some.to_pylist()) if hasattr(some, "to_pylist") else list(some)
 
     @property
     def null_count(self) -> int:
@@ -59,3 +70,12 @@ class Frame:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows as tuples of Python values."""
         return zip(*(column.to_list() for column in self.columns), strict=True)
+
+    def part(self, rows: slice) -> list[tuple[Any, ...]]:
+        """Return some of the rows as tuples of Python values; the others are not looked at."""
+        return list(zip(*(column.part(rows) for column in self.columns), strict=True))
+
+    def row(self, position: SupportsIndex) -> tuple[Any, ...]:
+        """Return one row; a negative position counts from the end, IndexError where there is none."""
+        number = range(len(self))[position]
+        return self.part(slice(number, number + 1))[0]

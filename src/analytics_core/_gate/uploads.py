@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
@@ -37,6 +37,10 @@ from analytics_core.errors import (
     StatementTimeoutError,
 )
 from analytics_core.models.upload import FileUploadOptions, TableExists
+from analytics_core.ports import Progress
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +57,21 @@ class FileUploads:
     """Uploads files through the gate."""
 
     def __init__(
-        self, *, gate: Gate, reflector: Reflector, names: CachedNames, loader: TableLoader, settings: Settings
+        self,
+        *,
+        gate: Gate,
+        reflector: Reflector,
+        names: CachedNames,
+        loader: TableLoader,
+        settings: Settings,
+        progress: Progress,
     ) -> None:
         self._gate = gate
         self._reflector = reflector
         self._names = names
         self._loader = loader
         self._settings = settings
+        self._progress = progress
 
     def upload(
         self,
@@ -87,7 +99,11 @@ class FileUploads:
         mode = self._mode(admission, table, schema, if_exists)
         seconds = self._settings.upload_timeout_s
         deadline = time.monotonic() + seconds
-        with opened_table(file, options, self._limits(_until(deadline, seconds, database))) as read:
+        limits = self._limits(_until(deadline, seconds, database))
+        with (
+            opened_table(file, options, limits) as read,
+            self._progress.bar(f"upload of {table}", total=None, unit="row") as tell,
+        ):
             columns, existing = read.columns, tuple[ReflectedColumn, ...]()
             if mode is TableExists.APPEND:
                 existing = self._reflector.columns(admission, table=table, schema=schema)
@@ -98,7 +114,7 @@ class FileUploads:
                 schema=schema,
                 if_exists=mode,
                 columns=columns,
-                batches=read.batches(columns),
+                batches=_telling(tell, read.batches(columns)),
                 row_number=read.row_number,
                 other_columns=[column.name for column in existing],
             )
@@ -181,6 +197,13 @@ class FileUploads:
 
 
 _HINT: Final = "if_exists='replace' or 'append' takes a table of the very same name"
+
+
+def _telling(tell: Callable[[int], object], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches of rows, and tell of each when the next one is asked for: its rows are written then."""
+    for batch in batches:
+        yield batch
+        tell(batch.num_rows)
 
 
 def takes_uploads(spec: EngineSpec | None) -> bool:

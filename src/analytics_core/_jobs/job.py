@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar, cast
 
+from analytics_core._display.blocks import Blocks, ErrorBlock, HeadingBlock, facts
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.values import value_text
 from analytics_core._jobs.registry import JobRegistry
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._security.actor import Actor
@@ -115,9 +118,32 @@ class Job(Generic[Result]):
             "user_id": self.user_id,
         }
 
+    def __repr__(self) -> str:
+        return f"<Job {self.job_id}, {self._record.state}>"
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return _job_blocks(self._now())
+
     def _now(self) -> JobRecord:
         """Return the record as it is now; one that is over stays so, also when the store is closed."""
         if not self._record.state.is_over:
             told = self._ending.record
             self._record = self._book.find(self.job_id) if told is None else told
         return self._record
+
+
+def _job_blocks(job: JobRecord) -> Blocks:
+    """Return what can be seen of a job; its result is asked for with `job.result()`."""
+    told = {"job_id": job.job_id, "submitted": job.audit.created_on, "started": job.started_on, "ended": job.ended_on}
+    texts = {name: None if value is None else value_text(value) for name, value in told.items()}
+    blocks = [HeadingBlock(text=f"Job: {_spoken(job.kind)}", detail=job.state.value), *facts(texts)]
+    if job.error is None:
+        return blocks
+    error = error_from_json(json.loads(job.error))
+    return [*blocks, ErrorBlock(kind=type(error).__name__, message=error.message)]
+
+
+def _spoken(kind: str) -> str:
+    return str(kind).replace("_", " ")

@@ -9,12 +9,26 @@ from typing import Any, Final
 
 from analytics_core._compile.explanation import ExplainedClause, describe_range, explain_plan
 from analytics_core._compile.plan import Origin, OriginKind, RejectedFilter
+from analytics_core._display.blocks import (
+    Blocks,
+    CodeBlock,
+    ErrorBlock,
+    HeadingBlock,
+    facts,
+    first_of,
+    fold,
+    notes,
+    table,
+)
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.values import value_text
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._frames.pipeline import Step
 from analytics_core._querying.preparing import PreparedQuery
 from analytics_core._querying.result_cache import CacheKey, CacheTimeout
 from analytics_core.errors import AnalyticsError
 
+_MOST_CLAUSES: Final = 100
 _FIELD: Final = re.compile(rf"(?<=^{OriginKind.PAYLOAD}: )\w+")
 
 
@@ -66,6 +80,11 @@ class ExplainedQuery:
         lines += [f"note: {note}" for note in self.notes]
         return [*lines, "", self.sql]
 
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return query_blocks(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
@@ -77,6 +96,41 @@ class Explanation:
         if len(self.queries) == 1:
             return str(self.queries[0])
         return "\n\n".join(f"query {i}\n{query}" for i, query in enumerate(self.queries))
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return _explanation_blocks(self)
+
+
+def query_blocks(query: ExplainedQuery) -> Blocks:
+    """Return what can be seen of an explained query: every clause with its origin; the rest folded."""
+    if query.failure is not None:
+        return [ErrorBlock(kind="This query cannot run", message=query.failure.message)]
+    clauses, left = first_of(query.clauses, most=_MOST_CLAUSES, noun="clauses")
+    columns = {name: [getattr(clause, name) for clause in clauses] for name in ("part", "sql", "origin")}
+    rejected = (f"rejected filter: {one.column} ({one.reason})" for one in query.rejected_filters)
+    told = {"time range": query.time_range, "cache": query.cache_timeout}
+    compared = {f"compared with {text}": part.time_range for text, part in query.offsets.items()}
+    bound = CodeBlock(text=f"{query.bound_sql}\n\n{value_text(query.parameters)}")
+    return [
+        *table(columns, below=left),
+        *facts({**told, **compared}),
+        *notes([*rejected, *query.notes]),
+        *fold("SQL as people read it", [CodeBlock(text=query.sql)] if query.sql else []),
+        *fold("SQL as the driver gets it, with its values", [bound] if query.bound_sql else []),
+        *fold("key in the cache", [CodeBlock(text=query.cache_key)] if query.cache_key else []),
+    ]
+
+
+def _explanation_blocks(explanation: Explanation) -> Blocks:
+    if len(explanation.queries) == 1:
+        return query_blocks(explanation.queries[0])
+    return [
+        block
+        for number, query in enumerate(explanation.queries)
+        for block in (HeadingBlock(text=f"query {number}"), *query_blocks(query))
+    ]
 
 
 _PLACE: Final = re.compile(rf"^{OriginKind.PAYLOAD}: ([\w.]+)(?:\[(\d+)\])?")

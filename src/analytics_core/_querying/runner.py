@@ -35,7 +35,7 @@ from analytics_core._results.answer import ChartData, QueryResult, failed_result
 from analytics_core._settings import Settings
 from analytics_core.errors import AnalyticsError, DatabaseError, PayloadSchemaError, Problem
 from analytics_core.models.enums import ResultType
-from analytics_core.ports import Observer
+from analytics_core.ports import Observer, Progress
 
 _LISTED = (ResultType.COLUMNS, ResultType.TIMEGRAINS)
 _ANNOTATED = (ResultType.FULL, ResultType.POST_PROCESSED)
@@ -54,6 +54,7 @@ class QueryRunner:
         settings: Settings,
         annotator: Annotator,
         observer: Observer,
+        progress: Progress,
     ) -> None:
         self._loader = loader
         self._gate = gate
@@ -62,6 +63,7 @@ class QueryRunner:
         self._settings = settings
         self._annotator = annotator
         self._observer = observer
+        self._progress = progress
         self._shared: SharedRuns[QueryResult] = SharedRuns()
 
     def of_datasets(self, given: Mapping[int, LoadedDataset | AnalyticsError]) -> QueryRunner:
@@ -85,9 +87,11 @@ class QueryRunner:
             results[first] = self._answer(request, first, admissions[first])
             queries = [with_totals(requested, totals_of(results[first])) for requested in request.queries]
             request = replace(request, queries=tuple(queries))
-        for position, admission in enumerate(admissions):
-            if position not in results:
-                results[position] = self._answer(request, position, admission)
+        waiting = [position for position in range(len(admissions)) if position not in results]
+        with self._progress.bar("queries", total=len(waiting), unit="query") as tell:
+            for position in waiting:
+                results[position] = self._answer(request, position, admissions[position])
+                tell(1)
         answers = tuple(map(results.__getitem__, range(len(admissions))))
         context = request.context
         return ChartData(results=answers, result_type=context.result_type, result_format=context.result_format)

@@ -207,6 +207,9 @@ class Repository(Protocol[Record]):
 class ExpendableRepository(Repository[Record], Protocol[Record]):
     """Records that pile up and that nothing else needs."""
 
+    def append_all(self, records: Sequence[Record], *, actor_id: int | None) -> None:
+        """Store new records in one go, all or none; AlreadyExistsError where a unique name of one of them is taken."""
+
     def newest(
         self, columns: Sequence[str], moment: str, query: ListQuery
     ) -> Sequence[tuple[tuple[Any, ...], datetime, int]]:
@@ -318,7 +321,10 @@ class UnitOfWork(Protocol):
 
     @property
     def report_schedules(self) -> Repository[ReportSchedule]:
-        """The schedules of alerts and reports; what is below of each goes with it."""
+        """The schedules of alerts and reports; what is below of each goes with it.
+
+        Lists also know `last_state` and `last_eval_dttm` of their progress.
+        """
 
     @property
     def report_progress(self) -> ExpendableRepository[ReportProgress]:

@@ -36,18 +36,11 @@ _RESOLUTION: Final = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
-    """What came of one look for due schedules: the runs that are claimed, and how many due times were missed."""
+    """What came of one look at a schedule: the runs that are claimed, and how many due times were missed."""
 
     runs: tuple[ReportExecution, ...] = ()
     missed: int = 0
     schedules: int = 0
-
-    def __add__(self, other: Claims) -> Claims:
-        return Claims(
-            runs=(*self.runs, *other.runs),
-            missed=self.missed + other.missed,
-            schedules=self.schedules + other.schedules,
-        )
 
 
 class DueRuns:
@@ -126,14 +119,15 @@ class DueRuns:
         why = STILL_WORKING if policy is not MissedRuns.ALL and is_busy else MISSED
         lease = unit.now() + self._lease
         runs: list[ReportExecution] = []
+        over: list[ReportExecution] = []
         for moment in new:
             if moment in chosen and why is MISSED:
                 held = None if runs or is_busy else lease  # others wait for the one before, and are taken up after it
                 runs.append(unit.report_executions.add(_run(schedule, moment, held), actor_id=None))
             else:
                 event = RunEvent.STILL_WORKING if moment in chosen else RunEvent.MISSED
-                row = _over(schedule, moment, event, why=why if moment in chosen else MISSED, now=now)
-                unit.report_executions.append(row, actor_id=None)
+                over.append(_over(schedule, moment, event, why=why if moment in chosen else MISSED, now=now))
+        unit.report_executions.append_all(over, actor_id=None)
         return Claims(runs=() if is_busy else tuple(runs), missed=len(new) - len(chosen), schedules=1)
 
     def _made_up_for(
@@ -164,9 +158,9 @@ def _crontab_of(schedule: ReportSchedule) -> Crontab | None:
         return None
 
 
-def kept_for(schedule: ReportSchedule) -> timedelta | None:
-    """Return for how long the log of a schedule is kept, a century at most; None: for ever."""
-    days = min(schedule.log_retention or 0, _LONGEST_KEPT_DAYS)
+def kept_for(log_retention: int | None) -> timedelta | None:
+    """Return for how long the log of a schedule is kept, by its days, a century at most; None: for ever."""
+    days = min(log_retention or 0, _LONGEST_KEPT_DAYS)
     return timedelta(days=days) if days > 0 else None
 
 
@@ -180,7 +174,7 @@ def _policy_of(schedule: ReportSchedule) -> MissedRuns:
 
 def _times(schedule: ReportSchedule, crontab: Crontab, first: datetime, now: datetime) -> Iterator[datetime]:
     """Yield the due times from `first` until now whose log would still be kept."""
-    start = max(first, now - (kept_for(schedule) or _NOTHING_LOGGED_BEFORE)) - _RESOLUTION
+    start = max(first, now - (kept_for(schedule.log_retention) or _NOTHING_LOGGED_BEFORE)) - _RESOLUTION
     for moment in due_times(crontab, schedule.timezone, after=start):
         if moment > now:
             return

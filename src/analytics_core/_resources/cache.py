@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from analytics_core._execution.cancel import CancelToken
@@ -145,7 +145,7 @@ class CacheControl(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             self._check_dashboard(unit, dashboard_id)
             wanted = self._all_charts(unit, dashboard_id) if named is None else named
-        return (self._anew()._warmed(chart_id, dashboard_id, extra_filters) for chart_id in wanted)
+        return self._warming(wanted, dashboard_id, extra_filters)
 
     def submit_warm_up(
         self,
@@ -205,6 +205,14 @@ class CacheControl(Namespace):
         if dashboard_id is not None:
             return tuple(reader.charts(unit.dashboards.get(dashboard_id).chart_ids))
         return tuple(every_id(unit.charts, ids=reader.scope("charts")))
+
+    def _warming(
+        self, chart_ids: Collection[int], dashboard_id: int | None, extra_filters: GivenFilters
+    ) -> Iterator[CacheWarmUpResult]:
+        with self._runtime.progress.bar("warm-up", total=len(chart_ids), unit="chart") as tell:
+            for chart_id in chart_ids:
+                yield self._anew()._warmed(chart_id, dashboard_id, extra_filters)
+                tell(1)
 
     def _warmed(self, chart_id: int, dashboard_id: int | None, extra_filters: GivenFilters) -> CacheWarmUpResult:
         try:

@@ -13,10 +13,12 @@ from datetime import UTC, datetime
 from enum import Enum
 from itertools import islice
 from operator import attrgetter
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, SupportsIndex, TypeVar, cast, overload
 
 from pydantic import BaseModel
 
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import mime_bundle
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._error_types import short_repr
 from analytics_core._records.audit import StoredRecord
@@ -30,6 +32,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Permission, Policy
 from analytics_core.errors import PayloadSchemaError, UnknownNameError, nearest
 from analytics_core.models.base import Answer
+from analytics_core.models.display import page_blocks
 from analytics_core.models.lists import (
     DistinctItem,
     DistinctResponse,
@@ -55,6 +58,18 @@ class Page(Generic[Item]):
 
     def __len__(self) -> int:
         return len(self.result)
+
+    @overload
+    def __getitem__(self, position: SupportsIndex) -> Item: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[Item, ...]: ...
+    def __getitem__(self, position: SupportsIndex | slice) -> Item | tuple[Item, ...]:
+        return self.result[position]
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return page_blocks(self.result, self.count)
 
     def to_payload(self) -> dict[str, Any]:
         """Return `{count, result}` as the contract's lists are written."""

@@ -9,8 +9,11 @@ from typing import Any, Generic, Self, TypeVar
 
 from pydantic import ValidationError
 
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import mime_bundle
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.lists import Columns, Filters, Item, Lists, Order, Page, ResourceLists
+from analytics_core._resources.namespace_display import namespace_blocks
 from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -42,6 +45,11 @@ class Namespace:
                 setattr(cls, name, _acting_now(member))
             elif isinstance(member, property) and isinstance(member.fget, FunctionType):
                 setattr(cls, name, property(_acting_now(member.fget)))
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return namespace_blocks(self)
 
     def _reader(self, unit: UnitOfWork) -> Reader:
         """Return what the actor may read in this unit of work."""

@@ -19,11 +19,12 @@ from analytics_core._pictures.specification import chart_specification
 from analytics_core._querying.chart_contexts import stored_form
 from analytics_core._records.chart import Chart
 from analytics_core._resources.stored_json import json_object
-from analytics_core._results.answer import ChartData, LimitEntry, QueryResult
+from analytics_core._results.answer import ChartData
 from analytics_core._results.picture import Picture
+from analytics_core._results.picture_data import picture_data
 from analytics_core._runtime import Runtime
 from analytics_core._security.keys import SEAL_BYTES, EntrySeal
-from analytics_core.errors import AnalyticsError, QueryError, UnknownNameError
+from analytics_core.errors import QueryError, UnknownNameError
 from analytics_core.models.enums import PictureFormat
 
 WIDTHS: Final = range(60, 4_001)
@@ -88,40 +89,6 @@ def _scale(given: Any) -> float:
 
 
 # ------------------------------------------------------------------------------------------------------------- answers
-def picture_data(answer: ChartData) -> tuple[PictureData, ...]:
-    """Return the results of an answer as those who draw them take them; one that failed says why."""
-    return tuple(map(_data_of, answer.results))
-
-
-def _data_of(result: QueryResult) -> PictureData:
-    try:
-        frame = result.frame
-    except AnalyticsError as error:
-        return PictureData(error=error.message)
-    columns = {column.name: column.to_list() for column in frame.columns}
-    return PictureData(
-        columns=columns,
-        labels={name: verbose for name, verbose in result.verbose_names.items() if verbose},
-        temporal=frozenset(column.name for column in frame.columns if column.kind.is_temporal),
-        notes=tuple(_limit_note(limit) for limit in result.limits if limit.cut),
-        annotations={
-            layer.name: {
-                "annotation_type": layer.annotation_type,
-                "source_type": layer.source_type,
-                "columns": list(layer.columns),
-                "records": [dict(record) for record in layer.records],
-            }
-            for layer in result.annotations
-        },
-    )
-
-
-def _limit_note(limit: LimitEntry) -> str:
-    if limit.rows is None:
-        return f"The answer was cut by {limit.limit}."
-    return f"Only the first {limit.rows:,} {'row' if limit.rows == 1 else 'rows'} are shown ({limit.limit})."
-
-
 def form_of_chart(chart: Chart) -> dict[str, Any]:
     """Return the form data that say how a stored chart is drawn."""
     return stored_form(chart, json_object(chart.params))
@@ -186,6 +153,7 @@ class PictureDrawer:
             width_px=look.width_px,
             height_px=look.height_px,
             specification=specification,
+            redraw=lambda other: self._renderer.render(specification, format=other, scale=1.0),
         )
 
     def draw(

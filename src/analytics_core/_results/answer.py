@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, SupportsIndex, overload
 
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import Bundle, bundle_of, mime_bundle, own_mime_bundle
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
 from analytics_core._frames.arrow_frames import to_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.values import text_value
-from analytics_core._results.readable import is_long, readable_texts
+from analytics_core._results.display import answer_blocks, result_blocks
+from analytics_core._results.picture_display import vega_lite_of
 from analytics_core._results.rows import AnnotationData, Chunk, PlainRows, ResultRows
 from analytics_core._results.spreadsheets import Sheet, csv_bytes, xlsx_bytes
 from analytics_core.errors import (
@@ -83,7 +84,8 @@ class QueryResult:
 
     `from_dttm` and `to_dttm` are milliseconds since 1970 in UTC, `cache_timeout` is in seconds, `cached_dttm` is
     ISO 8601 text. `data` holds JSON values (moments as milliseconds); `frame` and `pandas()` hold typed ones. A query
-    that failed, or asked for its statement alone, has none of them: reading them raises its error.
+    that failed, or asked for its statement alone, has none of them: reading them raises its error. `len(result)`,
+    `result[0]` and iteration go over the rows as `rows()` has them.
 
     Ours: `sql_rowcount` (rows of the statement, before post-processing), `label_map` (what each label stands for:
     the parts of a label that post-processing joined, the stored name of a column or metric, the text of ad-hoc SQL),
@@ -144,6 +146,24 @@ class QueryResult:
     def frame(self) -> Frame:
         """The rows as typed columns."""
         return self._rows_to_read().frame
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self.frame.rows()
+
+    @overload
+    def __getitem__(self, row: SupportsIndex) -> tuple[Any, ...]: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[tuple[Any, ...]]: ...
+    def __getitem__(self, row: SupportsIndex | slice) -> tuple[Any, ...] | list[tuple[Any, ...]]:
+        return self.frame.row(row) if isinstance(row, SupportsIndex) else self.frame.part(row)
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return result_blocks(self)
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples of Python values, in the order of `colnames`; decimals are exact."""
@@ -277,11 +297,16 @@ def listed_result(result_type: ResultType, items: list[dict[str, Any]], **known:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ChartData:
-    """The answer to a query context: one `QueryResult` for each of its queries, in their order."""
+    """The answer to a query context: one `QueryResult` for each of its queries, in their order.
+
+    `len(answer)`, `answer[0]` and iteration go over the results. `form` are the form data a chart is drawn by; None
+    where there are none.
+    """
 
     results: tuple[QueryResult, ...]
     result_type: ResultType = ResultType.FULL
     result_format: ResultFormat = ResultFormat.JSON
+    form: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return f"<ChartData: {', '.join(map(repr, self.results))}>"
@@ -359,8 +384,23 @@ class ChartData:
             raise QueryError(f"this answer has {count} queries, counted from 0; there is no query {named}")
         return self.results[query]
 
-    def _repr_html_(self) -> str:
-        return results_html(self.results)
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[QueryResult]:
+        return iter(self.results)
+
+    @overload
+    def __getitem__(self, query: SupportsIndex) -> QueryResult: ...
+    @overload
+    def __getitem__(self, query: slice) -> tuple[QueryResult, ...]: ...
+    def __getitem__(self, query: SupportsIndex | slice) -> QueryResult | tuple[QueryResult, ...]:
+        return self.results[query]
+
+    _repr_mimebundle_ = own_mime_bundle
+
+    def _bundle(self) -> Bundle:
+        return {**bundle_of(answer_blocks(self.results)), **vega_lite_of(self)}
 
 
 def _written(content: bytes, path: str | os.PathLike[str] | None) -> bytes | None:
@@ -369,60 +409,3 @@ def _written(content: bytes, path: str | os.PathLike[str] | None) -> bytes | Non
         return content
     Path(path).write_bytes(content)
     return None
-
-
-SHOWN_ROWS: Final = 20
-_SHOWN_CHARACTERS: Final = 200
-
-
-def results_html(results: Sequence[QueryResult], *, most_rows: int = SHOWN_ROWS, is_mail: bool = False) -> str:
-    """Return one table for each result: its first rows, and below how many there are, what cut them, and notes.
-
-    In a mail columns of numbers have the class `n`, those of long texts `t`, and fractions are rounded for people.
-    """
-    return "".join(_result_html(result, most_rows, is_mail=is_mail) for result in results)
-
-
-def _result_html(result: QueryResult, most_rows: int, *, is_mail: bool) -> str:
-    if result.error is not None:
-        return f"<p><b>{escape(result.status.value)}</b>: {escape(result.error)}</p>"
-    frame = result.held.frame
-    if not frame.columns:
-        return f"<pre>{escape(result.query)}</pre>"
-    columns = [_column_html(column, result, most_rows, is_mail=is_mail) for column in frame.columns]
-    head, *body = ("".join(row) for row in zip(*columns, strict=True))
-    rows = "".join(f"<tr>{row}</tr>" for row in body)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    notes = "".join(f"<li>{_cell(note)}</li>" for note in result.notes)
-    return f"{table}<p>{escape(ledger(result, most_rows, is_mail=is_mail))}</p>{f'<ul>{notes}</ul>' if notes else ''}"
-
-
-def _column_html(column: FrameColumn, result: QueryResult, most_rows: int, *, is_mail: bool) -> list[str]:
-    """Return the head of a column and its cells."""
-    values = column.to_list()[:most_rows]
-    texts = readable_texts(values) if is_mail else [text_value(value) for value in values]
-    name = "n" if column.kind.is_numeric else "t" if is_long(texts) else ""
-    mark = f' class="{name}"' if is_mail and name else ""
-    head = _cell(result.verbose_names.get(column.name) or column.name)
-    return [f"<th{mark}>{head}</th>", *(f"<td{mark}>{_cell(text)}</td>" for text in texts)]
-
-
-def _cell(text: str) -> str:
-    shown = text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
-    return escape(shown)
-
-
-def ledger(result: QueryResult, most_rows: int, *, is_mail: bool = False) -> str:
-    """Return in one line how many rows there are, how many of them are shown, and what cut them.
-
-    A mail goes to people who did not write the query: it does not say where the limit comes from.
-    """
-    rows = len(result.held.frame)
-    counted = _rows(rows) if rows <= most_rows else f"first {most_rows} of {rows} rows"
-    cuts = [limit for limit in result.limits if limit.cut]
-    told = [f"cut at {_rows(cut.rows)} by {cut.limit}{'' if is_mail else f' ({cut.set_by})'}" for cut in cuts]
-    return "; ".join([counted, *told])
-
-
-def _rows(count: int | None) -> str:
-    return "1 row" if count == 1 else f"{count} rows"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from analytics_core._display.blocks import Blocks, HeadingBlock, notes, table
+from analytics_core._display.bundles import mime_bundle
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.statements import FrameStream
 from analytics_core._forks import forkable_lock, tell_of_forks
@@ -173,6 +175,13 @@ class BatchStream:
 
     def __repr__(self) -> str:
         return f"<BatchStream, {self.rows} rows so far of {', '.join(self.schema.names)}>"
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        columns = {"column": self.schema.names, "type": [str(kind) for kind in self.schema.types]}
+        told = f"{self.rows:,} rows so far, {self.row_limit:,} at the most"
+        return [HeadingBlock(text="Batch stream", detail=told), *table(columns), *notes(self.notes)]
 
     def _read(self) -> Frame:
         try:

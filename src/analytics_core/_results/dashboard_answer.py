@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
-from typing import Any
+from typing import Any, Final
 
-from analytics_core._results.answer import ChartData, results_html
+from analytics_core._display.blocks import Block, Blocks, ErrorBlock, HeadingBlock, facts, notes
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.values import value_text
+from analytics_core._results.answer import ChartData
+from analytics_core._results.display import answer_blocks
 from analytics_core.errors import AnalyticsError, UnknownNameError
+
+_MOST_CHARTS: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +51,11 @@ class DashboardChart:
     answer: ChartData | None = None
     failure: AnalyticsError | None = None
 
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return _chart_blocks(self)
+
     def __repr__(self) -> str:
         return f"<DashboardChart {self.chart_id} {self.name!r}: {self.answer or self.error}>"
 
@@ -68,6 +78,28 @@ class DashboardChart:
         result = [] if self.answer is None else self.answer.to_payload()["result"]
         facts = {"chart_id": self.chart_id, "slice_name": self.name, "tabs": list(self.tabs)}
         return {**facts, "error": self.error, "result": result}
+
+
+def _chart_blocks(chart: DashboardChart) -> Blocks:
+    """Return what can be seen of a chart of a dashboard: its name, and its answer or what it ended with."""
+    heading = HeadingBlock(text=chart.name or f"chart {chart.chart_id}", detail=" / ".join(chart.tabs))
+    if chart.answer is None:
+        kind = type(chart.failure).__name__ if chart.failure is not None else "failed"
+        return [heading, ErrorBlock(kind=kind, message=chart.error or "it was not answered")]
+    return [heading, *answer_blocks(chart.answer.results)]
+
+
+def _dashboard_blocks(data: DashboardData) -> Blocks:
+    """Return what can be seen of a dashboard: what its filters are set to, its charts."""
+    failed = sum(chart.error is not None for chart in data.charts)
+    told = f"{len(data.charts)} charts{f', {failed} failed' if failed else ''}"
+    blocks: list[Block] = [HeadingBlock(text=f"Dashboard {data.dashboard_id}", detail=told)]
+    blocks += facts({state.name: value_text(state.value) for state in data.filters if state.value is not None})
+    blocks += notes(data.notes)
+    for chart in data.charts[:_MOST_CHARTS]:
+        blocks += _chart_blocks(chart)
+    left = len(data.charts) - _MOST_CHARTS
+    return [*blocks, *notes([f"{left} more charts: data.charts[{_MOST_CHARTS}:]"] if left > 0 else [])]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -117,13 +149,7 @@ class DashboardData:
         charts, filters = ([item.to_payload() for item in items] for items in (self.charts, self.filters))
         return {"dashboard_id": self.dashboard_id, "charts": charts, "filters": filters, "notes": list(self.notes)}
 
-    def _repr_html_(self) -> str:
-        return "".join(
-            f"<h4>{escape(chart.name or f'chart {chart.chart_id}')}</h4>{_chart_html(chart)}" for chart in self.charts
-        )
+    _repr_mimebundle_ = mime_bundle
 
-
-def _chart_html(chart: DashboardChart) -> str:
-    if chart.answer is None:
-        return f"<p>{escape(chart.error or '')}</p>"
-    return results_html(chart.answer.results)
+    def _blocks(self) -> Blocks:
+        return _dashboard_blocks(self)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from base64 import b64encode
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from analytics_core._display.bundles import Bundle, own_mime_bundle
+from analytics_core._results.picture_display import picture_bundle
 from analytics_core.models.enums import PictureFormat
 
 _TYPES: Final[Mapping[PictureFormat, str]] = {
@@ -32,6 +33,8 @@ class Picture:
     width_px: int
     height_px: int
     specification: Mapping[str, Any] | None = None
+    redraw: Callable[[PictureFormat], bytes] | None = field(default=None, compare=False)
+    """Draws the same in another format, for a notebook; None: nobody can."""
 
     def __repr__(self) -> str:
         size = f"{self.width_px}x{self.height_px}"
@@ -52,7 +55,7 @@ class Picture:
         file.write_bytes(self.data)
         return file
 
-    def _repr_mimebundle_(self, **_asked: Any) -> dict[str, str]:
-        is_text = self.format is PictureFormat.SVG
-        shown = self.data.decode() if is_text else b64encode(self.data).decode("ascii")
-        return {self.content_type: shown, "text/plain": repr(self)}
+    _repr_mimebundle_ = own_mime_bundle
+
+    def _bundle(self) -> Bundle:
+        return picture_bundle(self)

@@ -5,29 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from analytics_core._results.answer import QueryResult, ledger
-from analytics_core._results.readable import readable_texts
+from analytics_core._results.answer import QueryResult
+from analytics_core._results.column_formats import ChartFormats
+from analytics_core._results.readable import ledger, written_texts
 
 _WIDEST: Final = 40
 _CONTROLS: Final = dict.fromkeys((*range(32), 127, *range(128, 160), 0x2028, 0x2029), " ")
 """Line breaks and the like, which would begin a line that is none of the table's."""
 
 
-def results_text(results: Sequence[QueryResult], *, most_rows: int) -> str:
+def results_text(results: Sequence[QueryResult], *, most_rows: int, formats: ChartFormats) -> str:
     """Return one table for each result, with its first rows; numbers stand at the right."""
-    return "\n\n".join(_result_text(result, most_rows) for result in results)
+    return "\n\n".join(_result_text(result, most_rows, formats) for result in results)
 
 
-def _result_text(result: QueryResult, most_rows: int) -> str:
+def _result_text(result: QueryResult, most_rows: int, formats: ChartFormats) -> str:
     frame = result.frame
-    columns = [column.to_list()[:most_rows] for column in frame.columns]
+    columns = [column.head(most_rows) for column in frame.columns]
     heads = [_cell(result.verbose_names.get(name) or name) for name in frame.names]
-    texts = [[_cell(text) for text in readable_texts(column)] for column in columns]
+    written = (written_texts(name, column, result, formats) for name, column in zip(frame.names, columns, strict=True))
+    texts = [[_cell(text) for text in column] for column in written]
     widths = [max(map(len, (head, *column))) for head, column in zip(heads, texts, strict=True)]
     at_right = [_are_numbers(column) for column in columns]
     rows = zip(*texts, strict=True)
     lines = [_line(line, widths, at_right) for line in (heads, ["-" * width for width in widths], *rows)]
-    return "\n".join([*lines, ledger(result, most_rows, is_mail=True), *(f"- {note}" for note in result.notes)])
+    return "\n".join([*lines, ledger(result, most_rows, names_setter=False), *(f"- {note}" for note in result.notes)])
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], at_right: Sequence[bool]) -> str:

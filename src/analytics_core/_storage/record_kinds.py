@@ -85,11 +85,11 @@ class RecordKind(Generic[Record]):
     fields the store holds an empty text for None, since NULLs are never equal in a unique key. `pairs` fields are JSON
     texts of (name, value) pairs, `texts` fields JSON texts of texts; `enums` fields hold an enum's value. `named_by`
     are ids of other kinds' records that name one of this kind: lists are filtered by them, records do not hold them. Of
-    `borrowed` fields lists see what another kind's records say now; `computed` ones are made of other columns, for
-    lists alone. `links` are the parts that are ids of others, such as owners, and those that name a record. `derived`
-    columns are written with each record and found by, never read. `forget` gives the statements that remove what other
-    tables say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind, so they do not
-    move the store's revision.
+    `borrowed` fields lists see what another kind's records say now; `computed` ones are made of other columns, also of
+    another kind's, for lists alone. `links` are the parts that are ids of others, such as owners, and those that name a
+    record. `derived` columns are written with each record and found by, never read. `forget` gives the statements that
+    remove what other tables say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind,
+    so they do not move the store's revision.
     """
 
     noun: str
@@ -104,7 +104,7 @@ class RecordKind(Generic[Record]):
     parts: tuple[Parts, ...] = ()
     named_by: tuple[ValueParts, ...] = ()
     borrowed: Mapping[str, JoinedColumn] = field(default_factory=dict)
-    computed: Mapping[str, ColumnElement[str]] = field(default_factory=dict)
+    computed: Mapping[str, ColumnElement[Any]] = field(default_factory=dict)
     derived: Mapping[str, Callable[[Record], object]] = field(default_factory=dict)
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
@@ -218,6 +218,13 @@ _GRANTS: Final = ValueParts(
     },
     collection=frozenset,
 )
+
+
+def _of_progress(name: str) -> ColumnElement[Any]:
+    """Return a column of where a schedule of reports stands."""
+    progress, schedule = tables.REPORT_PROGRESS, tables.REPORT_SCHEDULES
+    found = sa.select(progress.c[name]).where(progress.c.schedule_id == schedule.c.id)
+    return found.correlate(schedule).scalar_subquery()
 
 
 def _full_name() -> ColumnElement[str]:
@@ -395,6 +402,7 @@ REPORT_SCHEDULE_KIND: Final[RecordKind[ReportSchedule]] = RecordKind(
     record_type=ReportSchedule,
     sealed=frozenset({"recipients"}),
     parts=(id_parts(tables.REPORT_SCHEDULE_OWNERS, "owner", "user_id"),),
+    computed={name: _of_progress(name) for name in ("last_state", "last_eval_dttm")},
 )
 
 REPORT_PROGRESS_KIND: Final[RecordKind[ReportProgress]] = RecordKind(

@@ -172,15 +172,18 @@ class SqlRepository(Generic[Record]):
 
     def append(self, record: Record, *, actor_id: int | None) -> int:
         """Store a new record without reading it back and return its id; AlreadyExistsError as in `add`."""
-        kind, now = self._kind, self._session.clock.now()
-        row = to_row(kind, record, self._session.secret_box)
-        audit = {"created_on": now, "changed_on": now, "created_by": actor_id, "changed_by": actor_id, "version": 1}
+        kind, audit = self._kind, self._audit_of_new(actor_id)
+        row, now = to_row(kind, record, self._session.secret_box), audit["created_on"]
         with self._writing(record):
             inserted = self._connection.execute(kind.insert_statement, {**row, **audit})
             record_id = int(cast("Row[Any]", inserted.inserted_primary_key).id)
             for part in kind.parts:
                 part.write(self._connection, record_id, getattr(record, part.attribute), now=now, is_new=True)
         return record_id
+
+    def _audit_of_new(self, actor_id: int | None) -> dict[str, Any]:
+        now = self._session.clock.now()
+        return {"created_on": now, "changed_on": now, "created_by": actor_id, "changed_by": actor_id, "version": 1}
 
     def update(self, record: Record, *, actor_id: int | None) -> Record:
         """Store a changed record; StaleVersionError when its `audit.version` is no longer the stored one.
@@ -287,6 +290,15 @@ class SqlRepository(Generic[Record]):
 
 class SqlExpendableRepository(SqlRepository[Record]):
     """Records of one kind that nothing else in the store refers to (protocol `ExpendableRepository`)."""
+
+    def append_all(self, records: Sequence[Record], *, actor_id: int | None) -> None:
+        """Store new records, all or none of them; AlreadyExistsError where a unique name of one is taken."""
+        if not records:
+            return
+        audit = self._audit_of_new(actor_id)
+        rows = [{**to_row(self._kind, record, self._session.secret_box), **audit} for record in records]
+        with self._writing(records[0]):
+            self._connection.execute(self._kind.insert_statement, rows)
 
     def delete_matching(self, filters: Sequence[ListFilter]) -> int:
         """Remove all records for which every condition holds, in one statement, and return how many they were.

@@ -29,6 +29,9 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import mime_bundle
+from analytics_core.models.display import record_blocks
 from analytics_core.models.meanings_of_queries import QUERY_MEANINGS
 from analytics_core.models.meanings_of_records import RECORD_MEANINGS
 from analytics_core.models.strict_json import check_json_once
@@ -122,6 +125,12 @@ class Answer(StrictShape):
     def to_payload(self) -> dict[str, Any]:
         """Return the answer as the contract writes it: JSON values under the contract's names."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    def _blocks(self) -> Blocks:
+        """Return what can be seen of the record."""
+        return record_blocks(self)
+
+    _repr_mimebundle_ = mime_bundle
 
 
 class StampedAnswer(Answer):

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, AliasChoices, Field, StringConstraints, model_validator
 
+from analytics_core._display.blocks import Blocks
 from analytics_core.models.base import (
     Answer,
     AnswerWithSchema,
@@ -37,6 +38,7 @@ from analytics_core.models.base import (
     UuidText,
     Whole,
 )
+from analytics_core.models.display import dataset_blocks
 from analytics_core.models.enums import GenericType
 from analytics_core.models.references import UserNames, UserReference
 from analytics_core.models.strict_json import check_keys_once
@@ -252,6 +254,11 @@ class DatasetGet(_DatasetAnswer):
     url: ReadOnly[str] = None
     verbose_map: ReadOnly[dict[str, str]] = None
 
+    def _blocks(self) -> Blocks:
+        kind = "virtual, of its SQL" if self.sql else f"the table {self.table_name!r}"
+        source = f"{kind}, in {self.database.database_name} ({self.database.backend})"
+        return dataset_blocks(self, source=source, columns=self.columns, metrics=self.metrics)
+
 
 class DatasetListItem(_DatasetAnswer):
     """One dataset of a list (contract, `DatasetRestApi.get_list`)."""
@@ -323,6 +330,10 @@ class _DescribedDataset(AnswerWithSchema):
         serialization_alias="time_grain_orm",
     )
     verbose_map: dict[str, str] | None = None
+
+    def _blocks(self) -> Blocks:
+        source = "virtual, of its SQL" if self.sql else f"the table {self.table_name!r}"
+        return dataset_blocks(self, source=source, columns=self.columns, metrics=self.metrics)
 
 
 class DashboardDataset(_DescribedDataset):

@@ -9,8 +9,10 @@ from datetime import datetime
 
 from pydantic import ConfigDict
 
+from analytics_core._display.blocks import Blocks
 from analytics_core.errors import ErrorLevel, ErrorType
 from analytics_core.models.base import Answer, Bool, Ids, JsonObject, Objects, Texts, Whole
+from analytics_core.models.display import page_blocks
 from analytics_core.models.enums import QueryStatus
 
 
@@ -72,6 +74,9 @@ class JobPage(Answer):
 
     count: int
     result: tuple[JobItem, ...]
+
+    def _blocks(self) -> Blocks:
+        return page_blocks(self.result, self.count)
 
 
 class ErrorEntry(Answer):

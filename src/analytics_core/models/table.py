@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from analytics_core._display.blocks import Blocks, HeadingBlock
 from analytics_core.models.base import Answer, AnswerWithSchema, Bool, JsonObject, Texts, Whole
+from analytics_core.models.display import rows_blocks
 
 
 class TableColumnDetails(Answer):
@@ -53,6 +55,11 @@ class TableSample(AnswerWithSchema):
     columns: tuple[TableColumnDetails, ...] = ()
     data: tuple[JsonObject, ...] = ()
     has_more: Bool = False
+
+    def _blocks(self) -> Blocks:
+        told = "its first rows" if self.has_more else "all its rows"
+        types = {column.column_name: column.type for column in self.columns}
+        return [HeadingBlock(text=self.table_name, detail=told), *rows_blocks(self.data, types)]
 
 
 class DatabaseEngine(Answer):

@@ -9,6 +9,9 @@ from analytics_core._compile.calendar import add_units
 from analytics_core._compile.time_range.moments import Bounds, RangeNode, TimeReference, UnitCount
 from analytics_core._compile.time_range.parser import parse_moment, parse_time_range
 from analytics_core._compile.time_range.tokens import impossible, render_iso, shown
+from analytics_core._display.blocks import Blocks
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.objects import object_blocks
 from analytics_core.errors import TimeRangeError
 from analytics_core.models.enums import RelativeTime
 
@@ -28,6 +31,11 @@ class TimeRange:
     until: datetime | None = None
     text: str = "No filter"
     needs_seconds: bool = False
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return object_blocks(self)
 
     @property
     def is_unbounded(self) -> bool:

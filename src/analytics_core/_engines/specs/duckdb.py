@@ -96,6 +96,26 @@ _LOCKED = meanings.LOCKED.said(
 # Made from messages that the engine gave.
 _ERRORS = meanings.patterns(
     (
+        r"^(?:conversion|invalid input) error: (?:csv error|malformed json|json transform error|no magic bytes)"
+        r"|^binder error: contents of view were altered|^io error: .*mismatch between (?:schemas|the schema)",
+        meanings.BAD_VALUE.said(
+            "a file behind this table cannot be read as it was when it was connected: rows of it have other columns or "
+            "values now; connect again, or mend the file"
+        ),
+    ),
+    (
+        r"^permission error: cannot access file|^io error: no files found",
+        meanings.NO_DATABASE.said(
+            "a file cannot be read: only those that were handed over are, and they must still be there"
+        ),
+    ),
+    (
+        r"^connection error: connection already closed",
+        meanings.NO_DATABASE.said(
+            "the DuckDB connection that was handed over is closed; keep it open as long as the core, or connect again"
+        ),
+    ),
+    (
         r"^connection error: .*different configuration",
         meanings.UNNAMED.said(
             "the database file is open in this process with other settings; close that connection first"

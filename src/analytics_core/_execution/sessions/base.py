@@ -19,6 +19,7 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.driver_limits import allow_answer, open_by
 from analytics_core._execution.fetching import FetchedResult, FetchLimits, Give, fetch_rows
+from analytics_core._execution.handed_over import HandedOver
 from analytics_core._execution.sessions.opening import BeforeConnect, opener
 from analytics_core._records.datasource import Access
 from analytics_core.errors import (
@@ -69,7 +70,8 @@ class OpenRequest:
     `file` is the resolved path of a file-based engine; None with `memory_name` for a database in memory. `may_change`
     says whether the database takes writes at all, with whatever access this engine is opened. `answer_s` is how long a
     server may leave a connection without an answer. `before_connect` are the steps that choose where and as whom each
-    new connection to a server connects; connections to files have none.
+    new connection to a server connects; connections to files have none. `handed_over` is what a host handed over in
+    place of the URL.
     """
 
     url: sa.URL
@@ -81,6 +83,7 @@ class OpenRequest:
     pool_options: Mapping[str, Any] = field(default_factory=dict)
     answer_s: float = 60.0
     before_connect: tuple[BeforeConnect, ...] = ()
+    handed_over: HandedOver | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

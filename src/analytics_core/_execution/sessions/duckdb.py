@@ -3,13 +3,16 @@
 A process opens a file once: for reading only, unless its database takes writes. Settings belong to the database
 instance, so the root is configured and locked once. Only one statement of kind SELECT or EXPLAIN runs per call, so that
 a connection goes back as it came, and no statement ends its read-only transaction.
+
+A connection that a host handed over is the root of its database as it is: neither configured nor locked here, and not
+closed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +23,7 @@ from duckdb_sqlalchemy import ConnectionWrapper
 
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.fetching import FetchedResult, fetch_arrow
+from analytics_core._execution.handed_over import HandedConnection, HandedTables
 from analytics_core._execution.sessions.base import (
     DriverFailureError,
     OpenRequest,
@@ -31,6 +35,7 @@ from analytics_core._execution.sessions.base import (
     reject_missing_file,
     reject_plan_that_runs,
 )
+from analytics_core._execution.sessions.duckdb_tables import open_tables
 from analytics_core._forks import forkable_lock
 from analytics_core._records.datasource import Access
 from analytics_core.errors import DatabaseError
@@ -54,6 +59,11 @@ def _open_root(request: OpenRequest) -> duckdb.DuckDBPyConnection:
     """Return a configured and locked connection; a file is opened for reading only, unless its database may change."""
     config = {**_CONFIG, **{name: str(value) for name, value in request.url.query.items()}}
     is_file = request.file is not None
+    if isinstance(request.handed_over, HandedTables):
+        return open_tables(request.handed_over.tables, {**config, "enable_external_access": True})
+    if isinstance(request.handed_over, HandedConnection):
+        own: duckdb.DuckDBPyConnection = request.handed_over.connection.cursor()  # closing it leaves the host's open
+        return own
     read_only = is_file and not request.may_change
     root = duckdb.connect(str(request.file) if is_file else ":memory:", read_only=read_only, config=config)
     is_locked = root.execute("SELECT current_setting('lock_configuration')").fetchone()
@@ -101,7 +111,10 @@ class DuckdbSession(Session):
         """Return an engine over cursors of the shared root, which the first connection opens."""
 
         def open_connection() -> PooledCursor:
-            return PooledCursor(self._cursor(request), request.access)
+            cursor = self._cursor(request)
+            if isinstance(request.handed_over, HandedConnection):
+                _set_apart(cursor)
+            return PooledCursor(cursor, request.access)
 
         options = {"poolclass": sa.QueuePool, **request.pool_options}
         return sa.create_engine("duckdb://", creator=open_connection, hide_parameters=True, **options)
@@ -161,6 +174,13 @@ class DuckdbSession(Session):
                     retryable=True,
                 )
             return root.connection.cursor()
+
+
+def _set_apart(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Set what one cursor of a host's connection can set for itself: UTC, and no variables of Python as tables."""
+    for name, value in (("TimeZone", "UTC"), ("python_enable_replacements", "false")):
+        with suppress(duckdb.InvalidInputException):  # the host has locked the configuration
+            cursor.execute(f"SET SESSION {name} = '{value}'")
 
 
 def _place(request: OpenRequest) -> str:

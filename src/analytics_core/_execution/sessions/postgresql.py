@@ -21,6 +21,7 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.driver_limits import CONNECT_TIMEOUT_S, allow_answer, bound_waits
 from analytics_core._execution.fetching import ROWS_UNWEIGHED, FetchedResult, fetch_rows
+from analytics_core._execution.handed_over import HandedEngine
 from analytics_core._execution.sessions.base import (
     ANSWER_GRACE_S,
     BACKSTOP_S,
@@ -36,10 +37,15 @@ from analytics_core._execution.sessions.metadata import UNKNOWN, EngineMetadata,
 from analytics_core._records.datasource import Access
 
 _READ_ONLY = "-c default_transaction_read_only=on "
-_SESSION_OPTIONS = (
-    "-c TimeZone=UTC -c standard_conforming_strings=on "
-    "-c DateStyle=ISO -c IntervalStyle=postgres -c extra_float_digits=1"
-)
+_SESSION_SETTINGS = {
+    "TimeZone": "UTC",
+    "standard_conforming_strings": "on",
+    "DateStyle": "ISO",
+    "IntervalStyle": "postgres",
+    "extra_float_digits": "1",
+}
+_SESSION_OPTIONS = " ".join(f"-c {name}={value}" for name, value in _SESSION_SETTINGS.items())
+_SESSION_STATEMENTS = "; ".join(f"SET {name} = '{value}'" for name, value in _SESSION_SETTINGS.items())
 _AS_TEXT = (
     *("date", "timestamp", "timestamptz", "time", "timetz", "interval", "json", "jsonb"),
     *("int4range", "int8range", "numrange", "daterange", "tsrange", "tstzrange"),
@@ -84,6 +90,8 @@ class PostgresqlSession(Session):
         )
         event.listen(engine, "connect", _set_up)
         event.listen(engine.pool, "reset", _discard_session)
+        if isinstance(request.handed_over, HandedEngine):
+            event.listen(engine, "checkout", _pin_handed_over)
         bound_waits(engine, answer_s=request.answer_s, before_connect=request.before_connect)
         return engine
 
@@ -173,6 +181,11 @@ def _set_up(raw: Any, _record: Any) -> None:
         if raw.adapters.types.get(name) is not None:
             raw.adapters.register_loader(name, TextLoader)
     raw.adapters.register_loader("float4", SingleLoader)
+
+
+def _pin_handed_over(raw: Any, _record: Any, _proxy: Any) -> None:
+    """Make a session of a host's engine read-only and in UTC: it was opened without our options."""
+    raw.execute(f"SET default_transaction_read_only = on; {_SESSION_STATEMENTS}")
 
 
 @contextmanager

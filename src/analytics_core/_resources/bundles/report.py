@@ -6,6 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
+from analytics_core._display.blocks import Blocks, HeadingBlock, fold
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.objects import objects_table
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedRecord:
@@ -58,3 +62,17 @@ class BundleReport:
     def of(self, kind: str) -> tuple[LoadedRecord, ...]:
         """Return the records of one kind, such as `chart`."""
         return tuple(record for record in self.records if record.kind == kind)
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return _report_blocks(self)
+
+
+def _report_blocks(report: BundleReport) -> Blocks:
+    """Return what can be seen of a load: how many records of each kind, the records, and the files left out."""
+    return [
+        HeadingBlock(text="Bundle", detail=str(report)),
+        *objects_table(report.records, ("kind", "id", "name", "is_new", "fidelity", "notes")),
+        *fold(f"{len(report.skipped)} files left out", objects_table(report.skipped)),
+    ]

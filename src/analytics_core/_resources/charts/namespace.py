@@ -118,7 +118,9 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
             NotFoundError, AccessError: the chart or a dataset is unknown or not for this actor.
         """
         queries = ChartQueries(self._runtime, self._actor)
-        return queries.run(queries.request(question, force=force, strict=strict))
+        request = queries.request(question, force=force, strict=strict)
+        form = form_of_chart(queries.chart(question)) if isinstance(question, int) else request.context.form_data
+        return replace(queries.run(request), form=form)
 
     def picture(
         self,

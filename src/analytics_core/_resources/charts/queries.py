@@ -30,6 +30,7 @@ from analytics_core.errors import AccessError, AnalyticsError, NotFoundError, St
 from analytics_core.models.enums import QueryStatus, ResultType
 from analytics_core.models.parsing import Payload
 from analytics_core.models.query import ChartDataQueryContext
+from analytics_core.ports import Progress
 
 Question = int | ChartDataQueryContext | Payload
 """The id of a chart, or a query context (contract, ChartDataQueryContextSchema)."""
@@ -55,6 +56,11 @@ class JobQueries(ABC):
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
         self.actor = actor
+
+    @property
+    def progress(self) -> Progress:
+        """What shows how far long work has come."""
+        return self._runtime.progress
 
     def answer_job(self, question: ChartJobPayload, cancel: CancelToken) -> tuple[ChartData, str]:
         """Return the answer to the question of a job, and a digest of what bound its actor; it has its own budget."""

@@ -16,17 +16,22 @@ from analytics_core._querying.runner import QueryRunner
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.report import ReportSchedule
+from analytics_core._records.repositories import ListFilter
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.checks.datasets_today import DatasetToday, begun_request, datasets_today, loaded
 from analytics_core._resources.checks.report import CheckedRecord, CheckReport
+from analytics_core._resources.checks.schedules import checked_schedule
 from analytics_core._resources.dashboards.content import charts_in
 from analytics_core._resources.dashboards.filters import all_filters
 from analytics_core._resources.reader import Reader
+from analytics_core._resources.reports.messages import FindActor
 from analytics_core._resources.stored_json import json_object
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AnalyticsError, PayloadSchemaError, QueryError, StoredDataError
 
+_ACTIVE: Final = ListFilter(col="active", op="eq", val=True)
 _NOT_ASKED: Final = "its table was not looked at, which takes a grant on the schema: the stored columns were taken"
 
 
@@ -37,6 +42,7 @@ class _Content:
     datasets: Sequence[Dataset]
     charts: Sequence[Chart]
     dashboards: Sequence[Dashboard]
+    schedules: Sequence[ReportSchedule]
     charts_here: frozenset[int]
     datasets_here: frozenset[int]
 
@@ -54,14 +60,15 @@ def _require_key(databases: Collection[Database]) -> None:
 
 
 class ContentCheck:
-    """Looks at all content that one actor may read."""
+    """Looks at all content that one actor may read; `find_actor` finds as whom alerts and reports run."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+    def __init__(self, runtime: Runtime, actor: Actor, find_actor: FindActor) -> None:
         self._runtime = runtime
         self._actor = actor
+        self._find_actor = find_actor
 
     def report(self, *, answers: bool) -> CheckReport:
-        """Return each dataset, chart and dashboard with what broke; with `answers` charts are asked, too."""
+        """Return each dataset, chart, dashboard and schedule with what broke; with `answers` charts are asked, too."""
         content, today = self._read()
         given = ((one.dataset, one.database, one.failure) for one in today.values())
         runner = self._runtime.queries.of_datasets(loaded(self._runtime, given))
@@ -70,6 +77,7 @@ class ContentCheck:
                 *(self._dataset(today[dataset.id], dataset) for dataset in content.datasets),
                 *(self._chart(runner, chart, today, answers=answers) for chart in content.charts),
                 *(_dashboard(dashboard, content, today) for dashboard in content.dashboards),
+                *(checked_schedule(self._runtime, one, self._find_actor) for one in content.schedules),
             )
         )
 
@@ -83,6 +91,7 @@ class ContentCheck:
                 datasets=tuple(every(unit.datasets, ids=reader.scope("datasets"))),
                 charts=tuple(every(unit.charts, ids=reader.scope("charts"))),
                 dashboards=dashboards,
+                schedules=tuple(every(unit.report_schedules, (_ACTIVE,), ids=reader.scope("report_schedules"))),
                 charts_here=frozenset(by_ids(unit.charts, placed)),
                 datasets_here=frozenset(by_ids(unit.datasets, filtered)),
             )

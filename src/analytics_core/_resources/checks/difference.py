@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from analytics_core._display.blocks import Blocks, CodeBlock, HeadingBlock, first_of, fold, notes
+from analytics_core._display.bundles import mime_bundle
 from analytics_core._resources.checks.report import NOT_SHOWN, counted, junit_text, one_line, plain
 
 _MOST_LINES: Final = 5_000
@@ -74,6 +76,11 @@ class DiffReport:
                 *(f"    {one_line(line)}" for line in chart.lines()),
             ]
         return "\n".join(lines)
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return _diff_blocks(self)
 
     def _headline(self) -> str:
         return f"{len(self.changed)} of {counted(len(self.charts), 'chart')} differ"
@@ -154,3 +161,16 @@ def row_differences(before: list[tuple[Any, ...]], after: list[tuple[Any, ...]])
     yield f"{gone.total()} of {counted(len(before), 'row')} gone, {come.total()} of {counted(len(after), 'row')} new"
     for sign, rows in (("-", gone), ("+", come)):
         yield from (f"{sign} {', '.join(row)[:_LONGEST_ROW]}" for row in list(rows)[:_SHOWN_ROWS])
+
+
+def _diff_blocks(report: DiffReport) -> Blocks:
+    """Return what can be seen of a comparison: which charts changed, and what differs folded under each."""
+    changed, left = first_of(report.changed, noun="charts that differ")
+    folds = (fold(f"{chart.change}: {chart.name}", _difference_blocks(chart)) for chart in changed)
+    blocks = [block for blocks in folds for block in blocks]
+    return [HeadingBlock(text="Comparison", detail=report._headline()), *blocks, *notes([left] if left else [])]
+
+
+def _difference_blocks(chart: ChartDifference) -> Blocks:
+    told = notes((*chart.failures, *chart.columns, *chart.rows)) or notes([f"the chart was {chart.change}"])
+    return [*told, *([CodeBlock(text=chart.sql)] if chart.sql else [])]

@@ -7,6 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from analytics_core._display.blocks import Blocks, HeadingBlock, fold
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.objects import objects_table
+
 _SHOWN: Final = r"\t\n\r\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff"
 NOT_SHOWN: Final = re.compile(f"[^{_SHOWN}]")
 """What XML cannot hold, what terminals obey, and what turns the direction of the text around it."""
@@ -20,7 +24,7 @@ class CheckedRecord:
     """One record that was looked at.
 
     Attributes:
-        kind: `dataset`, `chart` or `dashboard`.
+        kind: `dataset`, `chart`, `dashboard`, `alert` or `report`.
         id: of the record.
         uuid: by which bundles know it.
         name: of the record.
@@ -38,7 +42,7 @@ class CheckedRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckReport:
-    """All datasets, charts and dashboards that the actor may read, each with what broke; true where nothing did."""
+    """All content and schedules that the actor may read, each with what broke; true where nothing did."""
 
     records: tuple[CheckedRecord, ...]
 
@@ -58,6 +62,11 @@ class CheckReport:
         for record in self.records:
             told = (*record.problems, *(f"note: {note}" for note in record.notes))
             yield from (one_line(f"{record.kind} {record.id} {record.name!r}: {text}") for text in told)
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return _check_blocks(self)
 
     def markdown(self) -> str:
         """Return the broken records as a table in Markdown, for a comment on a change."""
@@ -106,3 +115,13 @@ def junit_text(suite: str, cases: Iterable[tuple[str, str, tuple[str, ...]]]) ->
     one.set("tests", str(tests))
     one.set("failures", str(failures))
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _check_blocks(report: CheckReport) -> Blocks:
+    """Return what can be seen of a check: the broken records, and notes on the others folded."""
+    noted = tuple(record for record in report.records if record.notes and not record.problems)
+    return [
+        HeadingBlock(text=f"{len(report.broken)} of {counted(len(report.records), 'record')} broken"),
+        *objects_table(report.broken, ("kind", "id", "name", "problems")),
+        *fold(f"notes on {counted(len(noted), 'record')}", objects_table(noted, ("kind", "id", "name", "notes"))),
+    ]

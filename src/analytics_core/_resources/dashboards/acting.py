@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -28,7 +28,15 @@ from analytics_core._resources.dashboards.values import (
 from analytics_core._resources.stored_json import json_object
 from analytics_core._results.answer import ChartData
 from analytics_core._results.dashboard_answer import FilterState
-from analytics_core.errors import AnalyticsError, NotFoundError, QueryError, UnknownNameError, nearest
+from analytics_core.errors import (
+    AnalyticsError,
+    NotFoundError,
+    PayloadSchemaError,
+    Problem,
+    QueryError,
+    UnknownNameError,
+    nearest,
+)
 from analytics_core.models.parsing import payload_error
 
 Ask = Callable[[dict[str, Any]], ChartData]
@@ -232,6 +240,10 @@ class _Setting:
             raise payload_error(SHAPE, f"filters.{named}", message)
         return found[0] if found else None
 
+    def check(self, named: Any, value: Any) -> None:
+        """Raise what giving a filter this value would; errors are those of `acting_filters`."""
+        self._of_caller(self.declared[self._key(named)], value)
+
     def _key(self, named: Any) -> str:
         """Return the id of a filter that is named by its id or its name."""
         found = self.named(named)
@@ -239,6 +251,28 @@ class _Setting:
             return found.key
         known = (item.name for item in self.declared.values())
         raise UnknownNameError(str(named), place=f"filters: dashboard {self._dashboard.id}", known=known)
+
+
+def problems_of_given(dashboard: Dashboard, filters: Mapping[str, Any], *, path: str) -> Iterator[Problem]:
+    """Yield what is wrong with filters that are to be given later: names of none, and values that do not fit.
+
+    Args:
+        dashboard: the dashboard.
+        filters: as `data` takes them.
+        path: under which their names stand in the payload.
+    """
+    setting = _Setting(dashboard, GivenState(), _asks_nothing)
+    for name, value in filters.items():
+        try:
+            setting.check(name, value)
+        except PayloadSchemaError as error:
+            yield from (Problem(path=f"{path}.{name}", message=one.message) for one in error.problems)
+        except AnalyticsError as error:
+            yield Problem(path=f"{path}.{name}", message=error.message)
+
+
+def _asks_nothing(_: object) -> ChartData:
+    raise QueryError("no question is asked while names are checked")
 
 
 def options_of(

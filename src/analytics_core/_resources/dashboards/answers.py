@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,6 +13,7 @@ from typing import Any, Final
 from analytics_core._bounded_calls import BoundedCalls
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._pictures.page_layout import tabs_around
+from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.charts.extra_filters import ExtraFilters
@@ -80,9 +81,13 @@ class DashboardQuestions:
         threads, chart_ids = _checked_parallel(parallel), self._chosen(tabs)
         acting = acting_filters(self._dashboard, self._given, self._queries.ask)
         found: dict[int, DashboardChart] = {}
-        with closing(self._answered(chart_ids, partial(self._chart, acting, force), threads)) as answered:
+        with (
+            self._queries.progress.bar("charts", total=len(chart_ids), unit="chart") as tell,
+            closing(self._answered(chart_ids, partial(self._chart, acting, force), threads)) as answered,
+        ):
             for chart in answered:
                 found[chart.chart_id] = chart
+                tell(1)
                 if on_chart is not None:
                     on_chart(chart)
         return DashboardData(
@@ -91,6 +96,13 @@ class DashboardQuestions:
             filters=tuple(item.state for item in acting.filters),
             notes=acting.notes,
         )
+
+    def requests(self, *, tabs: Sequence[str] | None) -> Iterator[ChartRequest]:
+        """Yield what the charts in some tabs request; as `answer`, but that the error of one chart is raised, too."""
+        acting = acting_filters(self._dashboard, self._given, self._queries.ask)
+        for chart_id in self._chosen(tabs):
+            chart = self._queries.chart(chart_id)
+            yield self._queries.on_dashboard(chart, acting.on(chart))
 
     def answered(self, *, tabs: Sequence[str] | None, force: bool) -> AnsweredDashboard:
         """Return the dashboard with its answers; arguments and errors are those of `answer`."""

@@ -19,11 +19,11 @@ from analytics_core._resources.pictures import (
     checked_look,
     form_of_chart,
     keeping_of,
-    picture_data,
 )
 from analytics_core._resources.stored_json import json_object
 from analytics_core._results.dashboard_answer import DashboardChart, FilterState
 from analytics_core._results.picture import Picture
+from analytics_core._results.picture_data import picture_data
 from analytics_core.errors import AnalyticsError, PictureError, QueryError, UnknownNameError
 from analytics_core.models.enums import PictureFormat
 

@@ -6,7 +6,7 @@ import hashlib
 import re
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import islice
 from tempfile import SpooledTemporaryFile
@@ -15,18 +15,23 @@ from typing import BinaryIO, Final, cast
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.chart import Chart
 from analytics_core._records.message import Attachment, Message
 from analytics_core._records.report import ReportSchedule
 from analytics_core._reporting.options import FurtherFormat, options_of
 from analytics_core._reporting.texts import RunFacts, filled_in
 from analytics_core._resources.charts.queries import ChartQueries
-from analytics_core._resources.dashboards.answers import AnsweredDashboard, answered_dashboard
+from analytics_core._resources.dashboards.acting import given_state
+from analytics_core._resources.dashboards.answers import AnsweredDashboard, DashboardQuestions, answered_dashboard
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.field_formatter import MarkdownToHtml
 from analytics_core._resources.reports.pictures import ReportPictures
 from analytics_core._resources.reports.records import format_of, selected_tabs
-from analytics_core._results.answer import ChartData, QueryResult, results_html
+from analytics_core._resources.stored_json import json_object
+from analytics_core._results.answer import ChartData, QueryResult
+from analytics_core._results.column_formats import ChartFormats, MetricFormat
+from analytics_core._results.mail_table import results_html
 from analytics_core._results.picture import Picture
 from analytics_core._results.plain_table import results_text
 from analytics_core._results.spreadsheets import Sheet, csv_chunks, xlsx_bytes
@@ -64,6 +69,7 @@ class ChartContent:
     chart: Chart | None = None
     file: Attachment | None = None
     digest: str = ""
+    formats: ChartFormats = field(default_factory=ChartFormats)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,18 +110,30 @@ class ContentMaker:
     def shared_with(self, schedule: ReportSchedule) -> Hashable:
         """Return what two people have in common who get the same message: the statements, with their rules inside.
 
-        Of dashboards, and of statements that cannot be made, nobody else has what this actor has.
+        Where a statement cannot be made, or the database itself decides which rows are whose, nobody else has it.
         """
-        if schedule.chart_id is None:
+        found: list[str] = []
+        try:
+            for request in self._requests(schedule):
+                begun = self._runtime.queries.begun(request)
+                if any(self._runtime.queries.admit(begun, one).identity is not None for one in begun.queries):
+                    return self._actor.id
+                statements = begun.on(begun.context.model_copy(update={"result_type": ResultType.QUERY}))
+                answer = self._queries.run(replace(statements, cancel=self._cancel)).raise_for_error()
+                found += [result.query for result in answer.results]
+        except AnalyticsError:  # `make` tells, chart by chart
             return self._actor.id
-        request = self._runtime.queries.begun(self._queries.request(schedule.chart_id))
-        if any(self._runtime.queries.admit(request, one).identity is not None for one in request.queries):
-            return self._actor.id  # the database itself decides which rows are theirs
-        statements = request.on(request.context.model_copy(update={"result_type": ResultType.QUERY}))
-        answer = self._queries.run(replace(statements, cancel=self._cancel))
-        if any(result.error is not None for result in answer.results):
-            return self._actor.id
-        return tuple(result.query for result in answer.results)
+        return tuple(found)
+
+    def _requests(self, schedule: ReportSchedule) -> Iterator[ChartRequest]:
+        """Yield what the chart, or each chart of the dashboard, requests."""
+        if schedule.chart_id is not None:
+            yield self._queries.request(schedule.chart_id)
+            return
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = Dashboards(self._runtime, self._actor)._reader(unit).dashboard(schedule.dashboard_id or 0)
+        given = given_state(filters=options_of(schedule.extra).filters)
+        yield from DashboardQuestions(self._queries, dashboard, given).requests(tabs=self._tabs(schedule))
 
     def make(self, schedule: ReportSchedule, facts: RunFacts, *, key: str) -> Content:
         """Return the message of a schedule.
@@ -136,7 +154,7 @@ class ContentMaker:
         body = _Body(
             heading=facts.name,
             title=facts.title,
-            below=f"{facts.title} · {facts.scheduled}" + (f" · value {facts.value}" if facts.value else ""),
+            below=" · ".join(_below(facts)),
             words=tuple(filter(None, (filled_in(options.body or "", facts), schedule.context_markdown))),
             link=self.link_of(schedule),
             charts=shown,
@@ -159,12 +177,13 @@ class ContentMaker:
     # ---------------------------------------------------------------------------------------------------- answers
     def _charts(self, schedule: ReportSchedule, dashboard: AnsweredDashboard | None) -> Iterator[ChartContent]:
         if schedule.chart_id is not None:
-            yield self._chart(self._queries.chart(schedule.chart_id), streams=format_of(schedule) == ReportFormat.CSV)
+            made = self._chart(self._queries.chart(schedule.chart_id), streams=format_of(schedule) == ReportFormat.CSV)
+            yield replace(made, formats=self._formats(schedule, schedule.chart_id))
             return
         answers = () if dashboard is None else dashboard.data.charts
         for chart in answers:
             title = chart.name or f"chart {chart.chart_id}"
-            yield _answered(title, chart.raise_for_error)
+            yield replace(_answered(title, chart.raise_for_error), formats=self._formats(schedule, chart.chart_id))
         if not answers:
             raise ReportError(f"dashboard {schedule.dashboard_id} has no charts that could be sent")
 
@@ -175,9 +194,13 @@ class ContentMaker:
             self._actor,
             schedule.dashboard_id or 0,
             filters=options.filters,
-            tabs=options.tabs or self._selected(schedule) or None,
+            tabs=self._tabs(schedule),
             force=True,
         )
+
+    def _tabs(self, schedule: ReportSchedule) -> Sequence[str] | None:
+        """Return the tabs of the dashboard that are sent; None: all."""
+        return options_of(schedule.extra).tabs or self._selected(schedule) or None
 
     def _selected(self, schedule: ReportSchedule) -> tuple[str, ...]:
         with self._runtime.store.unit_of_work() as unit:
@@ -228,6 +251,15 @@ class ContentMaker:
                     digest.update(part)
                 has_head = True
         return digest.hexdigest()
+
+    def _formats(self, schedule: ReportSchedule, chart_id: int) -> ChartFormats:
+        """Return how the numbers and times of a chart are written in the text of a message."""
+        if format_of(schedule) != ReportFormat.TEXT:
+            return ChartFormats()
+        chart, dataset = self._runtime.charts.load(chart_id)
+        stored = () if dataset is None else dataset.metrics
+        metrics = {one.metric_name: MetricFormat(number=one.d3format, currency=one.currency) for one in stored}
+        return ChartFormats(form=json_object(chart.params), metrics=metrics)
 
     def _verbose_names(self, chart: Chart) -> dict[str, str]:
         _, dataset = self._runtime.charts.load(chart.id)
@@ -304,7 +336,7 @@ class _Body:
 
     def text(self) -> str:
         """Return it as plain text."""
-        tables = (f"{chart.title}\n\n{results_text(chart.results, most_rows=TEXT_ROWS)}" for chart in self.charts)
+        tables = ("\n\n".join(filter(None, (self._title(chart), self._table(chart)))) for chart in self.charts)
         attached = ["Attached: " + ", ".join(file.name for file in self.files)] if self.files else []
         shown = (picture.description for _, picture in self.images)
         parts = [f"{self.heading}\n{self.below}", *self.words, *shown, *tables, *attached, *filter(None, (self.link,))]
@@ -315,7 +347,8 @@ class _Body:
         markdown = MarkdownToHtml()
         words = "".join(markdown(word) or "" for word in self.words)
         tables = "".join(
-            f"<h2>{escape(chart.title)}</h2>{results_html(chart.results, most_rows=TEXT_ROWS, is_mail=True)}"
+            (f"<h2>{escape(title)}</h2>" if (title := self._title(chart)) else "")
+            + results_html(chart.results, most_rows=TEXT_ROWS, formats=chart.formats)
             for chart in self.charts
         )
         images = "".join(
@@ -331,6 +364,22 @@ class _Body:
             f'<h1>{escape(self.heading)}</h1><p class="facts">{escape(self.below)}</p>{words}{images}'
             f"{tables}{attached}{where}</body></html>"
         )
+
+    def _title(self, chart: ChartContent) -> str:
+        """Return what stands above a chart; nothing where the message has it already."""
+        return "" if len(self.charts) == 1 and chart.title == self.title else chart.title
+
+    def _table(self, chart: ChartContent) -> str:
+        return results_text(chart.results, most_rows=TEXT_ROWS, formats=chart.formats)
+
+
+def _below(facts: RunFacts) -> Iterator[str]:
+    """Yield what stands below the name of a schedule."""
+    if facts.title != facts.name:
+        yield facts.title
+    yield facts.scheduled
+    if facts.value:
+        yield f"value {facts.value}"
 
 
 def is_alert(schedule: ReportSchedule) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.message import Message, Recipient
+from analytics_core._records.people import User
 from analytics_core._records.report import ReportExecution, ReportSchedule
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._reporting.alerts import AlertValidator, Verdict, fires_unless_empty, fires_when
@@ -20,10 +22,15 @@ from analytics_core._reporting.texts import RunFacts, local_time
 from analytics_core._resources.people.directory import read_users
 from analytics_core._resources.reports.content import Content, ContentMaker
 from analytics_core._resources.reports.recipients import receivers
+from analytics_core._resources.reports.records import validator_config
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import ActorRequiredError, AlertError, AnalyticsError, NotificationError, ReportError
-from analytics_core.models.report import RecipientType, ValidatorConfig
+from analytics_core.models.report import RecipientType
+
+_LOG = logging.getLogger(__name__)
+_MOST: Final = 100
+_TO_ADMINISTRATORS: Final = "\nThis goes to administrators: none of its owners is active and has an e-mail address.\n"
 
 FindActor = Callable[[int], Actor]
 """Gives the actor of a user's id, with the rights that they have now; ActorRequiredError where nobody is active."""
@@ -59,10 +66,7 @@ def verdict_of(runtime: Runtime, executor: Actor, schedule: ReportSchedule, canc
     found = runtime.alert_queries.read(request, database, schedule.sql or "", name=schedule.name)
     if schedule.validator_type == AlertValidator.NOT_NULL:
         return fires_unless_empty(found.columns, found.rows)
-    try:
-        config = ValidatorConfig.model_validate_json(schedule.validator_config_json or "{}")
-    except ValueError:
-        config = ValidatorConfig()
+    config = validator_config(schedule)
     if config.op is None or config.threshold is None or not math.isfinite(config.threshold):
         raise AlertError("the alert's validator_config_json needs op and threshold")
     return fires_when(found.columns, found.rows, op=config.op, threshold=config.threshold)
@@ -130,23 +134,57 @@ def _run_facts(
 def tell_owners(runtime: Runtime, schedule: ReportSchedule, execution: ReportExecution, problem: str) -> None:
     """Tell the owners of a schedule by e-mail that a run failed; whom no mail reaches, the log tells.
 
-    They see the address of whom it runs as, and not those of each other: anybody may name anybody as a further owner.
+    Where no owner is active and has an address, the administrators of the store are told. People see the address of
+    whom it runs as, or of the first administrator, and not those of each other: anybody may name anybody as an owner.
     """
     people = read_users(runtime.people, schedule.owner_ids).users
-    named = (people.get(user_id or 0) for user_id in (schedule.executor_id, *schedule.owner_ids))
-    mails = (user.email for user in named if user and user.email and user.active)
-    addresses = tuple(filter(_takes_mail, dict.fromkeys(mails)))
+    owners = (people.get(user_id or 0) for user_id in (schedule.executor_id, *schedule.owner_ids))
+    addresses, why = _addresses(owners), ""
     if not addresses:
-        return
+        addresses, why = _addresses(_administrators(runtime)), _TO_ADMINISTRATORS
     message = Message(
         key=f"{execution.uuid}-error",
         subject=" ".join(f"Error occurred for {schedule.type}: {schedule.name}".split()),
         text=f"{schedule.type} {schedule.name!r}, due {local_time(execution.scheduled_dttm, schedule.timezone)}, "
-        f"failed:\n\n{problem}\n",
+        f"failed:\n\n{problem}\n{why}",
     )
-    recipient = Recipient(kind=RecipientType.EMAIL.value, to=addresses[:1], bcc=addresses[1:])
-    if runtime.deliveries.takes(recipient):
-        runtime.deliveries.deliver(message, recipient)
+    failures = "; ".join(_failures(runtime, message, addresses))
+    if failures:
+        _LOG.warning("the notice of %s %s %r to its owners: %s", schedule.type, schedule.id, schedule.name, failures)
+
+
+def _failures(runtime: Runtime, message: Message, addresses: Sequence[str]) -> Iterator[str]:
+    """Send a notice to people who do not see each other's addresses; yield whom it did not reach, and why."""
+    if not addresses:
+        yield "no owner or administrator is active and has an e-mail address"
+        return
+    recipient = Recipient(kind=RecipientType.EMAIL.value, to=tuple(addresses[:1]), bcc=tuple(addresses[1:]))
+    if not runtime.deliveries.takes(recipient):
+        yield "no notifier of this core sends e-mail"
+        return
+    errors = (delivery.error() for delivery in runtime.deliveries.deliver(message, recipient))
+    yield from (error.message for error in errors if error is not None)
+
+
+def _addresses(people: Iterable[User | None]) -> tuple[str, ...]:
+    """Return the addresses of those who are active and have one that mail can be sent to."""
+    mails = (user.email for user in people if user and user.email and user.active)
+    return tuple(filter(_takes_mail, dict.fromkeys(mails)))
+
+
+def _administrators(runtime: Runtime) -> Sequence[User]:
+    """Return the active administrators whom the store knows; a host's own directory cannot list its people."""
+    with runtime.store.unit_of_work() as unit:
+        roles = unit.roles.list(ListQuery(filters=(ListFilter(col="is_admin", op="eq", val=True),), page_size=_MOST))[1]
+        found: dict[int, User] = {}
+        for role in roles:
+            of_role = (ListFilter(col="role_ids", op="eq", val=role.id), ListFilter(col="active", op="eq", val=True))
+            order = (("id", False),)
+            found |= {
+                user.id: user
+                for user in unit.users.list(ListQuery(filters=of_role, order_by=order, page_size=_MOST))[1]
+            }
+    return tuple(found.values())
 
 
 def _takes_mail(address: str) -> bool:

@@ -37,6 +37,7 @@ from analytics_core._resources.people.directory import checked_owners, read_user
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.reports import recipients
 from analytics_core._resources.reports.content import is_alert
+from analytics_core._resources.reports.dispatcher import RunDispatcher
 from analytics_core._resources.reports.messages import FindActor, manifest, verdict_of
 from analytics_core._resources.reports.records import (
     ScheduleRules,
@@ -48,7 +49,6 @@ from analytics_core._resources.reports.records import (
     schedule_item,
     stored_crontab,
 )
-from analytics_core._resources.reports.scheduler import RunDispatcher
 from analytics_core._resources.reports.trials import DryRun, Replay, Trial, compared, for_viewer, stored_manifest
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -71,8 +71,9 @@ LISTS = ResourceLists(
         shape="report schedule",
         item=ReportScheduleListItem,
         integers=("chart", "dashboard", "database", "chart_id", "dashboard_id"),
-        texts=("name", "type", "creation_method", "crontab", "timezone", "description"),
+        texts=("name", "type", "creation_method", "crontab", "timezone", "description", "last_state"),
         booleans=("active",),
+        moments=("last_eval_dttm",),
         links=("owners",),
         stored_as={"owners": "owner_ids", "chart": "chart_id", "dashboard": "dashboard_id", "database": "database_id"},
     ),
@@ -296,7 +297,7 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             )
             run = unit.report_executions.add(asked, actor_id=None)
             act.log(unit, chart_id=schedule.chart_id, details={"report_schedule": schedule_id})
-        dispatcher = RunDispatcher(self._runtime)
+        dispatcher = RunDispatcher(self._runtime, waits=True)
         job_id = dispatcher.submit(run)
         if job_id is not None and self._runtime.jobs.is_local:
             dispatcher.wait_for(job_id)

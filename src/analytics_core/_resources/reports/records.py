@@ -12,6 +12,7 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database
 from analytics_core._records.message import Recipient
 from analytics_core._records.report import ReportProgress, ReportSchedule
+from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._reporting.alerts import AlertValidator
 from analytics_core._reporting.options import (
     FurtherFormat,
@@ -24,6 +25,7 @@ from analytics_core._reporting.options import (
 )
 from analytics_core._reporting.schedule import Crontab, humanized, least_interval, parse_crontab
 from analytics_core._resources.changes import changes_of
+from analytics_core._resources.dashboards.acting import problems_of_given
 from analytics_core._resources.dashboards.layout import read_layout
 from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.people.directory import UserIndex
@@ -134,30 +136,41 @@ class ScheduleRules:
             AccessError: the actor may not read its chart or dashboard, or may not query its database, as far as this
                 is not what it was before.
         """
-        problems: list[Problem] = []
-        try:
-            crontab = parse_crontab(schedule.crontab)
-        except ValueError as error:
-            problems.append(Problem(path="crontab", message=str(error)))
-        else:
-            problems += self._interval_problems(schedule, crontab)
-        problems += self._target_problems(schedule, before)
-        problems += _alert_problems(schedule) if schedule.type == ReportType.ALERT else _report_problems(schedule)
-        problems += self._query_problems(schedule, before)
-        options, of_options = _options_of(schedule)
-        problems += [*of_options, *self._content_problems(schedule, options)]
-        if before is None or (before.recipients, before.extra) != (schedule.recipients, schedule.extra):
-            own_rows = options.run_as is RunAs.RECIPIENT
-            problems += recipients.problems_of(recipients.stored(schedule), self.takes, by_mail_alone=own_rows)
+        problems = list(self.problems(schedule, before))
+        if not any(problem.path == "crontab" for problem in problems):
+            problems += self._interval_problems(schedule)
+        problems += self._owner_problems(schedule, before)
         if problems:
             raise PayloadSchemaError(shape=shape, problems=problems)
-        return crontab
+        return parse_crontab(schedule.crontab)
 
-    def _interval_problems(self, schedule: ReportSchedule, crontab: Crontab) -> Iterator[Problem]:
+    def problems(self, schedule: ReportSchedule, before: ReportSchedule | None = None) -> Iterator[Problem]:
+        """Yield why a schedule could not run; what it was before is not looked at again, None: all of it is.
+
+        Raises:
+            AccessError: as for `check`.
+        """
+        try:
+            parse_crontab(schedule.crontab)
+        except ValueError as error:
+            yield Problem(path="crontab", message=str(error))
+        yield from self._target_problems(schedule, before)
+        yield from _alert_problems(schedule) if schedule.type == ReportType.ALERT else _report_problems(schedule)
+        yield from self._query_problems(schedule, before)
+        options, of_options = _options_of(schedule)
+        yield from of_options
+        yield from self._content_problems(schedule, options)
+        yield from self._filter_problems(schedule, before, options)
+        if before is None or (before.recipients, before.extra) != (schedule.recipients, schedule.extra):
+            own_rows = options.run_as is RunAs.RECIPIENT
+            yield from recipients.problems_of(recipients.stored(schedule), self.takes, by_mail_alone=own_rows)
+
+    def _interval_problems(self, schedule: ReportSchedule) -> Iterator[Problem]:
         is_alert = schedule.type == ReportType.ALERT
         least_s = self.settings.alert_min_interval_s if is_alert else self.settings.report_min_interval_s
         if least_s < _SHORTEST_MINIMUM_S:
             return
+        crontab = parse_crontab(schedule.crontab)
         found = least_interval(crontab, schedule.timezone, after=self.now, runs=_RUNS_LOOKED_AT)
         if found is not None and found < timedelta(seconds=least_s):
             message = f"runs every {found.total_seconds():g} seconds at times; at least {least_s:g} must lie between"
@@ -201,7 +214,7 @@ class ScheduleRules:
             yield Problem(path="sql", message=error.message)
 
     def _content_problems(self, schedule: ReportSchedule, options: ReportOptions) -> Iterator[Problem]:
-        asked = options.format or ReportFormat(schedule.report_format)
+        asked = str(options.format or schedule.report_format)
         if asked in (ReportFormat.PNG, FurtherFormat.PDF) and not self.draws_pictures:
             path = "report_format" if options.format is None else "extra.format"
             message = (
@@ -209,6 +222,8 @@ class ScheduleRules:
                 "or choose CSV or TEXT, or XLSX by extra.format"
             )
             yield Problem(path=path, message=message)
+        elif asked not in {*ReportFormat, *FurtherFormat}:
+            yield Problem(path="report_format", message=f"must be one of {', '.join(ReportFormat)}")
         yield from self._dashboard_problems(schedule, options)
         if schedule.custom_width is not None and schedule.custom_width not in WIDTHS:
             message = f"must be between {WIDTHS.start} and {WIDTHS.stop - 1} pixels"
@@ -233,6 +248,41 @@ class ScheduleRules:
             yield Problem(path="selected_tabs", message=message)
         except NotFoundError:  # told already
             return
+
+    def _filter_problems(
+        self, schedule: ReportSchedule, before: ReportSchedule | None, options: ReportOptions
+    ) -> Iterator[Problem]:
+        """Yield what is wrong with the filters and tabs of a dashboard that `extra` names, where they are new."""
+        asked = (schedule.dashboard_id, schedule.extra)
+        if before is not None and (before.dashboard_id, before.extra) == asked:
+            return
+        dashboard = self.reader.dashboards([schedule.dashboard_id]).get(schedule.dashboard_id or 0)
+        if dashboard is None:
+            return
+        yield from problems_of_given(dashboard, options.filters, path="extra.filters")
+        layout = read_layout(json_object(dashboard.position_json))
+        for tab in options.tabs:
+            try:
+                layout.within((tab,), shape="extra.tabs")
+            except PayloadSchemaError as error:
+                yield Problem(path="extra.tabs", message=error.problems[0].message)
+            except QueryError as error:
+                yield Problem(path="extra.tabs", message=error.message)
+
+    def _owner_problems(self, schedule: ReportSchedule, before: ReportSchedule | None) -> Iterator[Problem]:
+        """Yield that whoever saves a schedule owns too many active ones, where this one becomes one of them."""
+        actor, most = self.reader.actor, self.settings.max_active_reports_per_owner
+        counts = before is not None and before.active and actor.id in before.owner_ids
+        if counts or actor.is_admin or not schedule.active or actor.id not in schedule.owner_ids:
+            return
+        own = (ListFilter(col="active", op="eq", val=True), ListFilter(col="owner_ids", op="eq", val=actor.id))
+        owned = self.reader.unit.report_schedules.list(ListQuery(filters=own, page_size=1))[0]
+        if owned >= most:
+            message = (
+                f"you own {owned} active alerts and reports, and may own {most} "
+                "(Settings.max_active_reports_per_owner); put one to rest, or delete it, first"
+            )
+            yield Problem(path="active", message=message)
 
 
 def selected_tabs(schedule: ReportSchedule, dashboard: Dashboard) -> tuple[str, ...]:
@@ -269,7 +319,7 @@ def _alert_problems(schedule: ReportSchedule) -> Iterator[Problem]:
     if schedule.validator_type not in tuple(AlertValidator):
         yield Problem(path="validator_type", message="must be 'Not Null' or 'Operator'")
     if schedule.validator_type == AlertValidator.OPERATOR:
-        config = ValidatorConfig.model_validate_json(schedule.validator_config_json or "{}")
+        config = validator_config(schedule)
         if config.op is None or config.threshold is None:
             message = "needs op and threshold, such as {'op': '>', 'threshold': 100}"
             yield Problem(path="validator_config_json", message=message)
@@ -348,6 +398,14 @@ def stored_crontab(schedule: ReportSchedule) -> Crontab:
         return parse_crontab(schedule.crontab)
     except ValueError:
         raise StoredDataError(f"the crontab of report schedule {schedule.id} cannot be read; save it anew") from None
+
+
+def validator_config(schedule: ReportSchedule) -> ValidatorConfig:
+    """Return what judges the value of a stored alert; an empty one where nobody can read it."""
+    try:
+        return ValidatorConfig.model_validate_json(schedule.validator_config_json or "{}")
+    except ValueError:
+        return ValidatorConfig()
 
 
 def in_words(crontab: str) -> str:

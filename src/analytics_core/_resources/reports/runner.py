@@ -5,87 +5,39 @@ A run that was taken up again, because whoever did it died, sends only what was 
 
 from __future__ import annotations
 
-import hashlib
 import json
-import logging
-import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.handlers import JobOutcome
-from analytics_core._records.message import Delivery, DeliveryState, Recipient, shown_address
-from analytics_core._records.report import (
-    ReportDelivery,
-    ReportExecution,
-    ReportProgress,
-    ReportSchedule,
-    RunCause,
-    RunState,
-)
-from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.message import Recipient
 from analytics_core._records.shared_state import JobRecord, JobState
-from analytics_core._reporting.alerts import Verdict, row_text
-from analytics_core._reporting.claims import kept_for
-from analytics_core._reporting.options import DeliveryPromise, options_of
-from analytics_core._reporting.states import RunEvent, is_notice_due, is_within_grace, next_state
-from analytics_core._resources.changes import until_accepted
+from analytics_core._reporting.alerts import Verdict
+from analytics_core._reporting.states import RunEvent
 from analytics_core._resources.reports.content import Content, is_alert
 from analytics_core._resources.reports.messages import (
     FindActor,
     executor_for,
-    manifest,
     messages_of,
     tell_owners,
     verdict_of,
 )
+from analytics_core._resources.reports.run_log import CurrentRun, RunEndedError, RunLog
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (
     AnalyticsError,
-    NotFoundError,
     StatementStoppedError,
     StoredDataError,
     StoreUnavailableError,
 )
 
-ON_GRACE: Final = "within the grace period of the alert, whose query was not asked"
-TOOK_TOO_LONG: Final = "the run took longer than its working_timeout"
-DIED_MIDWAY: Final = "the process that sent it died before it could record what became of it"
-_SENDING: Final = "sending"
-_IN_DOUBT: Final = (_SENDING, DeliveryState.UNKNOWN.value)
-_STORE_AWAY_S: Final = 120.0
-_STORE_PAUSE_S: Final = 1.0
-_OLD_ROWS: Final = 1_000
-_FEW: Final = 100
-_MOST_DELIVERIES: Final = 100_000
-
-_LOG = logging.getLogger(__name__)
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Run:
-    """A run that this process does: the schedule as it was when it began, and its row."""
-
-    schedule: ReportSchedule
-    execution: ReportExecution
-
-
-def _log_failure(schedule: ReportSchedule, run: ReportExecution, event: RunEvent, message: str | None) -> None:
-    """Tell whoever runs the process that a run ended in Error; where it did not, nothing."""
-    if next_state(run.state, event) is RunState.ERROR:
-        due, why = run.scheduled_dttm.isoformat(timespec="seconds"), " ".join((message or "").split())
-        _LOG.warning("%s %s %r, due %s, ended in error: %s", schedule.type, schedule.id, schedule.name, due, why)
-
-
-class RunEndedError(Exception):
-    """Somebody else ended the run: it took too long, or its schedule was deleted."""
+RUN: Final = "execution"
+NOTICE: Final = "notice"
+"""Keys of the payloads of jobs: the run that is done, and the run of whose error owners are told."""
 
 
 class ReportRuns:
@@ -102,9 +54,16 @@ class ReportRuns:
 
     # ------------------------------------------------------------------------------------------------ as a handler
     def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
-        """Do a run; how it ends stands in its row, unless this process ends before: then others take it up."""
-        log = RunLog(self._runtime_of(job))
-        run = log.begin(_execution_id(job), job.job_id)
+        """Do a run, or tell of one that failed.
+
+        How a run ends stands in its row, unless this process ends before: then others take it up.
+        """
+        log, asked = RunLog(self._runtime_of(job)), _asked(job)
+        run = None
+        if NOTICE in asked:
+            log.tell_owners(asked[NOTICE])
+        else:
+            run = log.begin(asked[RUN], job)
         if run is not None:
             with suppress(RunEndedError):
                 self._do(log, run, cancel)
@@ -118,7 +77,7 @@ class ReportRuns:
         """Nothing is read of these jobs: the log of the schedule has it."""
 
     # ------------------------------------------------------------------------------------------------------- a run
-    def _do(self, log: RunLog, run: _Run, cancel: CancelToken) -> None:
+    def _do(self, log: RunLog, run: CurrentRun, cancel: CancelToken) -> None:
         schedule = run.schedule
         try:
             executor = executor_for(schedule, self._find_actor)
@@ -138,14 +97,14 @@ class ReportRuns:
         else:
             log.end(run, RunEvent.SENT, verdict=verdict, messages=messages)
 
-    def _verdict(self, log: RunLog, run: _Run, executor: Actor, cancel: CancelToken) -> Verdict | None:
+    def _verdict(self, log: RunLog, run: CurrentRun, executor: Actor, cancel: CancelToken) -> Verdict | None:
         """Return what an alert's query says; None for a report, and for an alert that has begun to send already."""
         if not is_alert(run.schedule) or log.has_begun_to_send(run):
             return None
         return verdict_of(log.runtime, executor, run.schedule, cancel)
 
     def _messages(
-        self, runtime: Runtime, run: _Run, executor: Actor, verdict: Verdict | None, cancel: CancelToken
+        self, runtime: Runtime, run: CurrentRun, executor: Actor, verdict: Verdict | None, cancel: CancelToken
     ) -> Sequence[tuple[Recipient, Content]]:
         """Return what goes to whom, all of it made; recipients whose rows are the same share one message."""
         return messages_of(
@@ -159,7 +118,7 @@ class ReportRuns:
             cancel=cancel,
         )
 
-    def _send(self, log: RunLog, run: _Run, messages: Sequence[tuple[Recipient, Content]]) -> Sequence[str]:
+    def _send(self, log: RunLog, run: CurrentRun, messages: Sequence[tuple[Recipient, Content]]) -> Sequence[str]:
         """Send what was not sent before, and return what went wrong with whom."""
         failures: list[str] = []
         for recipient, content in messages:
@@ -175,7 +134,7 @@ class ReportRuns:
     def _fail(
         self,
         log: RunLog,
-        run: _Run,
+        run: CurrentRun,
         message: str,
         *,
         messages: Sequence[tuple[Recipient, Content]] = (),
@@ -187,302 +146,16 @@ class ReportRuns:
             tell_owners(log.runtime, run.schedule, run.execution, message)
 
 
-class RunLog:
-    """Writes what becomes of runs; each act is a transaction of its own."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
-
-    def begin(self, execution_id: int, job_id: str) -> _Run | None:
-        """Record that a run begins; None where it is over, belongs to another job, or need not be done."""
-
-        def begin() -> _Run | None:
-            with self.runtime.store.unit_of_work() as unit:
-                return self._begin(unit, execution_id, job_id)
-
-        try:
-            return until_accepted(begin)
-        except NotFoundError:  # the schedule was deleted
-            return None
-
-    def _begin(self, unit: UnitOfWork, execution_id: int, job_id: str) -> _Run | None:
-        execution = unit.report_executions.get(execution_id)
-        if execution.end_dttm is not None or execution.job_id != job_id:
-            return None
-        schedule = unit.report_schedules.get(execution.schedule_id)
-        timeout = schedule.working_timeout
-        begun = replace(
-            execution,
-            start_dttm=execution.start_dttm or self._now(),
-            lease_until=None,
-            late_on=None if timeout is None else unit.now() + timedelta(seconds=timeout),
-        )
-        run = _Run(schedule=schedule, execution=unit.report_executions.update(begun, actor_id=None))
-        progress = unit.report_progress.find(schedule_id=schedule.id)
-        last = None if progress is None else progress.last_success_on
-        in_grace = is_within_grace(grace_s=schedule.grace_period, last_success=last, now=self._moment(run))
-        if is_alert(schedule) and run.execution.cause is not RunCause.MANUAL and in_grace:
-            self._end(unit, run, RunEvent.BEGUN_WITHIN_GRACE, message=ON_GRACE)
-            return None
-        self._stand(unit, run, RunState.WORKING)
-        return run
-
-    def has_begun_to_send(self, run: _Run) -> bool:
-        """Tell whether a run before this one, of the same due time, has begun to send."""
-        with self.runtime.store.unit_of_work() as unit:
-            of_run = (ListFilter(col="execution_id", op="eq", val=run.execution.id),)
-            return bool(unit.report_deliveries.list(ListQuery(filters=of_run, page_size=1))[1])
-
-    def end(
-        self,
-        run: _Run,
-        event: RunEvent,
-        *,
-        message: str | None = None,
-        verdict: Verdict | None = None,
-        messages: Sequence[tuple[Recipient, Content]] = (),
-    ) -> bool:
-        """Record how a run ended; return whether its owners are to be told.
-
-        Raises:
-            RunEndedError: somebody else ended it.
-        """
-
-        def end() -> bool:
-            with self.runtime.store.unit_of_work() as unit:
-                held = self._held(unit, run)
-                done = replace(held, execution=replace(held.execution, **_facts(verdict, messages, held)))
-                return self._end(unit, done, event, message=message)
-
-        is_told = self._patiently(end)
-        _log_failure(run.schedule, run.execution, event, message)
-        return is_told
-
-    def close(self, execution: ReportExecution, event: RunEvent, message: str) -> None:
-        """End a run that another process does or did, and tell its owners; nothing where it is over meanwhile."""
-
-        def end() -> tuple[ReportSchedule, bool]:
-            with self.runtime.store.unit_of_work() as unit:
-                schedule = unit.report_schedules.get(execution.schedule_id)
-                held = self._held(unit, _Run(schedule=schedule, execution=execution))
-                return schedule, self._end(unit, held, event, message=message)
-
-        try:
-            schedule, is_told = until_accepted(end)
-        except (RunEndedError, NotFoundError):
-            return
-        _log_failure(schedule, execution, event, message)
-        if is_told:
-            tell_owners(self.runtime, schedule, execution, message)
-
-    def _end(self, unit: UnitOfWork, run: _Run, event: RunEvent, *, message: str | None = None) -> bool:
-        state = next_state(run.execution.state, event)
-        over = replace(
-            run.execution, state=state, end_dttm=self._now(), error_message=message, lease_until=None, late_on=None
-        )
-        unit.report_executions.update(over, actor_id=None)
-        is_told = self._stand(unit, replace(run, execution=over), state)
-        self._forget_old(unit, run.schedule)
-        return is_told
-
-    def _stand(self, unit: UnitOfWork, run: _Run, state: RunState) -> bool:
-        """Record where the schedule stands now; return whether its owners are to be told of an error."""
-        progress = unit.report_progress.find(schedule_id=run.schedule.id) or ReportProgress(schedule_id=run.schedule.id)
-        execution, now = run.execution, self._moment(run)
-        changes: dict[str, Any] = {"last_eval_dttm": now, "last_state": state.value}
-        if state is not RunState.ON_GRACE:
-            changes |= {"last_value": execution.value, "last_value_row_json": execution.value_row_json}
-        is_told = state is RunState.ERROR and is_notice_due(
-            grace_s=run.schedule.grace_period, last_notice=progress.last_notice_on, now=now
-        )
-        if state is RunState.SUCCESS:
-            changes |= {"last_success_on": now, "last_notice_on": None}
-        elif state is RunState.NOT_TRIGGERED:
-            changes |= {"last_notice_on": None}
-        elif is_told:
-            changes |= {"last_notice_on": now}
-        stands = replace(progress, **changes)
-        if progress.id:
-            unit.report_progress.update(stands, actor_id=None)
-        else:
-            unit.report_progress.append(stands, actor_id=None)
-        return is_told
-
-    def _forget_old(self, unit: UnitOfWork, schedule: ReportSchedule) -> None:
-        """Forget runs that are older than the schedule keeps them, a thousand at a time."""
-        kept = kept_for(schedule)
-        if kept is None:
-            return
-        filters = (
-            ListFilter(col="schedule_id", op="eq", val=schedule.id),
-            ListFilter(col="end_dttm", op="lt", val=self._now() - kept),
-        )
-        _, old = unit.report_executions.distinct("id", ListQuery(filters=filters, page_size=_OLD_ROWS))
-        if old:
-            unit.report_executions.delete_matching([ListFilter(col="id", op="in", val=tuple(old))])
-
-    # ------------------------------------------------------------------------------------------------- deliveries
-    def open_delivery(
-        self, run: _Run, recipient: Recipient, *, only: Collection[str] | None = None
-    ) -> tuple[Sequence[str], Sequence[str]]:
-        """Record that a message is on its way, and return the addresses that it goes to, and what is wrong with others.
-
-        Left out are addresses that it went to before. Where the process that sent it died before it could record what
-        became of it, the schedule says whether it goes there again. `only` are the addresses in question, None all.
-
-        Raises:
-            RunEndedError: somebody else ended the run.
-        """
-
-        def opened() -> tuple[Sequence[str], Sequence[str]]:
-            with self.runtime.store.unit_of_work() as unit:
-                asked = recipient.addresses if only is None else tuple(only)
-                return self._opened(unit, self._held(unit, run), recipient, asked)
-
-        return until_accepted(opened)
-
-    def _opened(
-        self, unit: UnitOfWork, run: _Run, recipient: Recipient, asked: Sequence[str]
-    ) -> tuple[Sequence[str], Sequence[str]]:
-        again = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
-        known = _known_deliveries(unit, run.execution, [_key(recipient, address) for address in asked])
-        left: list[str] = []
-        told: list[str] = []
-        for address in asked:
-            before = known.get(_key(recipient, address))
-            if before is None:
-                unit.report_deliveries.append(_sending(run.execution, recipient, address), actor_id=None)
-                left.append(address)
-            elif before.state == DeliveryState.UNAVAILABLE or (again and before.state in _IN_DOUBT):
-                unit.report_deliveries.update(replace(before, state=_SENDING, reason=None), actor_id=None)
-                left.append(address)
-            else:
-                told += _settled(unit, before)
-        return left, told
-
-    def pause_delivery(
-        self,
-        run: _Run,
-        recipient: Recipient,
-        found: Sequence[Delivery],
-        sleep: Callable[[], None],
-    ) -> None:
-        """Wait for the next attempt; whoever takes up the run meanwhile knows what became of the ones before.
-
-        Raises:
-            RunEndedError: somebody else ended the run, or has it.
-        """
-        self.close_delivery(run, recipient, found)
-        sleep()
-        unavailable = [one.address for one in found if one.state is DeliveryState.UNAVAILABLE]
-        self.open_delivery(run, recipient, only=unavailable)
-
-    def close_delivery(self, run: _Run, recipient: Recipient, found: Sequence[Delivery]) -> None:
-        """Record what became of a message at each address that it was sent to."""
-        keys = [_key(recipient, delivery.address) for delivery in found]
-
-        def close() -> None:
-            with self.runtime.store.unit_of_work() as unit:
-                known = _known_deliveries(unit, run.execution, keys)
-                for key, delivery in zip(keys, found, strict=True):
-                    before = known.get(key)
-                    if before is not None:
-                        done = replace(before, state=delivery.state.value, reason=delivery.reason or None)
-                        unit.report_deliveries.update(done, actor_id=None)
-
-        self._patiently(close)
-
-    # ----------------------------------------------------------------------------------------------------- inside
-    def _held(self, unit: UnitOfWork, run: _Run) -> _Run:
-        """Return a run with its row as it is now.
-
-        Raises:
-            RunEndedError: it is over, or another job does it.
-        """
-        try:
-            now = unit.report_executions.get(run.execution.id)
-        except NotFoundError:
-            raise RunEndedError from None
-        if now.end_dttm is not None or now.job_id != run.execution.job_id:
-            raise RunEndedError
-        return replace(run, execution=now)
-
-    def _patiently(self, change: Callable[[], Result]) -> Result:
-        """Return the result of a change that must not be lost: while the store is away it is tried again."""
-        begun = self.runtime.wall_clock.monotonic()
-        while True:
-            try:
-                return until_accepted(change)
-            except StoreUnavailableError:
-                if self.runtime.wall_clock.monotonic() - begun > _STORE_AWAY_S:
-                    raise
-                self.runtime.sleeper.sleep(_STORE_PAUSE_S)
-
-    def _now(self) -> datetime:
-        return self.runtime.wall_clock.now()
-
-    def _moment(self, run: _Run) -> datetime:
-        """Return when a run counts as done: now, or its due time, where somebody's clock was put back meanwhile."""
-        return max(self._now(), run.execution.scheduled_dttm)
-
-
 def _is_left_to_others(error: AnalyticsError, runtime: Runtime) -> bool:
     """Tell whether a run may end well elsewhere or later: its store is away, or its process ends."""
     is_stopped = isinstance(error, StatementStoppedError) and runtime.job_registry.is_closing
     return is_stopped or isinstance(error, StoreUnavailableError)
 
 
-# ------------------------------------------------------------------------------------------------------------- rows
-def _facts(verdict: Verdict | None, messages: Sequence[tuple[Recipient, Content]], run: _Run) -> Mapping[str, Any]:
-    facts: dict[str, Any] = {}
-    if verdict is not None:
-        value = verdict.value
-        facts["value"] = value if value is not None and math.isfinite(value) else None
-        facts["value_row_json"] = None if verdict.value_row is None else row_text(verdict.value_row)
-    if messages:
-        facts["manifest"] = json.dumps(manifest(run.schedule, [content for _, content in messages]))
-    return facts
-
-
-def _sha(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _known_deliveries(unit: UnitOfWork, execution: ReportExecution, keys: Sequence[str]) -> dict[str, ReportDelivery]:
-    """Return the deliveries of a run to some recipients, by their keys; of many recipients those of all are read."""
-    if len(keys) > _FEW:
-        of_run = (ListFilter(col="execution_id", op="eq", val=execution.id),)
-        query = ListQuery(filters=of_run, page_size=_MOST_DELIVERIES)
-        return {delivery.recipient_key: delivery for delivery in unit.report_deliveries.list(query)[1]}
-    found = (unit.report_deliveries.find(execution_id=execution.id, recipient_key=key) for key in keys)
-    return {delivery.recipient_key: delivery for delivery in found if delivery is not None}
-
-
-def _settled(unit: UnitOfWork, delivery: ReportDelivery) -> Sequence[str]:
-    """Return what is wrong with a delivery that is not tried again; one that was cut off is in doubt for ever."""
-    if delivery.state == _SENDING:
-        delivery = replace(delivery, state=DeliveryState.UNKNOWN.value, reason=DIED_MIDWAY)
-        unit.report_deliveries.update(delivery, actor_id=None)
-    state = DeliveryState(delivery.state)
-    error = Delivery(address=delivery.address, state=state, reason=delivery.reason or "").error()
-    return [] if error is None else [error.message]
-
-
-def _key(recipient: Recipient, address: str) -> str:
-    return _sha(f"{recipient.kind}\0{address}")[:64]
-
-
-def _sending(execution: ReportExecution, recipient: Recipient, address: str) -> ReportDelivery:
-    return ReportDelivery(
-        execution_id=execution.id,
-        recipient_key=_key(recipient, address),
-        address=shown_address(address),
-        state=_SENDING,
-    )
-
-
-def _execution_id(job: JobRecord) -> int:
+def _asked(job: JobRecord) -> Mapping[str, int]:
+    """Return the id of the run that a job is about, under what is done."""
     try:
-        return int(json.loads(job.payload)["execution"])
+        asked = json.loads(job.payload)
+        return {name: int(asked[name]) for name in (RUN, NOTICE) if name in asked} or {RUN: int(asked[RUN])}
     except (ValueError, KeyError, TypeError):
         raise StoredDataError(f"the payload of job {job.job_id!r} is none that this version reads") from None

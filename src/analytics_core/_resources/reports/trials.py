@@ -9,8 +9,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from analytics_core._adapters.clock import PinnedClock
+from analytics_core._display.blocks import Blocks, HeadingBlock, fold, table
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.objects import object_blocks
 from analytics_core._execution.cancel import CancelToken
-from analytics_core._records.message import Message, Recipient
+from analytics_core._records.message import Message, Recipient, shown_address
 from analytics_core._records.report import ReportExecution, ReportSchedule
 from analytics_core._reporting.alerts import Verdict
 from analytics_core._resources.reports.content import Content
@@ -36,6 +39,24 @@ class DryRun:
         """Whether anything would be sent."""
         return bool(self.messages) and (self.verdict is None or self.verdict.is_triggered)
 
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return _dry_run_blocks(self)
+
+
+def _dry_run_blocks(run: DryRun) -> Blocks:
+    """Return what can be seen of a dry run; of the address of a web hook no more than its host."""
+    columns: dict[str, list[str | None]] = {
+        "to": [", ".join(map(shown_address, recipient.addresses)) for recipient, _ in run.messages],
+        "by": [recipient.kind for recipient, _ in run.messages],
+        "subject": [message.subject for _, message in run.messages],
+        "files": [", ".join(file.name for file in message.attachments) or None for _, message in run.messages],
+    }
+    told = "would send" if run.would_send else "would send nothing"
+    verdict = [] if run.verdict is None else object_blocks(run.verdict)
+    return [HeadingBlock(text="Dry run", detail=told), *table(columns), *fold("what the alert's query says", verdict)]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
@@ -43,6 +64,11 @@ class Replay:
 
     is_equal: bool
     differences: tuple[str, ...] = ()
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return object_blocks(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

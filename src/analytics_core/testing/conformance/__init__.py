@@ -20,6 +20,7 @@ _SUITES = (
     "network_policy",
     "notifier",
     "observer",
+    "progress",
     "renderer",
     "scopes",
     "secret_box",

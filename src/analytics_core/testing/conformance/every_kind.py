@@ -12,6 +12,7 @@ import pytest
 
 from analytics_core._records.datasource import DatasetColumn, DatasetMetric
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.shared_state import KeyValue
 from analytics_core.errors import AlreadyExistsError, InUseError, NotFoundError, StaleVersionError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.conformance.records import (
@@ -275,6 +276,19 @@ class EveryKindConformance(StoreSuite):
                 _of(unit, kind).delete(record_id)
             seen.append(store.revision())
             assert (kind, seen) == (kind, sorted(set(seen)))
+
+    def test_many_are_added_in_one_go_all_or_none(self, store: MetadataStore) -> None:
+        """Each as it is added alone; where the key of one is taken none is there, and the unit may go on."""
+        many = [KeyValue(kind="k", key=key, value=AWKWARD) for key in ("a", "b", "c")]
+        with store.unit_of_work() as unit:
+            unit.key_values.append_all([], actor_id=None)
+            unit.key_values.append_all(many, actor_id=7)
+            with pytest.raises(AlreadyExistsError):
+                unit.key_values.append_all([replace(many[0], key="d"), many[1]], actor_id=7)
+        with store.unit_of_work() as unit:
+            stored = unit.key_values.list(ListQuery(order_by=(("key", False),)))[1]
+        told = [(one.key, one.value, one.audit.created_by, one.audit.version) for one in stored]
+        assert told == [(one.key, AWKWARD, 7, 1) for one in many]
 
     def test_a_removal_of_many_moves_the_revision(self, store: MetadataStore, named: NamedIds) -> None:
         """As a deletion of one does."""

@@ -10,6 +10,7 @@ import pytest
 
 from analytics_core._records.dashboard import Dashboard, Tag
 from analytics_core._records.people import Role
+from analytics_core._records.report import ReportProgress
 from analytics_core._records.repositories import (
     DashboardName,
     DatabaseName,
@@ -26,7 +27,15 @@ from analytics_core._records.repositories import (
 from analytics_core.errors import FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, StoreSuite, a_chart, a_database, a_dataset, a_user
+from analytics_core.testing.conformance.records import (
+    START,
+    StoreSuite,
+    a_chart,
+    a_database,
+    a_dataset,
+    a_schedule,
+    a_user,
+)
 
 _CHARTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Alpha", {"cache_timeout": 10, "viz_type": "bar", "owner_ids": (1,)}),
@@ -300,6 +309,24 @@ class ListConformance(StoreSuite):
         assert [user.username for user in unit.users.list(query)[1]] == ["u3", "u2", "u1", "m"]
         found = replace(query, filters=(ListFilter(col="full_name", op="contains", val="l b"),))
         assert [user.username for user in unit.users.list(found)[1]] == ["u3"]
+
+    def test_schedules_are_found_by_how_their_last_run_ended(self, unit: UnitOfWork) -> None:
+        """By the progress of each; one that has none, or never ran, has no state."""
+        for number, state in enumerate(("Error", "Success", None, None)):
+            stored = unit.report_schedules.append(a_schedule(f"s{number}"), actor_id=None)
+            if number < 3:
+                evaluated = START + timedelta(hours=-number)
+                progress = ReportProgress(schedule_id=stored, last_state=state, last_eval_dttm=evaluated)
+                unit.report_progress.append(progress, actor_id=None)
+
+        def names(op: str, val: Any) -> list[str]:
+            order = (("last_eval_dttm", False), ("name", False))
+            query = ListQuery(filters=(ListFilter(col="last_state", op=op, val=val),), order_by=order)
+            return [one.name for one in unit.report_schedules.list(query)[1]]
+
+        assert names("eq", "Error") == ["s0"]
+        assert names("in", ("Error", "Success")) == ["s1", "s0"]
+        assert sorted(names("is_null", val=True)) == ["s2", "s3"]
 
     def test_short_names_of_several_kinds_are_read_together(self, unit: UnitOfWork) -> None:
         """By id; what is not there is left out."""

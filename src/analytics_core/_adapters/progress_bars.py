@@ -1,0 +1,104 @@
+"""The defaults of the port `Progress`: nothing, and bars of tqdm on standard error, where somebody watches."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from typing import Any, Final
+
+from analytics_core.errors import MissingExtraError
+from analytics_core.ports import Progress
+
+_DELAY_S: Final = 0.5
+"""Work that is over sooner shows no bar."""
+
+
+class SilentProgress:
+    """Shows nothing (port `Progress`)."""
+
+    @contextmanager
+    def bar(self, work: str, *, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG002 - the port's
+        """Take what is told, and show nothing."""
+        yield _nothing
+
+
+class TqdmProgress:
+    """Shows a bar on standard error, for as long as the work lasts (port `Progress`).
+
+    Only work that the main thread waits for has a bar, one at a time: work inside of other work, and in the background,
+    is not shown. Nobody watches where standard error is neither a terminal nor a notebook, and in a run of pytest.
+
+    Args:
+        is_forced: show bars whether or not somebody watches.
+        delay_s: seconds that work takes before its bar is shown.
+
+    Raises:
+        MissingExtraError: bars are forced, and tqdm is not installed.
+    """
+
+    def __init__(self, *, is_forced: bool = False, delay_s: float = _DELAY_S) -> None:
+        self._is_installed = find_spec("tqdm") is not None
+        if is_forced and not self._is_installed:
+            raise MissingExtraError(needed_for="progress=True", extra_name="notebook")
+        self._is_forced = is_forced
+        self._delay_s = delay_s
+        self._is_busy = False
+
+    @contextmanager
+    def bar(self, work: str, *, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
+        """Show a bar until the work ends, however it ends; afterwards it is wiped away."""
+        bar = self._opened(work, total, unit)
+        if bar is None:
+            yield _nothing
+            return
+        self._is_busy = True
+        try:
+            yield lambda done: _told(bar, done)
+        finally:
+            self._is_busy = False
+            with suppress(Exception):  # a closed terminal must not stop the work
+                bar.close()
+
+    def _opened(self, work: str, total: int | None, unit: str) -> Any:
+        is_main = threading.current_thread() is threading.main_thread()
+        if self._is_busy or not is_main or not self._is_installed or not (self._is_forced or _is_watched()):
+            return None
+        from tqdm.std import tqdm
+
+        with suppress(Exception):  # as above
+            # Only what stands here is set: tqdm would start a thread of its own to watch over its bars.
+            kind = type("_Bar", (tqdm,), {"monitor_interval": 0})
+            return kind(total=total, desc=work, unit=f" {unit}", delay=self._delay_s, leave=False, file=sys.stderr)
+        return None
+
+
+def shown_progress(chosen: bool | Progress | None) -> Progress:
+    """Return what shows progress: None is bars where somebody watches, true and false are always and never."""
+    if chosen is None or chosen is True:
+        return TqdmProgress(is_forced=chosen is True)
+    return SilentProgress() if chosen is False else chosen
+
+
+def _told(bar: Any, done: int) -> None:
+    with suppress(Exception):  # as above
+        bar.update(done)
+
+
+def _nothing(done: int) -> None:
+    """Take what is told of work that is not shown."""
+
+
+def _is_watched() -> bool:
+    """Tell whether somebody sees standard error: in a notebook, or in a terminal; never in a run of pytest."""
+    if "pytest" in sys.modules:
+        return False
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None and getattr(shell, "kernel", None) is not None:
+        return True
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return False

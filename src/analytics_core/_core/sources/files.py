@@ -1,0 +1,238 @@
+"""Files as tables: those that DuckDB reads itself, looked at once, and those that come as Arrow data."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from analytics_core._core.sources.frames import required_frame
+from analytics_core._core.sources.paths import DATABASES, FileType, broken_file, type_of
+from analytics_core._execution.handed_over import FileFormat, HandedFiles, HandedFrame, HandedTable
+from analytics_core._settings import Settings
+from analytics_core._uploads.limits import FileLimits
+from analytics_core._uploads.reading import opened_table
+from analytics_core.errors import FileUploadError, MissingExtraError, PayloadSchemaError, SourceError
+from analytics_core.models.upload import FileKind, FileUploadOptions
+
+
+def table_of_files(paths: Iterable[Path], settings: Settings) -> HandedTable:
+    """Return files of one type as one table, one after the other; it is looked at whether they can be read.
+
+    Raises:
+        SourceError: they cannot, or are of several types, or are databases; row and column are told.
+        MissingExtraError: what reads them is not installed.
+    """
+    files = [path.resolve() for path in paths]
+    types = {path: type_of(path) for path in files}
+    kinds = set(types.values())
+    kind = types[files[0]]
+    if len(kinds) > 1:
+        other = next(path for path in files if types[path] is not kind)
+        what = f"it is {types[other].value}, and {files[0].name!r} is {kind.value}"
+        raise broken_file(other, f"{what}; one dataset is read from files of one type")
+    if kind in DATABASES:
+        raise broken_file(files[0], f"it is {kind.value}, which is connected alone: connect({files[0].name!r})")
+    if kind in _FORMATS:
+        return _looked_at(HandedFiles(format=_FORMATS[kind], paths=tuple(files)))
+    if kind is FileType.XLSX:
+        return _of_sheets([table for path in files for table in sheets_of(path, settings).values()], files)
+    return _of_arrow_files(files, kind)
+
+
+_FORMATS: Final = {
+    FileType.CSV: FileFormat.CSV,
+    FileType.JSON: FileFormat.JSON,
+    FileType.PARQUET: FileFormat.PARQUET,
+}
+
+
+def _looked_at(files: HandedFiles) -> HandedFiles:
+    """Return files with the types of their columns, which the whole of each text file tells."""
+    types: dict[str, str] = {}
+    with duckdb_in_memory() as root:
+        from analytics_core._execution.sessions.duckdb_tables import allow_only
+
+        allow_only(root, [files])
+        for place, path in enumerate(files.paths):
+            found = _types_of(root, replace(files, paths=(path,)))
+            types = found if not place else _merged(types, found, files, path)
+    return files if files.format is FileFormat.PARQUET else replace(files, types=types)
+
+
+def _types_of(root: Any, file: HandedFiles) -> dict[str, str]:
+    """Return the types of the columns of one file, in their order; SourceError where it cannot be read."""
+    from analytics_core._execution.sessions.duckdb_tables import relation_of, types_of
+
+    failure = None
+    try:
+        relation = relation_of(root, file)
+        types = types_of(relation, file.format)
+        relation.aggregate("count(*)").fetchall()
+    except Exception as error:  # the border to DuckDB, whose text quotes rows and goes no further
+        failure = _diagnosed(file, str(error))
+    if failure is None and file.format is FileFormat.CSV and len(types) == 1:
+        failure = _uneven(file.paths[0])  # a row of another length makes one column of all
+    if failure is not None:
+        raise failure
+    return types
+
+
+_NUMBERS: Final = frozenset({"BIGINT", "HUGEINT", "DOUBLE"})
+_DAYS: Final = frozenset({"DATE", "TIMESTAMP"})
+
+
+def _merged(types: dict[str, str], found: dict[str, str], files: HandedFiles, path: Path) -> dict[str, str]:
+    """Return the types of columns of several files, those before `path` and its own, which hold the values of all."""
+    if files.format is not FileFormat.JSON and list(types) != list(found):
+        raise broken_file(
+            path, f"it has other columns than {files.paths[0].name!r}, or in another order; {_ONE_BY_ONE}"
+        )
+    differing = {name: {types[name], kind} for name, kind in found.items() if types.get(name, kind) != kind}
+    if differing and files.format is FileFormat.PARQUET:
+        name = next(iter(differing))
+        what = f"is {found[name]} here, and {types[name]} in {files.paths[0].name!r}; {_ONE_BY_ONE}"
+        raise broken_file(path, what, column=name)
+    text = "JSON" if files.format is FileFormat.JSON else "VARCHAR"
+    wider = {
+        name: "DOUBLE" if kinds <= _NUMBERS else "TIMESTAMP" if kinds <= _DAYS else text
+        for name, kinds in differing.items()
+    }
+    return {**types, **found, **wider}
+
+
+_ONE_BY_ONE: Final = "write the files of one dataset alike, or connect them one by one, in a dict"
+
+
+@contextmanager
+def duckdb_in_memory() -> Iterator[Any]:
+    """Give an empty DuckDB in memory; MissingExtraError where it is not installed."""
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtraError(needed_for="reading files and frames", extra_name="duckdb") from None
+    with duckdb.connect(":memory:") as root:
+        yield root
+
+
+_LINE: Final = re.compile(r"CSV Error on Line: (?P<row>\d+)|at byte \d+ in line (?P<line>\d+)")
+
+
+def _diagnosed(file: HandedFiles, text: str) -> SourceError:
+    """Return the error for a file that DuckDB cannot read: of its text pass a row's number and a column's name."""
+    path, line = file.paths[0], _LINE.search(text)
+    row = int(line["row"] or line["line"]) if line else None
+    if "unicode (byte sequence" in text or "not utf-8 encoded" in text:
+        what = "it is not written in UTF-8; save it so, or read it by pandas.read_csv(..., encoding=...)"
+        return broken_file(path, what, row=row)
+    if file.format is FileFormat.CSV:
+        return _uneven(path) or broken_file(path, "its columns cannot be told apart", row=row)
+    if file.format is FileFormat.JSON:
+        return broken_file(path, "it is no JSON: a list of objects, or an object on each line", row=row)
+    return broken_file(path, "it is damaged, or no Parquet file")
+
+
+_FIRST_LINES: Final = 5
+
+
+def _uneven(path: Path) -> SourceError | None:
+    """Return the error for the first row of a CSV file that has another number of values than the first one."""
+    text = gzip.open if path.suffix.lower() == ".gz" else open
+    try:
+        with text(path, "rt", encoding="utf-8-sig", newline="") as file:
+            first = "".join(islice(file, _FIRST_LINES))
+            delimiter = max(",;\t|", key=first.count)
+            file.seek(0)
+            rows = csv.reader(file, delimiter=delimiter, strict=True)
+            width = len(next(rows))
+            row = next((rows.line_num for row in rows if row and len(row) != width), None)
+    except (OSError, ValueError, csv.Error, StopIteration):
+        return None
+    what = "this row has another number of values than the first one; mend it, or read the file by pandas.read_csv"
+    return None if row is None else broken_file(path, what, row=row)
+
+
+def sheets_of(path: Path, settings: Settings) -> dict[str, pa.Table]:
+    """Return the sheets of a workbook that have rows, by name, as Arrow tables.
+
+    Raises:
+        SourceError: it cannot be read; row and column are told.
+        MissingExtraError: python-calamine is not installed.
+    """
+    limits = FileLimits(
+        max_bytes=settings.upload_max_bytes,
+        max_unpacked_bytes=settings.upload_max_unpacked_bytes,
+        max_rows=settings.upload_max_rows,
+        max_columns=settings.upload_max_columns,
+        max_cell_length=settings.upload_max_cell_length,
+    )
+    found = {}
+    for sheet in _sheet_names(path):
+        options = FileUploadOptions(type=FileKind.EXCEL, sheet_name=sheet)
+        try:
+            with opened_table(path, options, limits) as table:
+                batches = list(table.batches(table.columns))
+                found[sheet] = pa.Table.from_batches(batches) if batches else None
+        except FileUploadError as error:
+            if "has no rows" in error.message:
+                continue
+            what = error.message.partition(": ")[2] or error.message
+            raise broken_file(path, f"sheet {sheet!r}: {what}", **error.extra) from error
+        except PayloadSchemaError as error:
+            raise broken_file(path, error.message) from error
+    tables = {name: table for name, table in found.items() if table is not None}
+    if not tables:
+        raise broken_file(path, "no sheet of it has rows")
+    return tables
+
+
+def _sheet_names(path: Path) -> list[str]:
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook
+    except ImportError:
+        raise MissingExtraError(needed_for="reading XLSX files", extra_name="excel") from None
+    try:
+        return list(CalamineWorkbook.from_path(path).sheet_names)
+    except (CalamineError, OSError, ValueError) as error:
+        raise broken_file(
+            path, "it is no XLSX workbook that can be read; it may be damaged, or have a password"
+        ) from error
+
+
+def _of_sheets(tables: list[pa.Table], files: list[Path]) -> HandedFrame:
+    """Return tables of the same columns as one frame."""
+    if len(files) == 1 and len(tables) > 1:
+        what = "it has several sheets with rows; connect it alone, or read one by pandas.read_excel"
+        raise broken_file(files[0], what)
+    try:
+        joined = pa.concat_tables(tables) if len(tables) > 1 else tables[0]
+    except pa.ArrowException as error:
+        raise broken_file(files[-1], f"it has other columns than {files[0].name!r}; {_ONE_BY_ONE}") from error
+    return required_frame(joined, files[0].name)
+
+
+def _of_arrow_files(files: list[Path], kind: FileType) -> HandedFrame:
+    """Return Arrow files: those that can be read by parts stay where they are, streams are read into memory."""
+    try:
+        if kind is FileType.ARROW:
+            data = ds.dataset([str(path) for path in files], format="ipc")
+            data.count_rows()
+        else:
+            data = pa.concat_tables([_stream(path) for path in files])
+    except (pa.ArrowException, OSError) as error:
+        raise broken_file(files[0], "it is damaged, no Arrow IPC file, or has other columns than the next") from error
+    return required_frame(data, files[0].name)
+
+
+def _stream(path: Path) -> pa.Table:
+    with pa.OSFile(str(path)) as source:
+        return pa.ipc.open_stream(source).read_all()

@@ -1,0 +1,295 @@
+"""What is given to `connect` and `dataset_from`, as a URL, the file of a database, or what is handed over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+from sqlalchemy import pool
+
+from analytics_core._core.sources import advice, files, frames, paths
+from analytics_core._core.sources.paths import DATABASES, FileType
+from analytics_core._error_types import short_repr
+from analytics_core._execution.handed_over import (
+    HandedConnection,
+    HandedEngine,
+    HandedFrame,
+    HandedOver,
+    HandedTable,
+    HandedTables,
+)
+from analytics_core._settings import Settings
+from analytics_core.errors import SourceError
+
+_UNNAMED = "data"
+"""The name of the dataset of one frame that was given without a name."""
+
+
+class ArrowStream(Protocol):
+    """A frame that gives its rows as Arrow: of pandas, Polars, Arrow, and of others that can."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the stream, as Arrow's C interface describes it."""
+
+
+class LazyRows(Protocol):
+    """A `LazyFrame` of Polars."""
+
+    def collect(self) -> Any:
+        """Return the frame."""
+
+
+class ArrowFiles(Protocol):
+    """A dataset of Arrow."""
+
+    def scanner(self) -> Any:
+        """Return what reads it."""
+
+
+class DuckdbConnection(Protocol):
+    """An open DuckDB connection."""
+
+    def cursor(self) -> Any:
+        """Return another connection to the same database."""
+
+    def extract_statements(self, query: str) -> Any:
+        """Return the statements of a text."""
+
+
+Table = ArrowStream | LazyRows | ArrowFiles | str | os.PathLike[str] | Sequence[Any]
+"""What one dataset is made of; a sequence is one of rows, each a mapping, or of paths."""
+
+Source = Table | Mapping[str, Any] | DuckdbConnection | sa.Engine | sa.URL
+"""What `connect` takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseFile:
+    """The file of a database: `engine` is `sqlite` or `duckdb`."""
+
+    engine: str
+    path: Path
+
+
+Taken = str | DatabaseFile | HandedOver
+"""A text is a URL."""
+
+
+def taken(thing: Any, settings: Settings) -> Taken:
+    """Return what something is that was given to be connected.
+
+    Raises:
+        SourceError: it cannot be connected; the message says what would work.
+        MissingExtraError: what reads it is not installed.
+    """
+    if isinstance(thing, sa.URL):
+        return thing.render_as_string(hide_password=False)
+    if isinstance(thing, sa.Engine):
+        return _engine(thing)
+    if _is_duckdb(thing, "DuckDBPyConnection"):
+        return _connection(thing)
+    if isinstance(thing, str | os.PathLike):
+        return _named(os.fspath(thing), settings, is_text=isinstance(thing, str))
+    return HandedTables(tables=_checked(_tables(thing, settings)))
+
+
+def table(thing: Any, name: str, settings: Settings) -> HandedTable:
+    """Return a frame, a list of rows or files, which will be the dataset of this name; errors as in `taken`."""
+    found = _table(thing, name, settings)
+    return _checked({name: found})[name]
+
+
+def check_name(name: object) -> str:
+    """Return the name of a dataset to make; SourceError for what can be none."""
+    if not isinstance(name, str):
+        raise SourceError(f"the name of a dataset is a text such as 'orders', not {type(name).__name__}")
+    plain = paths.table_name(name)
+    if not name.strip() or len(name) > 250 or plain != name.replace(" ", "_").replace("-", "_"):
+        raise SourceError(
+            f"{short_repr(name)} is no name of a dataset: it is made of letters, digits, underscores, hyphens and "
+            f"blanks, such as {plain[:40]!r}"
+        )
+    return name
+
+
+# ------------------------------------------------------------------------------------------------- paths and folders
+def _named(text: str | bytes, settings: Settings, *, is_text: bool) -> Taken:
+    if isinstance(text, bytes):
+        raise SourceError("the path is given as bytes; give it as text: os.fsdecode(path)")
+    wrong = advice.not_a_url(text) if is_text else None
+    if wrong is not None:
+        raise wrong
+    if is_text and "://" in text:
+        return text
+    if not paths.is_glob(text):
+        path = Path(text).expanduser()
+        paths.check_there(path)
+        if not path.is_dir() and (kind := paths.type_of(path)) in DATABASES:
+            return DatabaseFile(engine="sqlite" if kind is FileType.SQLITE else "duckdb", path=path.resolve())
+    return HandedTables(tables=_checked(_tables_of_path(text, settings)))
+
+
+def _tables_of_path(text: str, settings: Settings) -> dict[str, HandedTable]:
+    """Return a glob as one table, a folder as a table of each file, a workbook as a table of each sheet."""
+    if paths.is_glob(text):
+        found = paths.files_of_glob(text)
+        return {_name_of_glob(text): files.table_of_files(found, settings)}
+    path = Path(text).expanduser()
+    paths.check_there(path)
+    if path.is_dir():
+        return _each([str(file) for file in paths.files_of_folder(path)], settings)
+    if paths.type_of(path) is FileType.XLSX:
+        sheets = files.sheets_of(path.resolve(), settings)
+        if len(sheets) > 1:
+            return {paths.table_name(sheet): frames.required_frame(rows, sheet) for sheet, rows in sheets.items()}
+    return {paths.name_of(path): files.table_of_files([path], settings)}
+
+
+def _name_of_glob(text: str) -> str:
+    """Return the name of a glob: its fixed part (`sales_*.csv` is sales), or else the folder that it begins in."""
+    path = Path(text)
+    fixed = paths.table_name(path.name.partition("*")[0].partition("?")[0].partition("[")[0])
+    if fixed != paths.table_name(""):
+        return fixed
+    plain = [part for part in path.parts[:-1] if not paths.is_glob(part) and part not in (".", "..", path.anchor)]
+    return paths.table_name(plain[-1]) if plain else paths.table_name(Path.cwd().name)
+
+
+def _each(named: Sequence[Any], settings: Settings) -> dict[str, HandedTable]:
+    """Return the tables of several paths together; SourceError where two have one name."""
+    found: dict[str, HandedTable] = {}
+    for path in named:
+        for name, rows in _tables_of_path(os.fspath(path), settings).items():
+            _add(found, name, rows)
+    return found
+
+
+def _add(found: dict[str, HandedTable], name: str, rows: HandedTable) -> None:
+    if name.casefold() in {known.casefold() for known in found}:
+        raise SourceError(
+            f"two tables would be called {name!r} (capitals do not count); name them in a dict, such as "
+            f'{{"{name}": ..., "{name}_2": ...}}'
+        )
+    found[name] = rows
+
+
+# ------------------------------------------------------------------------------------------------- frames and rows
+def _tables(thing: Any, settings: Settings) -> dict[str, HandedTable]:
+    if isinstance(thing, Mapping):
+        return _of_mapping(thing, settings)
+    if isinstance(thing, list | tuple) and thing and all(isinstance(item, str | os.PathLike) for item in thing):
+        return _each(thing, settings)
+    return {_UNNAMED: _table(thing, "", settings)}
+
+
+def _of_mapping(thing: Mapping[Any, Any], settings: Settings) -> dict[str, HandedTable]:
+    found: dict[str, HandedTable] = {}
+    if not thing:
+        raise SourceError(
+            "the dict is empty; its keys name datasets, such as {'orders': frame, 'people': 'people.csv'}"
+        )
+    for name, value in thing.items():
+        if isinstance(value, list | tuple) and value and not isinstance(value[0], Mapping | str | os.PathLike):
+            raise advice.no_columns(str(name))
+        _add(found, check_name(name), _table(value, str(name), settings))
+    return found
+
+
+def _table(thing: Any, name: str, settings: Settings) -> HandedTable:
+    """Return one table: a frame, rows, or the files of a path, a glob or a list of them."""
+    frame = frames.frame_of(thing, name or "the frame")
+    if frame is not None:
+        return frame
+    if _is_duckdb(thing, "DuckDBPyRelation"):
+        return frames.required_frame(thing.to_arrow_table(), name or "the relation")
+    if isinstance(thing, str | os.PathLike):
+        thing = [thing]
+    if isinstance(thing, list | tuple) and thing:
+        if all(isinstance(item, Mapping) for item in thing):
+            return frames.frame_of_rows(thing, name or "the rows")
+        if all(isinstance(item, str | os.PathLike) for item in thing):
+            return files.table_of_files([file for item in thing for file in _files_of(item)], settings)
+    raise advice.not_taken(thing, name)
+
+
+def _files_of(path: Any) -> list[Path]:
+    """Return the files of a path or a glob, of which one table is made."""
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise advice.not_taken(text)
+    wrong = advice.not_a_url(text)
+    if wrong is not None:
+        raise wrong
+    if "://" in text:
+        raise SourceError("a database is connected alone, by its URL; the values of a dict are frames and files")
+    if paths.is_glob(text):
+        return paths.files_of_glob(text)
+    found = Path(text).expanduser()
+    paths.check_there(found)
+    if found.is_dir():
+        raise SourceError(
+            f"{found.name!r} is a folder; its files are datasets when it is connected alone, and one dataset by a glob "
+            f'such as "{found.name}/*.parquet"'
+        )
+    return [found]
+
+
+def _checked(tables: dict[str, HandedTable]) -> dict[str, HandedTable]:
+    """Return tables whose frames DuckDB can read; SourceError names the column that it cannot."""
+    with files.duckdb_in_memory() as root:
+        for name, one in tables.items():
+            if isinstance(one, HandedFrame) and not _can_read(root, one.data):
+                frames.raise_unreadable(one.data, name, lambda column: _can_read(root, column))
+    return tables
+
+
+def _can_read(root: Any, data: Any) -> bool:
+    try:
+        root.from_arrow(data).limit(0).fetchall()
+    except Exception:  # the border to DuckDB, whose errors are of many classes
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------------- connections and engines
+def _is_duckdb(thing: Any, name: str) -> bool:
+    return type(thing).__name__ == name and "duckdb" in type(thing).__module__
+
+
+def _connection(connection: Any) -> HandedConnection:
+    try:
+        return HandedConnection(connection=connection.cursor())  # its own: the host may go on with theirs, or close it
+    except Exception as error:  # the border to DuckDB
+        raise SourceError("the DuckDB connection is closed; open it, or give the path of its file") from error
+
+
+_ONE_CONNECTION = (pool.StaticPool, pool.SingletonThreadPool, pool.AssertionPool)
+
+
+def _engine(engine: sa.Engine) -> Taken:
+    """Return an engine of a server as it is; what a file of SQLite or DuckDB is, is opened with all our walls."""
+    if engine.dialect.name == "duckdb":
+        return HandedConnection(connection=_duplicate(engine))
+    if engine.dialect.name != "sqlite":
+        return HandedEngine(engine=engine)
+    path = engine.url.database
+    in_memory = path in (None, "", ":memory:") or engine.url.query.get("mode") == "memory"
+    if path is None or in_memory or isinstance(engine.pool, _ONE_CONNECTION):
+        raise SourceError(
+            "an SQLite database in memory can be read by its own connection alone; keep it in a file, or hand over "
+            "frames: connect({'orders': pandas.read_sql_table('orders', engine)})"
+        )
+    file = Path(path.removeprefix("file:"))
+    paths.check_there(file)
+    return DatabaseFile(engine="sqlite", path=file.resolve())
+
+
+def _duplicate(engine: sa.Engine) -> Any:
+    """Return another DuckDB connection to the database of an engine of duckdb-sqlalchemy or duckdb-engine."""
+    with engine.connect() as connection:
+        wrapper: Any = connection.connection.driver_connection
+        return wrapper.duplicate()

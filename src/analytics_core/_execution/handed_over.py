@@ -1,0 +1,109 @@
+"""What a host hands over in place of a URL: tables of frames and files, an open DuckDB connection, an engine.
+
+They live in this process. The record of their database says so (`MARK`), so that another process can tell why it has
+nothing to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from analytics_core.errors import DatabaseError
+from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
+
+MARK: Final = "handed_over"
+"""The key of a database's `extra` that says that it was handed over."""
+
+
+class FileFormat(Enum):
+    """How files that DuckDB reads itself are written."""
+
+    CSV = "CSV"
+    JSON = "JSON"
+    PARQUET = "Parquet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HandedFrame:
+    """Arrow data (a Table, or a Dataset), read where it lies; `owner` is the object whose memory it shares."""
+
+    data: Any
+    owner: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedFiles:
+    """Files of one format, whose rows are one table.
+
+    Attributes:
+        paths: resolved, each the one file that may be read.
+        types: of each column, as DuckDB writes them, in the order of the file; None for Parquet, which has its own.
+    """
+
+    format: FileFormat
+    paths: tuple[Path, ...]
+    types: Mapping[str, str] | None = None
+
+
+HandedTable = HandedFrame | HandedFiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HandedTables:
+    """Tables of one DuckDB in memory, by name."""
+
+    tables: Mapping[str, HandedTable] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HandedConnection:
+    """An open DuckDB connection of the host, which goes on to use and to close it."""
+
+    connection: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HandedEngine:
+    """An engine of the host's, which opens our connections; it is not disposed.
+
+    Attributes:
+        engine: the host's own.
+    """
+
+    engine: sa.Engine
+
+    def open_connection(self, *_positional: Any, **_named: Any) -> Any:
+        """Return a new connection of the driver, which the engine's pool no longer knows."""
+        lent = self.engine.raw_connection()
+        opened = lent.driver_connection
+        lent.detach()
+        return opened
+
+
+HandedOver = HandedTables | HandedConnection | HandedEngine
+
+
+def is_marked(extra: str | None) -> bool:
+    """Tell whether the `extra` of a database says that it was handed over."""
+    if not extra or MARK not in extra:
+        return False
+    try:
+        options = read_json_once(extra)
+    except (RepeatedKeyError, ValueError, RecursionError):
+        return False
+    return isinstance(options, dict) and options.get(MARK) is True
+
+
+def elsewhere(database_name: str, engine: str) -> DatabaseError:
+    """Return the error for a database that was handed over to another process, or to a core that was closed."""
+    return DatabaseError(
+        f"database {database_name!r} holds what was handed over to another process, which this one cannot see; hand it "
+        "over here too (`core.dataset_from(frame, name, replace=True)`), or keep the data in a file or on a server",
+        engine=engine,
+    )

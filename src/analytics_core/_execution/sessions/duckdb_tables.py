@@ -1,0 +1,82 @@
+"""Frames and files as tables of a DuckDB in memory that can read nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from analytics_core._execution.handed_over import FileFormat, HandedFiles, HandedFrame, HandedTable
+
+
+def open_tables(tables: Mapping[str, HandedTable], config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
+    """Return a connection whose views are these tables; of all files it can read theirs alone, and it is locked.
+
+    `config` leaves access to files on; it is taken away here, when it is known which may be read. The views keep no
+    text: neither paths nor addresses in memory can be read off the catalog. Frames are read where they lie, files each
+    time anew.
+
+    Raises:
+        duckdb.Error: a file cannot be read, or has other columns now.
+    """
+    root = duckdb.connect(":memory:", config=dict(config))
+    try:
+        allow_only(root, [table for table in tables.values() if isinstance(table, HandedFiles)])
+        for name, table in tables.items():
+            relation_of(root, table).create_view(name, replace=False)
+        root.execute("SET lock_configuration = true")
+    except BaseException:  # whatever happens, an interruption too, nothing stays open
+        root.close()
+        raise
+    return root
+
+
+def allow_only(root: duckdb.DuckDBPyConnection, files: list[HandedFiles]) -> None:
+    """Let a connection read these files, and reach nothing else outside of its memory."""
+    # DuckDB takes the list only after it was started, and only while access is on.
+    root.execute("SET GLOBAL allowed_paths = $1", [[str(path) for one in files for path in one.paths]])
+    root.execute("SET GLOBAL enable_external_access = false")
+    root.execute("SET GLOBAL TimeZone = 'UTC'")
+
+
+def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.DuckDBPyRelation:
+    """Return the rows of a frame or of files; without known types those that DuckDB finds in the whole of the files."""
+    if isinstance(table, HandedFrame):
+        return root.from_arrow(table.data)
+    paths: Any = [str(path) for path in table.paths]
+    types: Any = None if table.types is None else dict(table.types)
+    if table.format is FileFormat.PARQUET:
+        return root.read_parquet(paths, hive_partitioning=all(map(_names_values, table.paths)))
+    if table.format is FileFormat.CSV:
+        # `skiprows`: else rows before the first one of as many values as the most have would be left out.
+        told = {"sample_size": -1} if types is None else {"dtype": types}
+        return root.read_csv(paths, skiprows=0, **told)
+    return root.read_json(paths, sample_size=-1) if types is None else root.read_json(paths, columns=types)
+
+
+def _names_values(path: Path) -> bool:
+    """Tell whether a path has folders such as `year=2024`, whose values are columns of its rows."""
+    return any("=" in part for part in path.parts[:-1])
+
+
+_WRITTEN_MOMENTS = ("%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S")
+
+
+def types_of(relation: duckdb.DuckDBPyRelation, written: FileFormat) -> dict[str, str]:
+    """Return the types of the columns of files, in their order; moments as pandas writes them into JSON are found."""
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    texts = [name for name, kind in types.items() if kind == "VARCHAR"] if written is FileFormat.JSON else []
+    if not texts:
+        return types
+    formats = duckdb.ConstantExpression(list(_WRITTEN_MOMENTS))
+    columns = [duckdb.ColumnExpression(name) for name in texts]
+    moments = [duckdb.FunctionExpression("try_strptime", column, formats) for column in columns]
+    counts = (
+        relation.aggregate([duckdb.FunctionExpression("count", one) for one in (*columns, *moments)]).fetchone() or ()
+    )
+    for name, values, read in zip(texts, counts[: len(texts)], counts[len(texts) :], strict=True):
+        if values and values == read:
+            types[name] = "TIMESTAMP"
+    return types

@@ -1,0 +1,280 @@
+"""Has runs of alerts and reports done by jobs: in fair turns, and those of one schedule one after the other."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from analytics_core._jobs.handlers import Ending, JobKind
+from analytics_core._jobs.registry import new_job_id
+from analytics_core._jobs.turns import BESIDE, OWNER, Turns
+from analytics_core._records.message import shown_address
+from analytics_core._records.report import ReportExecution, ReportSchedule
+from analytics_core._reporting.states import RunEvent
+from analytics_core._resources.reports.recipients import receivers
+from analytics_core._resources.reports.run_log import TOOK_TOO_LONG, RunLog
+from analytics_core._resources.reports.runner import NOTICE, RUN
+from analytics_core._runtime import Runtime
+from analytics_core.errors import (
+    AnalyticsError,
+    JobError,
+    JobNotFoundError,
+    NotFoundError,
+    StaleVersionError,
+    StoredDataError,
+)
+from analytics_core.models.report import RecipientType
+
+_LOG = logging.getLogger(__name__)
+MOST_ATTEMPTS: Final = 5
+_MOST_IN_FLIGHT: Final = 64
+_LOOK_S: Final = 0.2
+_QUEUE: Final = "reports to "
+_MOST_NAMES: Final = 3
+_LONGEST_NAME: Final = 60
+
+
+@dataclass(slots=True, kw_only=True)
+class _Line:
+    """Runs of one schedule that wait, and as whom it runs."""
+
+    runs: deque[ReportExecution]
+    user_id: int
+    queue: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Flight:
+    """A job that this look waits for; `line` has the runs that come after it, None: it is a notice."""
+
+    job_id: str
+    ending: Ending
+    line: _Line | None
+
+
+@contextmanager
+def _passing_over(run: ReportExecution) -> Iterator[None]:
+    """Let others go on where what the store holds of one schedule cannot be read."""
+    try:
+        yield
+    except StoredDataError as error:
+        _LOG.error("a run of report schedule %s is passed over: %s", run.schedule_id, error.message)
+
+
+class RunDispatcher:
+    """Has claimed runs done by jobs, and finds those that nobody does; each look has one of its own.
+
+    Args:
+        runtime: of a core that nobody acts on.
+        waits: whether `finish` waits for the jobs of this process.
+    """
+
+    def __init__(self, runtime: Runtime, *, waits: bool) -> None:
+        self._runtime = runtime
+        self._waits = waits and runtime.jobs.is_local
+        self._lease = timedelta(seconds=runtime.settings.job_lease_s)
+        self._log = RunLog(runtime)
+        self._turns: Turns[_Line] = Turns(_MOST_IN_FLIGHT)
+        self._flying: deque[_Flight] = deque()
+        self._has_room = True
+        self._finished = 0
+
+    # ------------------------------------------------------------------------------------------- what others left
+    def left_behind(self, open_runs: Sequence[ReportExecution]) -> Iterator[ReportExecution]:
+        """Yield runs that nobody does any more, the first of each schedule; end those that take too long."""
+        if not open_runs:
+            return
+        with self._runtime.store.unit_of_work() as unit:
+            now = unit.now()
+        seen: set[int] = set()
+        for run in open_runs:
+            if run.schedule_id in seen:  # runs of one schedule go one after the other
+                continue
+            seen.add(run.schedule_id)
+            if run.lease_until is not None and run.lease_until > now:
+                continue
+            if run.late_on is not None and run.late_on <= now:
+                with _passing_over(run):
+                    self._end_late(run)
+            elif run.job_id is None or not self._goes_on(run.job_id):
+                yield run
+
+    def _goes_on(self, job_id: str) -> bool:
+        try:
+            return not self._runtime.job_registry.find(job_id).state.is_over
+        except JobNotFoundError:
+            return False
+
+    def _end_late(self, run: ReportExecution) -> None:
+        if run.job_id is not None:
+            self._runtime.job_registry.cancel(run.job_id)
+        self._close(run, RunEvent.TIMED_OUT, TOOK_TOO_LONG)
+
+    # ----------------------------------------------------------------------------------------------------- running
+    def begin(self, runs: Sequence[ReportExecution]) -> None:
+        """Have runs of one schedule done, one after the other, as soon as it is their turn."""
+        if not runs or not self._has_room:
+            return
+        with _passing_over(runs[0]), suppress(NotFoundError):
+            line = self._line(runs)
+            self._turns.add(line.queue, line)
+        self._go_on()
+
+    def finish(self) -> int:
+        """Begin what waits, and return how many runs are over that this look began: where it waits for them, all."""
+        self._go_on()
+        while self._flying:
+            flight = self._flying[0]
+            flight.ending.wait(_LOOK_S)
+            if flight.ending.record is None and not self._goes_on(flight.job_id):
+                self._flying.popleft()
+                self._count(flight)
+            self._flying.rotate(-1)  # others may be over before it
+            self._go_on()
+        return self._finished
+
+    def submit(self, run: ReportExecution) -> str | None:
+        """Have a run done by a job, and return its id; None where somebody else has, or there is no room now."""
+        try:
+            return self._submitted(run, self._line((run,)))
+        except JobError as error:
+            _LOG.warning("the run of report schedule %s waits for room: %s", run.schedule_id, error.message)
+            return None
+
+    def wait_for(self, job_id: str) -> None:
+        """Wait until a job of this process is over."""
+        ending = self._runtime.job_registry.ending(job_id)
+        while ending.record is None and self._goes_on(job_id):
+            ending.wait(_LOOK_S)
+
+    def _line(self, runs: Sequence[ReportExecution]) -> _Line:
+        with self._runtime.store.unit_of_work() as unit:
+            schedule = unit.report_schedules.get(runs[0].schedule_id)
+        return _Line(runs=deque(runs), user_id=schedule.executor_id or 0, queue=queue_of(schedule))
+
+    def _go_on(self) -> None:
+        """Begin all whose turn it is, after what is over gave its place back."""
+        for flight in tuple(self._flying):
+            if flight.ending.record is not None:
+                self._flying.remove(flight)
+                self._count(flight)
+        while self._has_room and (turn := self._turns.take()) is not None:
+            queue, line = turn
+            job_id = self._begun(line)
+            if job_id is None or not self._waits:
+                self._turns.end(queue)
+            else:
+                self._wait_later(job_id, line)
+
+    def _wait_later(self, job_id: str, line: _Line | None) -> None:
+        self._flying.append(_Flight(job_id=job_id, ending=self._runtime.job_registry.ending(job_id), line=line))
+
+    def _count(self, flight: _Flight) -> None:
+        """Count a job that is over, and let the next run of its schedule wait for its turn."""
+        if flight.line is None:
+            return
+        self._finished += 1
+        self._turns.end(flight.line.queue)
+        if flight.line.runs:
+            self._turns.add(flight.line.queue, flight.line)
+
+    def _begun(self, line: _Line) -> str | None:
+        """Have the first run of a line done, and return the id of its job; None: others do, or later."""
+        run = line.runs.popleft()
+        try:
+            with _passing_over(run):
+                return self._submitted(run, line)
+        except JobError as error:
+            _LOG.warning("runs wait for room, from that of schedule %s on: %s", run.schedule_id, error.message)
+            self._has_room = False
+        return None
+
+    def _submitted(self, run: ReportExecution, line: _Line) -> str | None:
+        """Have a run done by a job, and return its id; None where somebody else has.
+
+        Raises:
+            JobError: it cannot be taken now; where there is no room, the run waits for whoever looks next, and has lost
+                no attempt.
+        """
+        if run.attempts >= MOST_ATTEMPTS:
+            told = f"each of {run.attempts} processes that tried it ended before it was done"
+            self._close(run, RunEvent.FAILED, told)
+            return None
+        job_id = new_job_id()
+        try:
+            taken = self._taken(run, job_id)
+            self._hand_over(taken, job_id, line)
+        except (StaleVersionError, NotFoundError):
+            return None
+        return job_id
+
+    def _hand_over(self, taken: ReportExecution, job_id: str, line: _Line) -> None:
+        try:
+            self._submit_job({RUN: taken.id}, line.queue, line.user_id, job_id=job_id, moment=taken.scheduled_dttm)
+        except JobError as error:
+            if error.retryable:
+                self._give_back(taken)
+            raise
+
+    def _submit_job(
+        self, payload: Mapping[str, Any], queue: str, user_id: int, *, job_id: str, moment: datetime
+    ) -> None:
+        self._runtime.job_registry.submit(
+            JobKind.REPORT, json.dumps(payload), user_id=user_id, moment=moment, queue=queue, job_id=job_id
+        )
+
+    def _give_back(self, taken: ReportExecution) -> None:
+        """Let others take up a run at once, as if nobody had tried it."""
+        free = replace(taken, job_id=None, attempts=taken.attempts - 1, lease_until=None)
+        with suppress(StaleVersionError, NotFoundError), self._runtime.store.unit_of_work() as unit:
+            unit.report_executions.update(free, actor_id=None)
+
+    def _taken(self, run: ReportExecution, job_id: str) -> ReportExecution:
+        """Record which job does a run, and return it; StaleVersionError where others were faster."""
+        with self._runtime.store.unit_of_work() as unit:
+            taken = replace(run, job_id=job_id, attempts=run.attempts + 1, lease_until=unit.now() + self._lease)
+            return unit.report_executions.update(taken, actor_id=None)
+
+    # ----------------------------------------------------------------------------------------------------- notices
+    def _close(self, run: ReportExecution, event: RunEvent, message: str) -> None:
+        """End a run that nobody does, and have its owners told by a job: a mail server may take its time."""
+        schedule = self._log.close(run, event, message)
+        if schedule is None:
+            return
+        job_id, queue = new_job_id(), _queue([RecipientType.EMAIL.value], schedule)
+        user_id = schedule.executor_id or 0
+        try:
+            self._submit_job({NOTICE: run.id}, queue, user_id, job_id=job_id, moment=run.scheduled_dttm)
+        except AnalyticsError as error:
+            _LOG.error("the owners of report schedule %s are not told of an error: %s", schedule.id, error.message)
+            return
+        if self._waits:
+            self._wait_later(job_id, None)
+
+
+def queue_of(schedule: ReportSchedule) -> str:
+    """Return in which queue runs of a schedule wait: for the receivers that they go to, and as whose they count.
+
+    E-mail is one receiver, and each host of web hooks.
+    """
+    try:
+        named = [_receiver_name(one.kind, one.to) for one in receivers(schedule)]
+    except AnalyticsError:  # the run tells
+        named = []
+    return _queue(list(dict.fromkeys(named)) or [RecipientType.EMAIL.value], schedule)
+
+
+def _queue(names: Sequence[str], schedule: ReportSchedule) -> str:
+    shown = BESIDE.join(f"{_QUEUE}{name[:_LONGEST_NAME]}" for name in names[:_MOST_NAMES])
+    return f"{shown}{OWNER}user {schedule.executor_id}"
+
+
+def _receiver_name(kind: str, to: Sequence[str]) -> str:
+    has_host = bool(to) and "://" in to[0]
+    return f"{kind} {shown_address(to[0])}" if has_host else kind

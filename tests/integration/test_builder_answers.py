@@ -1,0 +1,246 @@
+"""Questions in one line on four engines: their answers beside SQL written by hand, under the rights of who asks."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+from tests.support.filtered_dashboard import (
+    COLUMNS,
+    ENGINES,
+    VISITS,
+    FilteredDashboard,
+    filtered_dashboard,
+    url_of,
+)
+
+from analytics_core import AnalyticsCore, DatasetHandle, DatasetQuery
+from analytics_core.errors import AccessError, DatasetAccessError, GuestAccessError, NotFoundError, UnknownColumnError
+
+NOW = datetime(2024, 4, 1, tzinfo=UTC)
+Question = Callable[[DatasetHandle], DatasetQuery]
+MONTH = "strftime('%Y-%m-01', day)"
+SPRING = "day >= '2024-01-01' AND day < '2024-04-01'"
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
+    with filtered_dashboard(url_of(request, tmp_path_factory.mktemp("asked"))) as made:
+        made.world.admin.datasets.update(made.dataset, {"main_dttm_col": "day"})
+        yield made
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
+    """The same on SQLite alone, for what no engine decides."""
+    with filtered_dashboard(f"sqlite:///{tmp_path_factory.mktemp('one')}/shop.db") as made:
+        made.world.admin.datasets.update(made.dataset, {"main_dttm_col": "day"})
+        yield made
+
+
+@pytest.fixture
+def core(one: FilteredDashboard) -> AnalyticsCore:
+    return one.world.admin.as_of(NOW)
+
+
+def answered(query: DatasetQuery) -> list[tuple[Any, ...]]:
+    """The rows of a query, and a check that no part of its payload is left unread."""
+    strict = query._charts.data(query.payload(), strict=True).raise_for_error()
+    found = query.run().results[0].rows()
+    assert strict.results[0].rows() == found
+    return [tuple(map(_plain, row)) for row in found]
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    return value.strftime("%Y-%m-%d") if isinstance(value, date) else round(float(value), 6)
+
+
+def by_hand(statement: str) -> list[tuple[Any, ...]]:
+    """The rows that SQL written by hand gives on a copy of the table."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f"CREATE TABLE visits ({', '.join(COLUMNS)})")
+        connection.executemany(f"INSERT INTO visits VALUES ({', '.join('?' * len(COLUMNS))})", VISITS)
+        return [tuple(map(_plain, row)) for row in connection.execute(statement).fetchall()]
+
+
+QUESTIONS: list[tuple[Question, str]] = [
+    (
+        lambda v: v.query("revenue").by("city").top(3),
+        "SELECT city, SUM(amount) FROM visits GROUP BY city ORDER BY 2 DESC LIMIT 3",
+    ),
+    (
+        lambda v: v.query("amount", v.count(), v.avg.amount).by("region").where(v.c.region.not_null()).order("region"),
+        "SELECT region, SUM(amount), COUNT(*), AVG(amount) FROM visits WHERE region IS NOT NULL GROUP BY 1 ORDER BY 1",
+    ),
+    (
+        lambda v: v.query(v.count_distinct.city, v.max.day).where((v.c.region == "north") | (v.c.region == None)),  # noqa: E711
+        "SELECT COUNT(DISTINCT city), MAX(day) FROM visits WHERE region = 'north' OR region IS NULL",
+    ),
+    (
+        lambda v: (
+            v.query("revenue").by("city").where((v.c.amount >= 30) & ~v.c.city.like("U%")).order("-revenue", "city")
+        ),
+        "SELECT city, SUM(amount) FROM visits WHERE amount >= 30 AND city NOT LIKE 'U%' GROUP BY 1 ORDER BY 2 DESC, 1",
+    ),
+    (
+        lambda v: v.query("revenue").by("tenant").having(v.sum.amount > 200, v.m.revenue < 1000),
+        "SELECT tenant, SUM(amount) FROM visits GROUP BY 1 HAVING SUM(amount) > 200 AND SUM(amount) < 1000",
+    ),
+    (
+        lambda v: v.query("revenue").during("2024-01-01 : 2024-04-01", grain="month"),
+        f"SELECT {MONTH}, SUM(amount) FROM visits WHERE {SPRING} GROUP BY 1 ORDER BY 1",
+    ),
+    (
+        lambda v: v.query("revenue").during("Last quarter", grain="P1M").cumulative(),
+        f"SELECT month, SUM(total) OVER (ORDER BY month) FROM (SELECT {MONTH} AS month, SUM(amount) AS total "
+        f"FROM visits WHERE {SPRING} GROUP BY 1) ORDER BY 1",
+    ),
+    (
+        lambda v: v.query("revenue").by("tenant").during("Last quarter", grain="month").pivot("tenant", fill=0),
+        f"""SELECT {MONTH}, SUM(CASE WHEN tenant = 'acme' THEN amount ELSE 0 END),
+                   SUM(CASE WHEN tenant = 'globex' THEN amount ELSE 0 END)
+            FROM visits WHERE {SPRING} GROUP BY 1 ORDER BY 1""",
+    ),
+    (
+        lambda v: v.query("revenue").during("2024-02-01 : 2024-03-01").compare("1 month ago"),
+        """SELECT SUM(CASE WHEN day >= '2024-02-01' THEN amount END), SUM(CASE WHEN day < '2024-02-01' THEN amount END)
+           FROM visits WHERE day >= '2024-01-01' AND day < '2024-03-01'""",
+    ),
+    (
+        lambda v: v.query("revenue").by("tenant").share(),
+        "SELECT tenant, 1.0 * SUM(amount) / (SELECT SUM(amount) FROM visits) FROM visits GROUP BY 1 ORDER BY 1",
+    ),
+    (
+        lambda v: v.query("revenue").by("city").top(2).others(),
+        """SELECT CASE WHEN city IN ('Pisa', 'Rome') THEN city ELSE 'Others' END AS shown, SUM(amount) FROM visits
+           GROUP BY 1 ORDER BY 2 DESC, 1""",
+    ),
+    (
+        lambda v: v.query("revenue").by("city").during("Last quarter", grain="month").top(2).order("day", "city"),
+        f"SELECT {MONTH}, city, SUM(amount) FROM visits WHERE {SPRING} AND city IN ('Oslo', 'Rome') GROUP BY 1, 2 "
+        "ORDER BY 1, 2",
+    ),
+    (
+        lambda v: v.query().raw("id", "city").where(v.c.paid.during("2024-04-01 : 2024-06-01")).order("-id").limit(2),
+        """SELECT id, city FROM visits WHERE paid >= '2024-04-01' AND paid < '2024-06-01' ORDER BY id DESC LIMIT 2""",
+    ),
+    (
+        lambda v: v.query("revenue").by(v.c.paid.grain("month")).as_time("paid").during("2024-05-01 : 2024-07-01"),
+        """SELECT strftime('%Y-%m-01', paid), SUM(amount) FROM visits WHERE paid >= '2024-05-01' AND paid < '2024-07-01'
+           GROUP BY 1 ORDER BY 1""",
+    ),
+    (
+        lambda v: (
+            v.query(v.sql("SUM(amount) * 2", label="twice"))
+            .by(v.sql("UPPER(tenant)", label="who"))
+            .where(v.sql("id > 1 OR amount > 10"), v.c.day >= date(2024, 2, 12))
+        ),
+        """SELECT UPPER(tenant), SUM(amount) * 2 FROM visits WHERE (id > 1 OR amount > 10) AND day >= '2024-02-12'
+           GROUP BY 1 ORDER BY 1""",
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "statement"), QUESTIONS)
+def test_a_question_is_answered_as_sql_by_hand_is(world: FilteredDashboard, question: Question, statement: str) -> None:
+    visits = world.world.admin.as_of(NOW).dataset("visits")
+    assert answered(question(visits)) == by_hand(statement)
+
+
+def test_the_statement_of_a_query_is_the_one_that_runs(core: AnalyticsCore) -> None:
+    query = core.dataset("visits").query("revenue").by("city").top(3)
+    assert query.sql == query.run().results[0].query
+    assert str(query.explain().queries[0].clauses[0].origin) == "payload: columns[0]"
+
+
+def test_a_saved_query_is_answered_as_the_query_is(core: AnalyticsCore) -> None:
+    for number, (question, _) in enumerate(QUESTIONS):
+        query = question(core.dataset("visits"))
+        stored = query.save_as(f"question {number}")
+        assert core.charts.data(stored.id).results[0].rows() == query.run().results[0].rows()
+
+
+CHARTS: Sequence[tuple[str, Question]] = (
+    ("line", lambda v: v.query("revenue").by("tenant").during("Last quarter", grain="month").compare("1 month ago")),
+    ("bar", lambda v: v.query("revenue").by("city").top(3)),
+    ("pie", lambda v: v.query("revenue").by("tenant").where(v.c.amount > 10).having(v.sum.amount > 5)),
+    ("heatmap", lambda v: v.query("revenue").by("tenant", "region")),
+    ("pivot_table", lambda v: v.query("revenue").by("tenant", "region").pivot("region")),
+    ("big_number", lambda v: v.query("revenue").during("Last quarter", grain="month")),
+    ("histogram", lambda v: v.query().raw("amount")),
+    ("table", lambda v: v.query().raw("id", "city").order("-id")),
+)
+
+
+@pytest.mark.parametrize(("kind", "question"), CHARTS)
+def test_a_chart_is_stored_and_answered_as_it_is_asked(core: AnalyticsCore, kind: str, question: Question) -> None:
+    chart = question(core.dataset("visits")).chart(kind)
+    found = chart.run().results[0]
+    assert found.rowcount > 0
+    assert found.notes == ()
+    stored = chart.save_as(f"a {kind}")
+    assert core.charts.data(stored.id).results[0].rows() == found.rows()
+    assert stored.viz_type == chart.form_data["viz_type"]
+
+
+def test_a_bar_chart_has_its_bars_in_the_order_of_the_question(core: AnalyticsCore) -> None:
+    visits = core.dataset("visits")
+    query = visits.query("revenue").by("city").top(3)
+    assert query.chart("bar").run().results[0].rows() == query.run().results[0].rows()
+
+
+# ------------------------------------------------------------------------------------------------ rights of who asks
+def test_a_reader_gets_the_rows_that_their_rules_leave(one: FilteredDashboard) -> None:
+    visits = one.reader.dataset("visits")
+    assert answered(visits.query("revenue").by("tenant")) == by_hand(
+        "SELECT tenant, SUM(amount) FROM visits WHERE tenant = 'acme' GROUP BY 1"
+    )
+
+
+def test_a_reader_learns_nothing_of_datasets_that_are_not_theirs(one: FilteredDashboard) -> None:
+    with pytest.raises(NotFoundError) as refused:
+        one.reader.dataset("secret")
+    assert str(refused.value) == "there is no dataset 'secret'"
+    with pytest.raises(NotFoundError, match="did you mean 'secrets'"):
+        one.world.admin.dataset("secret")
+    with pytest.raises(DatasetAccessError):
+        one.reader.dataset(2)
+
+
+def test_a_right_that_is_taken_away_counts_for_what_was_made_before(one: FilteredDashboard) -> None:
+    admin = one.world.admin
+    role = admin.roles.create({"name": "passing"})
+    admin.roles.grant(role, on=("dataset", one.dataset))
+    person = admin.users.create({"username": "passing", "roles": [role.id]})
+    query = one.world.host.as_user(person.id).dataset("visits").query("revenue")
+    query.run()
+    admin.users.update(person.id, {"roles": []})
+    with pytest.raises(AccessError):
+        query.run()
+
+
+def test_guests_ask_no_questions_of_their_own(one: FilteredDashboard) -> None:
+    with pytest.raises(GuestAccessError):
+        one.world.guest("acme").dataset("visits")  # type: ignore[attr-defined]
+
+
+def test_a_core_with_one_dataset_needs_no_name(one: FilteredDashboard) -> None:
+    assert one.reader.dataset().name == "visits"
+
+
+def test_a_column_that_is_gone_is_told_when_an_older_object_asks(one: FilteredDashboard) -> None:
+    admin = one.world.admin
+    copy = admin.datasets.create({"database": 1, "table_name": "copies", "sql": "SELECT id, city FROM visits"})
+    query = admin.dataset("copies").query(admin.dataset("copies").count()).by("city")
+    query.run()
+    columns = [{"id": c.id, "column_name": c.column_name} for c in copy.columns if c.column_name != "city"]
+    admin.datasets.update(copy.id, {"columns": columns})
+    with pytest.raises(UnknownColumnError):
+        query.run()
+    admin.datasets.delete(copy.id)

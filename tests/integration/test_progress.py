@@ -1,0 +1,168 @@
+"""Long work tells how far it has come, only where somebody watches, and whoever interrupts it leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import analytics_core
+from analytics_core import AnalyticsCore
+from analytics_core._adapters.progress_bars import SilentProgress, TqdmProgress, shown_progress
+from analytics_core.testing.sample_data import make_shop
+
+TWO_QUERIES = {
+    "datasource": {"id": 1, "type": "table"},
+    "queries": [{"metrics": ["count"]}, {"columns": ["country"], "metrics": ["count"]}],
+}
+
+
+class RecordedProgress:
+    """Remembers what is shown (port `Progress`); `stop_at` is the unit at which somebody presses Ctrl-C."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+        self.stop_at: int | None = None
+
+    @contextmanager
+    def bar(self, work: str, *, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
+        told: list[int] = []
+
+        def tell(done: int) -> None:
+            told.append(done)
+            if len(told) == self.stop_at:
+                raise KeyboardInterrupt
+
+        try:
+            yield tell
+        finally:
+            self.shown.append(f"{work}: {sum(told)} of {total} {unit}")
+
+
+@pytest.fixture
+def progress() -> RecordedProgress:
+    return RecordedProgress()
+
+
+@pytest.fixture
+def core(tmp_path: Path, progress: RecordedProgress) -> Iterator[AnalyticsCore]:
+    with analytics_core.connect(make_shop(tmp_path / "shop.db"), progress=progress) as made:
+        made.datasets.create({"database": 1, "table_name": "orders"})
+        yield made
+
+
+def add_charts(core: AnalyticsCore, **more: Any) -> None:
+    form = '{"viz_type": "table", "groupby": ["country"], "metrics": ["count"]}'
+    source = {"datasource_id": 1, "datasource_type": "table", "params": form}
+    for name in ("one", "two"):
+        core.charts.create({"slice_name": name, **source, **more})
+
+
+def test_queries_of_one_context_are_counted(core: AnalyticsCore, progress: RecordedProgress) -> None:
+    core.charts.data(TWO_QUERIES)
+    assert progress.shown == ["queries: 2 of 2 query"]
+
+
+def test_a_warm_up_counts_its_charts(core: AnalyticsCore, progress: RecordedProgress) -> None:
+    add_charts(core)
+    list(core.cache.warm_up_many())
+    assert progress.shown[-1] == "warm-up: 2 of 2 chart"
+
+
+def test_an_upload_counts_its_rows(core: AnalyticsCore, progress: RecordedProgress) -> None:
+    core.databases.update(1, {"allow_file_upload": True})
+    core.databases.upload(1, b"a,b\n1,2\n3,4\n5,6\n", "numbers")
+    assert progress.shown == ["upload of numbers: 3 of None row"]
+
+
+def test_a_dashboard_counts_its_charts(core: AnalyticsCore, progress: RecordedProgress) -> None:
+    add_charts(core, dashboards=[core.dashboards.create({"dashboard_title": "Shop"}).id])
+    core.dashboards.data(1)
+    assert "charts: 2 of 2 chart" in progress.shown
+
+
+def test_who_interrupts_queries_can_go_on(core: AnalyticsCore, progress: RecordedProgress) -> None:
+    progress.stop_at = 1
+    with pytest.raises(KeyboardInterrupt):
+        core.charts.data(TWO_QUERIES)
+    progress.stop_at = None
+    assert [len(result) for result in core.charts.data(TWO_QUERIES).raise_for_error()] == [1, 6]
+
+
+def test_who_interrupts_an_upload_leaves_no_table(core: AnalyticsCore, progress: RecordedProgress) -> None:
+    core.databases.update(1, {"allow_file_upload": True})
+    progress.stop_at = 1
+    with pytest.raises(KeyboardInterrupt):
+        core.databases.upload(1, b"a,b\n1,2\n", "numbers")
+    assert "numbers" not in [table.value for table in core.databases.tables(1, force=True)]
+
+
+# ------------------------------------------------------------------------------------------------------------ adapter
+SHOWN = """
+from analytics_core._adapters.progress_bars import TqdmProgress
+import threading
+progress = TqdmProgress(delay_s=0)
+with progress.bar("charts", total=2, unit="chart") as tell:
+    tell(1)
+    tell(1)
+def work():
+    with progress.bar("hidden", total=1, unit="job") as tell:
+        tell(1)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print([thread.name for thread in threading.enumerate()])
+"""
+
+
+def run_in_terminal(code: str) -> tuple[str, str]:
+    """Return what a program writes to standard output, and to the terminal that its standard error is."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        said = process.communicate(timeout=60)[0]
+    shown = b""
+    try:
+        while part := os.read(ours, 10_000):
+            shown += part
+    except OSError:  # the other end of a terminal is closed
+        pass
+    os.close(ours)
+    return said.decode(), shown.decode()
+
+
+def test_a_terminal_shows_a_bar_on_standard_error_and_no_thread_is_left() -> None:
+    said, shown = run_in_terminal(SHOWN)
+    assert said == "['MainThread']\n"
+    assert "charts:   0%" in shown
+    assert "hidden" not in shown
+    assert shown.rstrip(" ").endswith("\r")
+
+
+def test_nothing_is_shown_where_standard_error_is_no_terminal() -> None:
+    done = subprocess.run([sys.executable, "-c", SHOWN], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stderr == ""
+
+
+def test_bars_can_be_forced_and_forbidden(capfd: pytest.CaptureFixture[str]) -> None:
+    assert isinstance(shown_progress(False), SilentProgress)
+    with TqdmProgress(delay_s=0).bar("charts", total=1, unit="chart") as tell:
+        tell(1)
+    assert capfd.readouterr().err == ""
+    with TqdmProgress(is_forced=True, delay_s=0).bar("charts", total=1, unit="chart") as tell:
+        tell(1)
+    assert "charts:   0%" in capfd.readouterr().err
+
+
+def test_a_core_without_connect_shows_nothing() -> None:
+    with AnalyticsCore(analytics_core.Settings(secret_key="a" * 8 + "b1C2d3E4f5G6h7")) as core:
+        assert isinstance(core._runtime.progress, SilentProgress)

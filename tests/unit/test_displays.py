@@ -1,0 +1,278 @@
+"""What notebooks show: values for people, nothing that acts, bounded, and never an exception."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.frames import frame_of
+from tests.support.pages import texts_of
+
+from analytics_core import TimeRange
+from analytics_core._display.blocks import (
+    CodeBlock,
+    ErrorBlock,
+    FactsBlock,
+    FoldBlock,
+    HeadingBlock,
+    ImageBlock,
+    ListBlock,
+    TableBlock,
+)
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.html import blocks_html
+from analytics_core._display.text import blocks_text
+from analytics_core._display.values import are_numbers, column_texts, value_text
+from analytics_core._results.answer import ChartData, LimitEntry, QueryResult, failed_result
+from analytics_core._results.rows import ResultRows
+from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, QueryError
+from analytics_core.models import DatabaseConnection, DatasetGet
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e</table>\x00\x1b[31m"
+
+
+def result_of(columns: dict[str, Any], **known: Any) -> QueryResult:
+    frame = frame_of(columns)
+    return QueryResult(held=ResultRows(frame), colnames=frame.names, rowcount=len(frame), **known)
+
+
+def shown(seen: Any) -> tuple[str, str]:
+    bundle = seen._repr_mimebundle_()
+    return bundle["text/html"], bundle["text/plain"]
+
+
+# ------------------------------------------------------------------------------------------------------------ values
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([627996.5599999999988, 1.0, None], ["627,996.56", "1.00", None]),
+        ([0.00012, 0.5], ["0.00012", "0.50000"]),
+        ([1e-9, 5.0], ["1e-09", "5"]),
+        ([3.0, 4.0], ["3", "4"]),
+        ([1, 9_999, 10_000, -1_234_567], ["1", "9999", "10,000", "-1,234,567"]),
+        ([Decimal("1.10"), Decimal("20000.5")], ["1.1", "20,000.5"]),
+        ([10**20, 3], ["100,000,000,000,000,000,000", "3"]),
+        ([10**5000, 1], ["an integer of more than 40 digits", "1"]),
+        ([float("nan"), 1.5, float("-inf")], ["nan", "1.5", "-inf"]),
+        ([datetime(2024, 1, 1), None, datetime(2024, 2, 1)], ["2024-01-01", None, "2024-02-01"]),
+        ([datetime(2024, 1, 1, 2), datetime(2024, 1, 1)], ["2024-01-01 02:00", "2024-01-01 00:00"]),
+        ([datetime(2024, 1, 1, 2, 0, 3, tzinfo=UTC)], ["2024-01-01 02:00:03 UTC"]),
+        ([date(2024, 1, 1)], ["2024-01-01"]),
+        ([True, None, False], ["true", None, "false"]),
+        (["null", ""], ["null", ""]),
+        ([b"ab"], ["2 bytes: 0x6162"]),
+        ([{"a": [1, None]}, [1.5]], ["{a: [1, null]}", "[1.5]"]),
+    ],
+)
+def test_a_column_is_written_for_people(values: list[Any], texts: list[str | None]) -> None:
+    assert column_texts(values) == texts
+
+
+def test_numbers_of_things_are_not_grouped() -> None:
+    assert column_texts([123456], name="customer_id") == ["123456"]
+    assert column_texts([20251], name="Year") == ["20251"]
+    assert column_texts([123456], name="paid") == ["123,456"]
+
+
+def test_a_deep_or_long_value_is_cut() -> None:
+    deep: list[Any] = []
+    deep.append(deep)
+    assert value_text(deep) == "[[[[…]]]]"
+    assert len(value_text("x" * 10_000)) < 1_000
+    assert value_text(list(range(1_000))).endswith("19, 980 more]")
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.none(), st.integers(), st.floats(), st.decimals(), st.booleans(), st.text(), st.binary(), st.datetimes()
+        )
+    )
+)
+def test_every_column_has_a_text_for_each_value(values: list[Any]) -> None:
+    texts = column_texts(values)
+    assert [text is None for text in texts] == [value is None for value in values]
+    assert isinstance(are_numbers(values), bool)
+
+
+# ------------------------------------------------------------------------------------------------------------ blocks
+EVERY_BLOCK = [
+    HeadingBlock(text=HOSTILE, detail=HOSTILE),
+    FactsBlock(facts=((HOSTILE, HOSTILE), ("none", None))),
+    TableBlock(heads=(HOSTILE, "n"), rows=((HOSTILE, None),), at_right=(False, True), below=HOSTILE),
+    ListBlock(items=(HOSTILE,)),
+    CodeBlock(text=HOSTILE),
+    ErrorBlock(kind=HOSTILE, message=HOSTILE),
+    ImageBlock(uri="data:image/png;base64,AA", description=HOSTILE + '" onload="x', width_px=3),
+    FoldBlock(title=HOSTILE, blocks=(ListBlock(items=(HOSTILE,)),)),
+]
+
+
+def test_html_of_hostile_texts_is_only_what_sanitisers_let_pass() -> None:
+    texts = texts_of(blocks_html(EVERY_BLOCK))
+    assert sum("<script>alert(1)</script>" in text for text in texts) >= 12
+    assert not any(sign in "".join(texts) for sign in "\x00\x1b\u202e")
+
+
+def test_text_of_hostile_texts_has_nothing_that_a_terminal_obeys() -> None:
+    text = blocks_text(EVERY_BLOCK)
+    assert all(sign.isprintable() or sign == "\n" for sign in text)
+
+
+def test_text_is_aligned_for_wide_letters_and_leaves_out_columns_that_do_not_fit() -> None:
+    wide = TableBlock(heads=("a", "b"), rows=(("日本", "x"), ("abcd", "y")))
+    assert blocks_text([wide]).splitlines()[2:] == ["日本  x", "abcd  y"]
+    many = TableBlock(heads=tuple("abcdefgh"), rows=(("x" * 30,) * 8,))
+    lines = blocks_text([many]).splitlines()
+    assert max(map(len, lines)) <= 120
+    assert lines[-1] == "5 more columns"
+
+
+# ----------------------------------------------------------------------------------------------------------- results
+def test_a_result_shows_rounded_numbers_at_the_right_dates_nulls_and_what_cut_it() -> None:
+    cut = LimitEntry(limit="row_limit", rows=3, set_by="payload: row_limit", cut=True)
+    held = {"day": [datetime(2024, 1, 1)] * 3, "revenue": [627996.5599999999988, None, 2.0]}
+    page, text = shown(
+        result_of(held, limits=(cut,), notes=("a note",), query="SELECT 1", verbose_names={"day": "Day"})
+    )
+    assert '<td style="text-align:right">627,996.56</td>' in page
+    assert texts_of(page)[:2] == ["Day", "revenue"]
+    assert '<td style="text-align:left">2024-01-01</td>' in page
+    assert ">null</span>" in page
+    assert "<summary>SQL</summary>" in page
+    assert text.splitlines()[2:] == [
+        "2024-01-01  627,996.56",
+        "2024-01-01        null",
+        "2024-01-01        2.00",
+        "3 rows; cut at 3 rows by row_limit (payload: row_limit)",
+        "- a note",
+        "▸ SQL",
+    ]
+
+
+def test_a_result_without_rows_and_one_of_its_statement_alone_say_so() -> None:
+    assert shown(result_of({"a": []}))[1].splitlines()[-1] == "0 rows"
+    assert shown(QueryResult(query="SELECT 1"))[1] == "SELECT 1"
+
+
+def test_a_million_rows_are_shown_as_fast_as_a_few() -> None:
+    large = result_of({"n": list(range(1_000_000)), "a": pa.chunked_array([pa.array(range(1_000_000))])})
+    begun = time.perf_counter()
+    page, text = shown(ChartData(results=(large,)))
+    assert time.perf_counter() - begun < 0.2
+    assert "first 20 of 1,000,000 rows" in text
+    assert len(page) < 10_000
+
+
+def test_a_wide_result_shows_its_first_columns_and_counts_the_others() -> None:
+    page, _ = shown(result_of({f"c{number}": [number] for number in range(1_000)}))
+    assert page.count("<th ") == 30
+    assert "1 row; 970 more columns" in page
+
+
+def test_fifty_results_of_a_notebook_stay_small() -> None:
+    names = {"country": ["Germany"] * 30, "city": ["A city with a name"] * 30, "day": [datetime(2024, 5, 1)] * 30}
+    held = {**names, "revenue": [1234567.891] * 30, "cost": [1.5] * 30}
+    one = shown(ChartData(results=(result_of(held, query="SELECT something FROM somewhere " * 30),)))
+    assert 50 * sum(map(len, one)) < 500_000
+
+
+def test_answers_and_results_have_a_length_positions_and_an_order() -> None:
+    result = result_of({"a": [1, 2, 3], "b": pa.chunked_array([["x", "y", None]])})
+    answer = ChartData(results=(result, failed_result(QueryError("no"))))
+    assert len(answer) == 2
+    assert answer[0] is result
+    assert answer[-1].error == "no"
+    assert list(answer) == [*answer[0:2]]
+    assert len(result) == 3
+    assert result[0] == (1, "x")
+    assert result[-1] == (3, None)
+    assert result[1:] == [(2, "y"), (3, None)]
+    assert result[::-2] == [(3, None), (1, "x")]
+    assert list(result) == result.rows()
+    with pytest.raises(IndexError):
+        result[3]
+    with pytest.raises(QueryError, match="no"):
+        answer[1][0]
+
+
+# ------------------------------------------------------------------------------------------------------------ others
+def test_an_object_that_fails_shows_its_error_and_an_unknown_one_only_its_name() -> None:
+    class Failing:
+        _repr_mimebundle_ = mime_bundle
+
+        def __init__(self, error: Exception) -> None:
+            self.error = error
+
+        def _blocks(self) -> Any:
+            raise self.error
+
+    assert shown(Failing(NotFoundError("dataset", 1)))[1] == "NotFoundError: there is no dataset 1"
+    page, text = shown(Failing(ValueError("postgresql://me:secret@host")))
+    assert "secret" not in page + text
+    assert text.startswith("ValueError: this object cannot be shown")
+
+
+def test_who_interrupts_a_display_is_obeyed() -> None:
+    class Slow:
+        _repr_mimebundle_ = mime_bundle
+
+        def _blocks(self) -> Any:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shown(Slow())
+
+
+def test_an_error_is_shown_with_all_its_problems() -> None:
+    problems = [Problem(path=f"field{number}", message="is <b>wrong</b>") for number in range(30)]
+    page, text = shown(PayloadSchemaError(shape="ChartRestApi.post", problems=problems))
+    assert "<b>wrong" not in page
+    assert text.splitlines()[:2] == ["PayloadSchemaError: ChartRestApi.post is not valid", "- field0: is <b>wrong</b>"]
+    assert "- and 10 more" in text
+
+
+def test_a_traceback_for_notebooks_names_the_users_code_alone() -> None:
+    def ask() -> None:
+        TimeRange()
+        raise NotFoundError("dataset", 9)
+
+    with pytest.raises(NotFoundError) as caught:
+        ask()
+    lines = caught.value._render_traceback_()
+    assert lines[-1] == "NotFoundError: there is no dataset 9"
+    assert lines[-2].endswith('raise NotFoundError("dataset", 9)')
+    assert lines[-2].startswith("test_displays.py, line ")
+
+
+def test_a_dataset_shows_its_columns_and_metrics_and_no_rows() -> None:
+    columns = [{"column_name": f"c{n}", "type": "INTEGER", "is_dttm": n == 0} for n in range(60)]
+    dataset = DatasetGet.model_validate(
+        {
+            "id": 3,
+            "table_name": "<orders>",
+            "database": {"id": 1, "database_name": "shop", "backend": "sqlite"},
+            "columns": columns,
+            "metrics": [{"metric_name": "revenue", "expression": "SUM(amount)", "d3format": ",.2f"}],
+        }
+    )
+    page, text = shown(dataset)
+    assert text.splitlines()[0] == "Dataset 3: <orders>  the table '<orders>', in shop (sqlite)"
+    assert "10 more columns; 60 columns" in text
+    assert "revenue      SUM(amount)  ,.2f" in text
+    assert "&lt;orders&gt;" in page
+    texts_of(page)
+
+
+def test_a_password_of_a_connection_is_not_shown() -> None:
+    connection = DatabaseConnection(
+        database_name="shop", orm_uri="postgresql://me:XXXXXXXXXX@host/shop", extra='{"password": "hidden"}'
+    )
+    page, text = shown(connection)
+    assert "hidden" not in page + text
