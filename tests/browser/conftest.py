@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from tests.support.browser import Browser, BrowserMissingError, opened_browser
+
+from analytics_core import AnalyticsCore, Settings
+from analytics_core.renderers import VegaRenderer
 
 FIGURES = pytest.StashKey[Counter[str]]()
 Calm = Callable[..., None]
@@ -23,6 +27,27 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     names = ("pages", "elements", "payloads", "executed", "loaded")
     told = ", ".join(f"{name}: {figures[name]:,}" for name in names)
     terminalreporter.write_line(f"in a real browser: {told}")
+
+
+class SharedRenderer(VegaRenderer):
+    """A renderer that outlives the cores that it is handed to."""
+
+    def close(self) -> None:
+        """Go on."""
+
+
+@pytest.fixture(scope="session")
+def renderer() -> Iterator[VegaRenderer]:
+    made = SharedRenderer()
+    yield made
+    VegaRenderer.close(made)
+
+
+@pytest.fixture
+def core(tmp_path: Path, renderer: VegaRenderer) -> Iterator[AnalyticsCore]:
+    settings = Settings(secret_key="a-test-key-that-is-long-enough-9f3a", data_roots=(tmp_path,))
+    with AnalyticsCore(settings, metadata_url="sqlite://", renderer=renderer) as host:
+        yield host.as_user(host.create_first_administrator("ada").id)
 
 
 @pytest.fixture(scope="session")

@@ -36,13 +36,6 @@ TEXT_FIELDS = (
 )
 
 
-@pytest.fixture(scope="module")
-def renderer() -> Iterator[VegaRenderer]:
-    made = VegaRenderer()
-    yield made
-    made.close()
-
-
 def hostile_data(texts: list[str]) -> PictureData:
     """Return rows whose texts, names and labels are hostile."""
     names = {role: f"{role} {texts[place % len(texts)]}" for place, role in enumerate(("day", "a", "b", "x", "y", "z"))}
