@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ BARS: dict[str, Any] = {
     },
     "config": {"font": "Liberation Sans, Arial"},
 }
+DIGESTS = {"1.9.0.post1": "860aa474cd13c5d5dbd95ccb497f825821c3baee00bc7e4af6eb7e766f654669"}
 NEVER_ENDS = {**BARS, "transform": [{"calculate": "length(sequence(0, 1e8))", "as": "z"}] * 50}
 
 
@@ -43,9 +46,13 @@ def renderer() -> Iterator[VegaRenderer]:
 
 
 @pytest.fixture(scope="module")
-def elsewhere() -> Iterator[VegaRenderer]:
-    """Yield a renderer whose process started with another zone, another language and a secret around it."""
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VegaRenderer]:
+    """Yield a renderer whose process started with other fonts, another zone and language, and a secret around it."""
+    home = tmp_path_factory.mktemp("home")
+    fonts = home / "fonts.conf"
+    fonts.write_text('<?xml version="1.0"?><fontconfig><dir>/usr/share/fonts/truetype/dejavu</dir></fontconfig>')
     changes = {"TZ": "Pacific/Auckland", "LANG": "tr_TR.UTF-8", "ANALYTICS_CORE_SECRET_KEY": "hunter2"}
+    changes |= {"HOME": str(home), "FONTCONFIG_FILE": str(fonts), "FONTCONFIG_PATH": str(home)}
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     made = VegaRenderer()
@@ -64,6 +71,14 @@ def test_other_processes_in_other_zones_give_the_same_bytes(
 ) -> None:
     here = [renderer.render(BARS, format=format) for _ in range(3)]
     assert {elsewhere.render(BARS, format=format), *here} == {here[0]}
+
+
+def test_a_picture_is_the_same_on_every_machine_with_this_version(renderer: VegaRenderer) -> None:
+    """Texts are measured for it: the width of labels decides where the axes of `BARS` stand."""
+    version = metadata.version("vl-convert-python")
+    if version not in DIGESTS:
+        pytest.skip(f"the picture of vl-convert {version} is not stored")
+    assert hashlib.sha256(renderer.render(BARS, format=PictureFormat.SVG)).hexdigest() == DIGESTS[version]
 
 
 def test_secrets_around_a_process_are_not_in_its_environment(elsewhere: VegaRenderer) -> None:
