@@ -121,12 +121,29 @@ def test_the_examples_of_docstrings_give_what_they_show(name: str, request: pyte
     assert outcome.failed == 0
 
 
-def test_the_quick_start_prints_sql_rows_and_explanation() -> None:
-    command = [sys.executable, "-W", "error", str(PROJECT / "examples" / "quickstart.py")]
+def test_the_program_of_the_first_chart_prints_sql_rows_and_explanation() -> None:
+    command = [sys.executable, "-W", "error", str(PROJECT / "examples" / "first_chart.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     for expected in ("SELECT", "revenue__1 year ago", "Germany", "time range: 2024-01-01 : 2025-01-01"):
         assert expected in done.stdout
     assert done.stderr == ""
+
+
+def test_the_quick_start_prints_a_table_and_draws_the_picture_of_the_first_page(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        str(PROJECT / "examples" / "quickstart.py"),
+        str(tmp_path / "revenue.png"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert "garden 390573.20" in done.stdout
+    assert done.stderr == ""
+    stored = PROJECT / "docs" / "pictures" / "revenue.png"
+    drawn = (tmp_path / "revenue.png").read_bytes()
+    assert drawn == stored.read_bytes(), "draw it anew: python examples/quickstart.py docs/pictures/revenue.png"
 
 
 def test_a_week_of_reports_passes_in_a_moment() -> None:
@@ -152,7 +169,9 @@ def test_the_page_of_operations_shows_each_with_an_example_and_every_option(name
     section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
     assert f"postprocessing.{name}(" in section
     assert "```text\n" in section
-    told = {option for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for option in re.findall(r"`(\w+)`", row)}
+    told = {
+        option for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for option in re.findall(r"`(\w+)`", row)
+    }
     assert set(Operations()[name].options.model_fields) <= told
 
 

@@ -19,7 +19,15 @@ from tests.support.filtered_dashboard import (
 )
 
 from analytics_core import AnalyticsCore, DatasetHandle, DatasetQuery
-from analytics_core.errors import AccessError, DatasetAccessError, GuestAccessError, NotFoundError, UnknownColumnError
+from analytics_core._builder.forms import SHAPES
+from analytics_core.errors import (
+    AccessError,
+    DatasetAccessError,
+    FragmentError,
+    GuestAccessError,
+    NotFoundError,
+    UnknownColumnError,
+)
 
 NOW = datetime(2024, 4, 1, tzinfo=UTC)
 Question = Callable[[DatasetHandle], DatasetQuery]
@@ -144,6 +152,29 @@ QUESTIONS: list[tuple[Question, str]] = [
         """SELECT UPPER(tenant), SUM(amount) * 2 FROM visits WHERE (id > 1 OR amount > 10) AND day >= '2024-02-12'
            GROUP BY 1 ORDER BY 1""",
     ),
+    (
+        lambda v: v.query(v.sum.amount / v.count(), v.m.revenue - 3 * v.count(), v.sum(v.c.amount * v.c.id)).by(
+            "tenant"
+        ),
+        """SELECT tenant, 1.0 * SUM(amount) / COUNT(*), SUM(amount) - 3 * COUNT(*), SUM(amount * id) FROM visits
+           GROUP BY 1 ORDER BY 1""",
+    ),
+    (
+        lambda v: v.query(v.count() / 3, v.count() / (v.count() - 5)).by("tenant").having(v.count() / 2 >= 1.5),
+        """SELECT tenant, COUNT(*) / 3.0, 1.0 * COUNT(*) / NULLIF(COUNT(*) - 5, 0) FROM visits
+           GROUP BY 1 HAVING COUNT(*) >= 3 ORDER BY 1""",
+    ),
+    (
+        lambda v: v.query("revenue").by("city").where(v.c.paid > v.c.day, v.c.amount - 10 * v.c.id < 30).order("city"),
+        """SELECT city, SUM(amount) FROM visits WHERE paid > day AND amount - 10 * id < 30 GROUP BY 1
+           ORDER BY city IS NULL, city""",
+    ),
+    (
+        lambda v: (
+            v.query("revenue").by("region", "tenant").where(v.c.region.not_null()).top(1, of="region").order("tenant")
+        ),
+        """SELECT region, tenant, SUM(amount) FROM visits WHERE region = 'south' GROUP BY 1, 2 ORDER BY 2""",
+    ),
 ]
 
 
@@ -166,6 +197,8 @@ def test_a_saved_query_is_answered_as_the_query_is(core: AnalyticsCore) -> None:
         assert core.charts.data(stored.id).results[0].rows() == query.run().results[0].rows()
 
 
+MONTHS: Question = lambda v: v.query("revenue").during("Last quarter", grain="month")  # noqa: E731
+DRAWN_AS = {"smooth": "Line chart"}
 CHARTS: Sequence[tuple[str, Question]] = (
     ("line", lambda v: v.query("revenue").by("tenant").during("Last quarter", grain="month").compare("1 month ago")),
     ("bar", lambda v: v.query("revenue").by("city").top(3)),
@@ -175,6 +208,10 @@ CHARTS: Sequence[tuple[str, Question]] = (
     ("big_number", lambda v: v.query("revenue").during("Last quarter", grain="month")),
     ("histogram", lambda v: v.query().raw("amount")),
     ("table", lambda v: v.query().raw("id", "city").order("-id")),
+    *((kind, lambda v: MONTHS(v).by("tenant")) for kind in ("area", "smooth", "step", "scatter")),
+    *((kind, lambda v: v.query("revenue").by("tenant")) for kind in ("funnel", "gauge")),
+    *((kind, lambda v: v.query("revenue").by("tenant", "city")) for kind in ("treemap", "sunburst")),
+    ("radar", lambda v: v.query("revenue", v.count(), v.max.amount).by("tenant")),
 )
 
 
@@ -187,6 +224,13 @@ def test_a_chart_is_stored_and_answered_as_it_is_asked(core: AnalyticsCore, kind
     stored = chart.save_as(f"a {kind}")
     assert core.charts.data(stored.id).results[0].rows() == found.rows()
     assert stored.viz_type == chart.form_data["viz_type"]
+    shown = chart._repr_mimebundle_()
+    assert {"image/svg+xml", "image/png"} & shown.keys()
+    assert chart.picture(format="svg").description.startswith(DRAWN_AS.get(kind, kind.replace("_", " ").capitalize()))
+
+
+def test_every_kind_is_drawn() -> None:
+    assert {kind for kind, _ in CHARTS} == {*SHAPES, "table"}
 
 
 def test_a_bar_chart_has_its_bars_in_the_order_of_the_question(core: AnalyticsCore) -> None:
@@ -225,9 +269,47 @@ def test_a_right_that_is_taken_away_counts_for_what_was_made_before(one: Filtere
         query.run()
 
 
+BEYOND_THE_RULE = (
+    "1 = 1 OR 1 = 1",
+    "1 = 1) OR (1 = 1",
+    "1 = 1) OR (1 = 1 --",
+    "tenant = 'globex' OR TRUE",
+    "1 = 1 UNION SELECT 1",
+    "EXISTS (SELECT 1 FROM secrets)",
+    "1 = 1; DROP TABLE visits",
+    "'{{ dataset(2) }}' <> ''",
+)
+
+
+@pytest.mark.parametrize("text", BEYOND_THE_RULE)
+def test_sql_of_a_reader_leads_to_no_rows_that_are_not_theirs(one: FilteredDashboard, text: str) -> None:
+    visits = one.reader.dataset("visits")
+    total = visits.sum(visits.sql(f"CASE WHEN {text} THEN amount ELSE 0 END")).label("total")
+    for query in (visits.query("revenue").by("tenant").where(visits.sql(text)), visits.query(total).by("tenant")):
+        try:
+            found = answered(query)
+        except (AccessError, FragmentError):
+            continue
+        assert found == [("acme", 150)]
+
+
+@pytest.mark.parametrize("label", ['a" FROM secrets --', "x'); DROP TABLE visits; --", "`a` [b] %s :c {{ 1 }}"])
+def test_a_label_is_a_name_whatever_it_holds(one: FilteredDashboard, label: str) -> None:
+    visits = one.reader.dataset("visits")
+    query = visits.query(visits.sum.amount.label(label)).by("tenant").order(f"-{label}")
+    assert query.run().results[0].colnames == ("tenant", label)
+    assert answered(query) == [("acme", 150)]
+
+
 def test_guests_ask_no_questions_of_their_own(one: FilteredDashboard) -> None:
+    guest = one.world.guest("acme")
     with pytest.raises(GuestAccessError):
-        one.world.guest("acme").dataset("visits")  # type: ignore[attr-defined]
+        guest.dataset("visits")  # type: ignore[attr-defined]
+    handed = DatasetHandle(one.world.admin.datasets.get(one.dataset), guest.charts)  # type: ignore[arg-type]
+    query = handed.query("revenue").where(handed.sql("1 = 1"))
+    for attempt in (query.run, query.explain, lambda: query.save_as("own"), query.chart("pie").payload):
+        with pytest.raises(GuestAccessError):
+            attempt()
 
 
 def test_a_core_with_one_dataset_needs_no_name(one: FilteredDashboard) -> None:

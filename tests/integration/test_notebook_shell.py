@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.pages import texts_of
+from tests.support.html_texts import texts_of
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings

@@ -53,7 +53,7 @@ def test_this_environment_has_no_extra() -> None:
 
 
 def test_the_quick_start_runs() -> None:
-    script = PROJECT / "examples" / "quickstart.py"
+    script = PROJECT / "examples" / "first_chart.py"
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "country" in done.stdout

@@ -1,66 +1,48 @@
-"""What sanitisers of notebooks let pass, and whether a piece of HTML is made of it alone."""
+"""Dashboards for tests: a shop with two datasets, charts on them, people around them, and layouts."""
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
+import json
+from typing import Any
 
-TAGS = frozenset(
-    {
-        "b",
-        "code",
-        "details",
-        "img",
-        "li",
-        "p",
-        "pre",
-        "span",
-        "summary",
-        "table",
-        "tbody",
-        "td",
-        "th",
-        "thead",
-        "tr",
-        "ul",
+from tests.support.small_core import SmallCore
+
+from analytics_core import AnalyticsCore
+
+
+def layout(*chart_ids: int, **nodes: Any) -> str:
+    """Return a layout with a place for each chart."""
+    places = {
+        f"CHART-{position}": {"type": "CHART", "id": f"CHART-{position}", "children": [], "meta": {"chartId": chart_id}}
+        for position, chart_id in enumerate(chart_ids)
     }
-)
-ATTRIBUTES = {"style", "alt", "src", "width"}
-STYLES = {"text-align", "color", "font-style"}
-WITHOUT_END = {"img"}
+    root = {"type": "ROOT", "id": "ROOT_ID", "children": list(places)}
+    return json.dumps({"DASHBOARD_VERSION_KEY": "v2", "ROOT_ID": root, **places, **nodes})
 
 
-class _Reader(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.problems: list[str] = []
-        self.texts: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.problems += [f"tag {tag}"] * (tag not in TAGS)
-        for name, value in attrs:
-            self.problems += [f"attribute {name}"] * (name not in ATTRIBUTES)
-            if name == "style":
-                styles = {part.partition(":")[0] for part in (value or "").split(";")}
-                self.problems += [f"styles {styles - STYLES}"] * bool(styles - STYLES)
-            if name == "src" and not (value or "").startswith("data:image/"):
-                self.problems.append(f"src {value}")
-        if tag not in WITHOUT_END:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if not self.open or self.open.pop() != tag:
-            self.problems.append(f"end of {tag}")
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
+def add_chart(core: AnalyticsCore, name: str = "Revenue", dataset: int = 1, **payload: Any) -> int:
+    """Store a chart on a dataset and return its id."""
+    made = core.charts.create({"slice_name": name, "datasource_id": dataset, "datasource_type": "table", **payload})
+    return int(made.id)
 
 
-def texts_of(page: str) -> list[str]:
-    """Return the texts of a page that is well formed and that every sanitiser leaves as it is."""
-    reader = _Reader()
-    reader.feed(page)
-    reader.close()
-    assert reader.problems == []
-    assert reader.open == []
-    return reader.texts
+def add_dashboard(core: AnalyticsCore, *chart_ids: int, **payload: Any) -> Any:
+    """Store a dashboard that places these charts."""
+    placed = {"position_json": layout(*chart_ids)} if chart_ids else {}
+    return core.dashboards.create({"dashboard_title": "Sales", **placed, **payload})
+
+
+def two_datasets(shop: SmallCore) -> None:
+    """Store `orders` as dataset 1 and `people` as dataset 2."""
+    shop.orders()
+    shop.core.datasets.create({"database": 1, "table_name": "people"})
+
+
+def metadata_of(dashboard: Any) -> Any:
+    """Return the metadata of a dashboard as an object."""
+    return json.loads(dashboard.json_metadata)
+
+
+def titles(core: AnalyticsCore, **arguments: Any) -> list[str | None]:
+    """Return the titles of the dashboards in a list."""
+    return [item.dashboard_title for item in core.dashboards.list(**arguments)]

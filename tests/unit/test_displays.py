@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.frames import frame_of
-from tests.support.pages import texts_of
+from tests.support.html_texts import texts_of
 
 from analytics_core import TimeRange
 from analytics_core._display.blocks import (

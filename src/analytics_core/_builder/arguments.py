@@ -7,16 +7,12 @@ from typing import Any, Final, Literal, get_args
 
 from analytics_core._builder.accessors import DatasetNames
 from analytics_core._builder.conditions import ConditionPlace, QueryCondition, SingleCondition
-from analytics_core._builder.expressions import (
-    ColumnExpression,
-    ComparableExpression,
-    MetricExpression,
-    OrderKey,
-    SqlExpression,
-)
+from analytics_core._builder.expressions import ColumnExpression, MetricExpression, sql_column, sql_metric
+from analytics_core._builder.operators import ComparableExpression, OrderKey, SqlExpression
 from analytics_core._builder.specification import QuerySpecification
 from analytics_core._error_types import short_repr
 from analytics_core.errors import QueryError, UnknownColumnError, UnknownNameError
+from analytics_core.models.enums import Aggregate
 
 MetricLike = str | MetricExpression | ColumnExpression | SqlExpression
 ColumnLike = str | ColumnExpression | SqlExpression
@@ -46,9 +42,11 @@ def metric_of(names: DatasetNames, metric: object) -> MetricExpression:
             return metric
         case ColumnExpression():
             return names.sum_of(metric.facts, metric.code)
+        case SqlExpression(place=ConditionPlace.ROWS):
+            return names.aggregates(Aggregate.SUM, "sum")(metric)
         case SqlExpression():
-            return metric.metric
-    raise QueryError(f"{short_repr(metric)} is no metric; give a name, {names.owner}.sum.NAME or SQL")
+            return sql_metric(metric)
+    raise QueryError(f"{_rejected(metric)} is no metric; give a name, {names.owner}.sum.NAME or SQL")
 
 
 def column_of(names: DatasetNames, column: object) -> ColumnExpression:
@@ -58,9 +56,16 @@ def column_of(names: DatasetNames, column: object) -> ColumnExpression:
             return names.column(column)
         case ColumnExpression():
             return column
+        case SqlExpression(place=ConditionPlace.GROUPS):
+            raise QueryError(f"{column.code} is a metric, which rows cannot be grouped by")
         case SqlExpression():
-            return column.column
-    raise QueryError(f"{short_repr(column)} is no column; give a name, {names.owner}.c.NAME or SQL")
+            return sql_column(column)
+    raise QueryError(f"{_rejected(column)} is no column; give a name, {names.owner}.c.NAME or SQL")
+
+
+def _rejected(given: object) -> str:
+    several = " (each is an argument of its own)" if isinstance(given, list | tuple | set) else ""
+    return f"{short_repr(given)}{several}"
 
 
 def group_name(names: DatasetNames, spec: QuerySpecification, column: object) -> str:
@@ -83,7 +88,10 @@ def conditions_of(
     for item in conditions:
         condition = item.condition if isinstance(item, SqlExpression) else item
         if not isinstance(condition, QueryCondition):
-            raise QueryError(f".{call} takes conditions, such as {names.owner}.c.NAME == 'a', not {short_repr(item)}")
+            raise QueryError(
+                f".{call} takes conditions, such as {names.owner}.c.NAME == 'a', .is_true() of a Boolean or "
+                f"{names.owner}.sql('a = 1'), not {short_repr(item)}"
+            )
         if any(single.place is wrong for single in condition.singles):
             other = "having" if call == "where" else "where"
             raise QueryError(f".{call} speaks of {_SPOKEN_OF[call]}, and {condition.code} does not; use .{other}")

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from analytics_core._pictures import cells
 from analytics_core._pictures.cell_colours import conditional_fills
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
-from analytics_core._pictures.grid import GridColumn, draw_grid
+from analytics_core._pictures.grid import GridColumn, draw_grid, fitting_rows
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.parts_data import texts_of
 
@@ -33,7 +34,7 @@ _AGGREGATES: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
     "Sample Standard Deviation": lambda values: statistics.stdev(values) if len(values) > 1 else 0.0,
 }
 _SHARES: Final = {"Total": (False, False), "Rows": (True, False), "Columns": (False, True)}
-_PERCENT: Final = NumberFormat(kind="d3", spec=".1%")
+_PERCENT: Final = NumberFormat(spec=".1%")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +132,7 @@ def _ordered(
 
 def _drawing(view: ChartView, cube: _Cube, heads: Sequence[str], metrics: Sequence[str]) -> Drawing:
     rows, columns = cube.rows[:_MOST_ROWS], cube.columns[:_MOST_COLUMNS]
+    fitting = fitting_rows(view)
     notes = []
     if len(columns) < len(cube.columns):
         notes.append(f"Shows {len(columns)} of {len(cube.columns):,} columns.")
@@ -145,15 +147,17 @@ def _drawing(view: ChartView, cube: _Cube, heads: Sequence[str], metrics: Sequen
         fills = conditional_fills(view, metrics[0] if len(metrics) == 1 else name, numbers)
         headers = column if any(column) else (metrics[0],)
         grid.append(
-            GridColumn(headers=headers, texts=[write(v) for v in numbers], align="right", fills=fills, total=total)
+            GridColumn(
+                headers=headers, texts=list(map(write, numbers[:fitting])), align="right", fills=fills, total=total
+            )
         )
     if view.form.flag("rowTotals") and len(columns) > 1:
-        totals = [write(cube.cell(row, None)) for row in rows]
+        totals = [write(cube.cell(row, None)) for row in rows[:fitting]]
         headers = (*[""] * (levels - 1), _TOTAL)
         whole = write(cube.cell(None, None)) if has_total else None
         grid.append(GridColumn(headers=headers, texts=totals, align="right", total=whole))
-    told = f"Pivot table of {', '.join(metrics)} ({cube.aggregate}): {len(cube.rows):,} rows by "
-    told += f"{len(cube.columns):,} columns"
+    told = f"Pivot table of {', '.join(metrics)} ({cube.aggregate}): {cells.counted(len(cube.rows), 'row')} by "
+    told += f"{cells.counted(len(cube.columns), 'column')}"
     return draw_grid(view, grid, len(rows), told, notes, all_rows=len(cube.rows))
 
 
