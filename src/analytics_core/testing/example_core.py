@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from analytics_core import AnalyticsCore, Settings
 from analytics_core._adapters.job_runners import InlineJobRunner
+from analytics_core._core.facade import AnalyticsCore
+from analytics_core._settings import Settings
 from analytics_core.models.database import OAuth2ContentType
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.outbox import Outbox
@@ -37,7 +38,8 @@ def example_core(folder: str | Path = ".", *, outbox: Outbox | None = None) -> A
     nine o'clock of the first of January 2025.
 
     Args:
-        folder: where its files lie, `example.db` and `shop.db`; where they are already, the same core is opened again.
+        folder: where its files lie, `example.db` and `shop.db`; made where it is not there. Where they are already, the
+            same core is opened again.
         outbox: keeps what reports send.
 
     Examples:
@@ -50,6 +52,7 @@ def example_core(folder: str | Path = ".", *, outbox: Outbox | None = None) -> A
         >>> folder.cleanup()
     """
     home = Path(folder).resolve()
+    home.mkdir(exist_ok=True)
     store, shop = home / "example.db", home / "shop.db"
     is_new = not store.exists()
     core = AnalyticsCore(
