@@ -23,6 +23,8 @@ def a_question(core: AnalyticsCore) -> ChartData:
     )
     assert_type(query, DatasetQuery)
     assert_type(query.sql, str)
+    sales.query(sales.m.revenue / sales.count(), sales.sum(sales.c.amount * sales.c.quantity), 1 - sales.avg.amount)
+    sales.query("revenue").where(sales.c.amount > sales.c.quantity).top(3, of="product")
     assert_type(query.explain(), Explanation)
     assert_type(query.run(force=True), ChartData)
     assert_type(query.save_as("Revenue"), models.ChartGet)
@@ -46,4 +48,5 @@ def what_type_checkers_find(core: AnalyticsCore) -> None:
     sales.query("revenue").where("status = 'paid'")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
     sales.query("revenue").compare("1 year ago", show="percent")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
     sales.query("revenue").share("rows")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+    sales.sum.amount / "3"  # type: ignore[operator] # pyright: ignore[reportOperatorIssue, reportUnusedExpression]
     sales.query(3)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]

@@ -26,6 +26,5 @@ def test_the_lines_of_other_libraries_give_the_same_figures_and_the_page_shows_w
     assert "most revenue | 3 / 129 |" in counted
 
 
-@pytest.mark.xfail(reason="connect takes no file of its own before that lands", raises=subprocess.CalledProcessError)
 def test_our_lines_give_the_same_figures() -> None:
     assert run("analytics_core", "pandas").count("the same from analytics_core, pandas") == 3

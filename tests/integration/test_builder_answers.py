@@ -19,7 +19,14 @@ from tests.support.filtered_dashboard import (
 )
 
 from analytics_core import AnalyticsCore, DatasetHandle, DatasetQuery
-from analytics_core.errors import AccessError, DatasetAccessError, GuestAccessError, NotFoundError, UnknownColumnError
+from analytics_core.errors import (
+    AccessError,
+    DatasetAccessError,
+    FragmentError,
+    GuestAccessError,
+    NotFoundError,
+    UnknownColumnError,
+)
 
 NOW = datetime(2024, 4, 1, tzinfo=UTC)
 Question = Callable[[DatasetHandle], DatasetQuery]
@@ -144,6 +151,29 @@ QUESTIONS: list[tuple[Question, str]] = [
         """SELECT UPPER(tenant), SUM(amount) * 2 FROM visits WHERE (id > 1 OR amount > 10) AND day >= '2024-02-12'
            GROUP BY 1 ORDER BY 1""",
     ),
+    (
+        lambda v: v.query(v.sum.amount / v.count(), v.m.revenue - 3 * v.count(), v.sum(v.c.amount * v.c.id)).by(
+            "tenant"
+        ),
+        """SELECT tenant, 1.0 * SUM(amount) / COUNT(*), SUM(amount) - 3 * COUNT(*), SUM(amount * id) FROM visits
+           GROUP BY 1 ORDER BY 1""",
+    ),
+    (
+        lambda v: v.query(v.count() / 3, v.count() / (v.count() - 5)).by("tenant").having(v.count() / 2 >= 1.5),
+        """SELECT tenant, COUNT(*) / 3.0, 1.0 * COUNT(*) / NULLIF(COUNT(*) - 5, 0) FROM visits
+           GROUP BY 1 HAVING COUNT(*) >= 3 ORDER BY 1""",
+    ),
+    (
+        lambda v: v.query("revenue").by("city").where(v.c.paid > v.c.day, v.c.amount - 10 * v.c.id < 30).order("city"),
+        """SELECT city, SUM(amount) FROM visits WHERE paid > day AND amount - 10 * id < 30 GROUP BY 1
+           ORDER BY city IS NULL, city""",
+    ),
+    (
+        lambda v: (
+            v.query("revenue").by("region", "tenant").where(v.c.region.not_null()).top(1, of="region").order("tenant")
+        ),
+        """SELECT region, tenant, SUM(amount) FROM visits WHERE region = 'south' GROUP BY 1, 2 ORDER BY 2""",
+    ),
 ]
 
 
@@ -225,9 +255,47 @@ def test_a_right_that_is_taken_away_counts_for_what_was_made_before(one: Filtere
         query.run()
 
 
+BEYOND_THE_RULE = (
+    "1 = 1 OR 1 = 1",
+    "1 = 1) OR (1 = 1",
+    "1 = 1) OR (1 = 1 --",
+    "tenant = 'globex' OR TRUE",
+    "1 = 1 UNION SELECT 1",
+    "EXISTS (SELECT 1 FROM secrets)",
+    "1 = 1; DROP TABLE visits",
+    "'{{ dataset(2) }}' <> ''",
+)
+
+
+@pytest.mark.parametrize("text", BEYOND_THE_RULE)
+def test_sql_of_a_reader_leads_to_no_rows_that_are_not_theirs(one: FilteredDashboard, text: str) -> None:
+    visits = one.reader.dataset("visits")
+    total = visits.sum(visits.sql(f"CASE WHEN {text} THEN amount ELSE 0 END")).label("total")
+    for query in (visits.query("revenue").by("tenant").where(visits.sql(text)), visits.query(total).by("tenant")):
+        try:
+            found = answered(query)
+        except (AccessError, FragmentError):
+            continue
+        assert found == [("acme", 150)]
+
+
+@pytest.mark.parametrize("label", ['a" FROM secrets --', "x'); DROP TABLE visits; --", "`a` [b] %s :c {{ 1 }}"])
+def test_a_label_is_a_name_whatever_it_holds(one: FilteredDashboard, label: str) -> None:
+    visits = one.reader.dataset("visits")
+    query = visits.query(visits.sum.amount.label(label)).by("tenant").order(f"-{label}")
+    assert query.run().results[0].colnames == ("tenant", label)
+    assert answered(query) == [("acme", 150)]
+
+
 def test_guests_ask_no_questions_of_their_own(one: FilteredDashboard) -> None:
+    guest = one.world.guest("acme")
     with pytest.raises(GuestAccessError):
-        one.world.guest("acme").dataset("visits")  # type: ignore[attr-defined]
+        guest.dataset("visits")  # type: ignore[attr-defined]
+    handed = DatasetHandle(one.world.admin.datasets.get(one.dataset), guest.charts)  # type: ignore[arg-type]
+    query = handed.query("revenue").where(handed.sql("1 = 1"))
+    for attempt in (query.run, query.explain, lambda: query.save_as("own"), query.chart("pie").payload):
+        with pytest.raises(GuestAccessError):
+            attempt()
 
 
 def test_a_core_with_one_dataset_needs_no_name(one: FilteredDashboard) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from email.message import EmailMessage
 from io import BytesIO
 from pathlib import Path
@@ -14,11 +17,16 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 from tests.support.mail_server import MailServer, mail_server
-from tests.support.reports import ReportWorld, form, mail, report_world
+from tests.support.reports import HOUR, KEY, NOON, ReportWorld, form, mail, report_world
 
+from analytics_core import AnalyticsCore, Settings
+from analytics_core._adapters.job_runners import ThreadJobRunner
+from analytics_core._resources.reports.run_log import TOOK_TOO_LONG
+from analytics_core._resources.reports.trials import Trial
+from analytics_core.errors import PictureError, ReportError
 from analytics_core.notifiers import EmailNotifier, SmtpSettings
 from analytics_core.renderers import PictureFormat, VegaRenderer
-from analytics_core.testing import FakeRenderer, InlineJobRunner
+from analytics_core.testing import FakeRenderer, InlineJobRunner, Outbox
 
 HOSTILE = '"><img src=x onerror=alert(1)>'
 
@@ -156,6 +164,114 @@ def test_each_recipient_gets_a_picture_of_their_own_rows(world: ReportWorld, ren
     first, second = (json.dumps(drawn.specification) for drawn in renderer.drawn)
     assert ("EU" in first, "US" in first, "EU" in second, "US" in second) == (True, False, False, True)
     assert len({b"".join(entry.message.images[0].chunks()) for entry in world.outbox.sent}) == 2
+
+
+# ------------------------------------------------------------------------------------------------ renderers that fail
+class HostRenderer(FakeRenderer):
+    """A host's renderer, which first does what a test wants."""
+
+    def __init__(self, before: Callable[[], None]) -> None:
+        super().__init__()
+        self.before = before
+
+    def render(self, specification: Mapping[str, Any], *, format: PictureFormat, scale: float = 1.0) -> bytes:
+        self.before()
+        return super().render(specification, format=format, scale=scale)
+
+
+def test_a_renderer_that_raises_anything_is_an_error_of_the_run_that_tells_no_rows(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("hunter2 21.0")
+
+    with report_world(tmp_path, jobs=InlineJobRunner(), renderer=HostRenderer(broken)) as world:
+        made = world.report(report_format="PNG")
+        world.pass_time()
+        (run,) = world.runs(made)
+        assert (run.state, run.error_message) == ("Error", "By region: the renderer failed (RuntimeError)")
+        assert [entry.message.subject for entry in world.outbox.sent] == ["Error occurred for Report: orders"]
+        assert "ended in error: By region: the renderer failed (RuntimeError)" in caplog.text
+        assert "hunter2" not in caplog.text
+
+
+@pytest.mark.parametrize(("busy", "state"), [(9, "Success"), (10, "Error")])
+def test_a_run_waits_for_a_renderer_that_has_no_room(tmp_path: Path, busy: int, state: str) -> None:
+    times = iter(range(busy))
+
+    def wait_in_vain() -> None:
+        if next(times, None) is not None:
+            raise PictureError("other pictures were drawn", retryable=True)
+
+    with report_world(tmp_path, jobs=InlineJobRunner(), renderer=HostRenderer(wait_in_vain)) as world:
+        made = world.report(report_format="PNG")
+        world.pass_time()
+        assert world.states(made) == [state]
+
+
+def test_a_renderer_that_hangs_ends_the_run_at_its_working_timeout_and_nothing_is_sent(tmp_path: Path) -> None:
+    entered, let_go = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        entered.set()
+        assert let_go.wait(30)
+
+    url = f"sqlite:///{tmp_path}/meta.db"
+    with report_world(tmp_path, url=url, jobs=ThreadJobRunner(workers=4), renderer=HostRenderer(hang)) as world:
+        made = world.report(report_format="PNG")
+        plain = world.report(name="plain", recipients=[mail("carl@example.com")])
+        world.clock.advance(HOUR)
+        world.host.scheduler.tick(wait=False)
+        assert entered.wait(20)
+        with world.host._runtime.store.unit_of_work() as unit:
+            run = unit.report_executions.get(world.runs(made)[0].id)
+            unit.report_executions.update(replace(run, late_on=NOON), actor_id=None)
+        world.host.scheduler.tick(wait=False)
+        assert [run.error_message for run in world.runs(made)] == [TOOK_TOO_LONG]
+        while "Working" in world.states(plain):
+            time.sleep(0.01)
+        assert world.states(plain) == ["Success"]
+        let_go.set()
+    subjects = sorted(entry.message.subject for entry in world.outbox.sent)
+    assert subjects == ["Error occurred for Report: orders", "[Report] plain: By region"]
+
+
+def test_a_run_that_draws_while_its_process_ends_is_left_to_others(tmp_path: Path) -> None:
+    begun, stopped = threading.Event(), threading.Event()
+
+    def draw_until_stopped() -> None:
+        begun.set()
+        assert stopped.wait(30)
+
+    url, renderer = f"sqlite:///{tmp_path}/meta.db", HostRenderer(draw_until_stopped)
+    with report_world(tmp_path, url=url, renderer=renderer) as world:
+        made = world.report(chart=None, dashboard=shop(world), report_format="PNG")
+        world.clock.advance(HOUR)
+        world.host.scheduler.tick(wait=False)
+        assert begun.wait(20)
+        (job,) = world.host._runtime.job_registry._held.values()
+        ending = threading.Thread(target=world.host.close)
+        ending.start()
+        while not job.cancel.cancelled:
+            time.sleep(0.01)
+        stopped.set()
+        ending.join()
+    assert (len(renderer.drawn), world.outbox.attempts) == (1, ())  # of two charts
+    chosen = Settings(secret_key=KEY, data_roots=(tmp_path,))
+    outbox = Outbox()
+    others = {"jobs": InlineJobRunner(), "notifiers": [outbox], "renderer": FakeRenderer()}
+    with AnalyticsCore(chosen, metadata_url=url, clock=world.clock, acting_as=1, **others) as other:
+        assert other.scheduler.tick().taken_up == 1
+        assert [(run.state, run.error_message) for run in other.reports.executions(made.id)] == [("Success", None)]
+        assert [len(entry.message.images) for entry in outbox.sent] == [1]
+
+
+def test_a_process_without_a_renderer_says_what_it_lacks(world: ReportWorld) -> None:
+    made, runtime = world.report(report_format="PNG"), replace(world.host._runtime, renderer=None)
+    with runtime.store.unit_of_work() as unit:
+        trial = Trial.of(runtime, unit.report_schedules.get(made.id), lambda _: world.admin._actor(), at=None)
+    with pytest.raises(ReportError, match=re.escape('pip install "analytics-core[charts]"')):
+        list(trial.contents(None))
 
 
 def opened(mails: MailServer) -> EmailMessage:

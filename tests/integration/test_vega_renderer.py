@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -145,6 +147,16 @@ def test_a_renderer_that_nobody_closes_takes_its_process_along() -> None:
     del renderer
     gc.collect()
     assert process._process.wait(10) is not None
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such clock here")
+def test_a_process_whose_parent_was_killed_ends_at_the_limit_of_its_picture() -> None:
+    text = json.dumps(NEVER_ENDS).encode()
+    head = {"kind": "specification", "format": "svg", "scale": 1.0, "limit_s": 1.0, "lengths": [len(text)]}
+    program = "from analytics_core._adapters.vega_worker import main; main([])"
+    request = json.dumps(head).encode() + b"\n" + text
+    done = subprocess.run([sys.executable, "-c", program], input=request, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (-signal.SIGALRM, b"")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")

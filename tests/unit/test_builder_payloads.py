@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from IPython.core.completer import IPCompleter, provisionalcompleter
 from tests.support.builder import RecordingCharts, sales
 
 from analytics_core import DatasetQuery
@@ -454,7 +455,7 @@ def test_nothing_is_asked_before_it_runs() -> None:
         "sales.query().raw('id', sales.c['odd name']).order(sales.c.id.desc()).limit(5).offset(2)",
         "sales.query('revenue').where((sales.c.status == 'paid') & (sales.c.amount > 3))",
         "sales.query('revenue').where(~sales.c.status.like('p%')).having(sales.m.revenue > 3, sales.sql('1 = 1'))",
-        "sales.query('revenue').by('product').top(3, by='amount').others().pivot('product', totals=True).share('row')",
+        "sales.query('revenue').by('product', 'id').top(3, by='amount').others().pivot('id', totals=True).share()",
         "sales.query('revenue').during(grain='P1D').rolling(7, 'mean', min_periods=1).cumulative().forecast(3)",
         "sales.query('revenue').where((sales.c.status == 'a') | sales.c.status.isin(['b']))",
         "sales.query('revenue').where(sales.c.amount.between(1, 2)).annotate('x', 3)",
@@ -480,6 +481,27 @@ def test_editors_complete_columns_and_metrics() -> None:
     assert "odd name" in C._ipython_key_completions_()
     assert "odd name" in C
     assert (list(C), len(C)) == (list(SALES.columns), 13)
+
+
+@pytest.mark.parametrize("asks_jedi", [True, False])
+@pytest.mark.parametrize(
+    ("written", "completed"),
+    [
+        ("orders.m.", {"orders", "quantity", "revenue"}),
+        ("orders.c.am", {"amount"}),
+        ("orders.query('revenue').by(orders.c.coun", {"country"}),
+        ("orders.sum.am", {"amount"}),
+        ("orders.c['odd", {"odd name"}),
+        ("question.tot", set()),
+        ("question.roll", {"rolling"}),
+    ],
+)
+def test_ipython_completes_columns_metrics_and_calls(written: str, completed: set[str], asks_jedi: bool) -> None:
+    """Without Jedi, it reads attributes of classes alone that leave Python's own way to read them unchanged."""
+    completer = IPCompleter(namespace={"orders": SALES, "question": SALES.query("revenue")}, use_jedi=asks_jedi)
+    with provisionalcompleter():
+        found = {one.text.lstrip(".") for one in completer.completions(written, len(written))}
+    assert found == completed
 
 
 def test_a_dataset_tells_what_it_is() -> None:

@@ -274,6 +274,13 @@ def test_a_picture_that_is_left_out_leaves_its_name_and_no_broken_picture() -> N
     assert "<em>[a&lt;b.png]</em>" in (kept.html or "")
 
 
+def test_a_picture_with_a_long_description_leaves_no_broken_picture_either() -> None:
+    page = HTML.replace('alt=""', f'width="800" alt="{"&quot;" * 1_000}"')
+    kept, _ = fitted(message(html=page, images=(replace(picture(), content=PNG * 1_000),)), max_bytes=100_000)
+    assert "<em>[chart.png]</em>" in (kept.html or "")
+    assert "<img" not in (kept.html or "")
+
+
 @pytest.mark.parametrize("character", ["x", "ä", "€", "\N{GRINNING FACE}", "=", "\n"])
 def test_of_a_text_that_is_too_large_the_beginning_is_sent(character: str) -> None:
     kept, _ = fitted(message(text=character * 200_000, html=HTML, link="https://x/1"), max_bytes=100_000)

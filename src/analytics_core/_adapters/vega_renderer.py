@@ -38,8 +38,9 @@ class VegaRenderer:
     r"""Draws with vl-convert, without a browser and without a network (port `Renderer`).
 
     Pictures are drawn in processes of their own, which start with the first picture, end when nothing is drawn for five
-    minutes, and are killed when one takes too long. Letters that the bundled fonts lack (Liberation Sans: Latin, Greek,
-    Cyrillic, Hebrew) are boxes, unless a folder of fonts has them.
+    minutes, and are killed when one takes too long; on Unix they end then by themselves, too, should nobody be left to
+    kill them. Letters that the bundled fonts lack (Liberation Sans: Latin, Greek, Cyrillic, Hebrew) are boxes, unless a
+    folder of fonts has them.
 
     Args:
         processes: how many pictures are drawn at a time; each process takes 150 to 500 MB.
@@ -151,6 +152,7 @@ class VegaRenderer:
             "kind": kind,
             "format": PictureFormat(format).value,
             "scale": float(scale),
+            "limit_s": self._timeout_s + _END_S,
             "lengths": list(map(len, contents)),
         }
         request = b"".join((json.dumps(head).encode(), b"\n", *contents))

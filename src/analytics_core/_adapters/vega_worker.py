@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -31,8 +32,8 @@ _LONGEST_REASON: Final = 300
 def main(font_directories: Sequence[str]) -> None:
     """Answer the requests of the standard input on the standard output until there are no more, or none for long.
 
-    A request is a line of JSON (`format`, `scale`, `kind`, `lengths`) and the texts of these lengths in bytes; so is an
-    answer: `length` and the picture, or `error`.
+    A request is a line of JSON (`format`, `scale`, `kind`, `limit_s`, `lengths`) and the texts of these lengths in
+    bytes; so is an answer: `length` and the picture, or `error`.
     """
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints is no answer
@@ -40,7 +41,9 @@ def main(font_directories: Sequence[str]) -> None:
         _use_fonts(Path(folder), font_directories)
         while (request := _next_request(requests)) is not None:
             texts = [requests.read(length).decode() for length in request["lengths"]]
+            _end_after(request["limit_s"])
             head, picture = _answer(request, texts)
+            _end_after(0)
             answers.write(json.dumps(head).encode() + b"\n" + picture)
             answers.flush()
 
@@ -53,6 +56,13 @@ def _next_request(requests: BinaryIO) -> dict[str, Any] | None:
     line = requests.readline()
     over.cancel()
     return json.loads(line) if line else None
+
+
+def _end_after(limit_s: float) -> None:
+    """Let the system end this process when a picture takes longer, for which nobody may wait any more; 0: go on."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, limit_s)
 
 
 def _use_fonts(folder: Path, directories: Sequence[str]) -> None:

@@ -10,7 +10,9 @@ from analytics_core._builder.expressions import (
     ColumnExpression,
     MetricExpression,
     aggregate_of,
+    aggregate_of_sql,
 )
+from analytics_core._builder.operators import SqlExpression
 from analytics_core._builder.values import ColumnFacts
 from analytics_core.errors import FilterValueError, UnknownColumnError, UnknownMetricError
 from analytics_core.models.enums import Aggregate, ExpressionType, GenericType
@@ -69,12 +71,26 @@ class NameAccessor(Generic[Named]):
 
 
 class AggregateAccessor(NameAccessor[MetricExpression]):
-    """An aggregate of each column that it can be made of: `dataset.sum.amount`, or `dataset.sum("amount")`."""
+    """An aggregate of each column that it can be made of: `dataset.sum.amount`, or `dataset.sum("amount")`.
 
-    __slots__ = ()
+    Arithmetic on columns, and SQL, are given as an argument: `dataset.sum(dataset.c.revenue - dataset.c.cost)`.
+    """
 
-    def __call__(self, column: str | ColumnExpression) -> MetricExpression:
-        """Return the aggregate of a column."""
+    __slots__ = ("_find_sql",)
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        find: Callable[[str], MetricExpression],
+        find_sql: Callable[[SqlExpression], MetricExpression],
+    ) -> None:
+        super().__init__(names, find)
+        self._find_sql = find_sql
+
+    def __call__(self, column: str | ColumnExpression | SqlExpression) -> MetricExpression:
+        """Return the aggregate of a column, or of SQL that has a value in each row."""
+        if isinstance(column, SqlExpression):
+            return self._find_sql(column)
         return self._find(column.facts.name if isinstance(column, ColumnExpression) else column)
 
 
@@ -83,11 +99,17 @@ class CountAccessor(AggregateAccessor):
 
     __slots__ = ("_rows",)
 
-    def __init__(self, names: Sequence[str], find: Callable[[str], MetricExpression], rows: MetricExpression) -> None:
-        super().__init__(names, find)
+    def __init__(
+        self,
+        names: Sequence[str],
+        find: Callable[[str], MetricExpression],
+        find_sql: Callable[[SqlExpression], MetricExpression],
+        rows: MetricExpression,
+    ) -> None:
+        super().__init__(names, find, find_sql)
         self._rows = rows
 
-    def __call__(self, column: str | ColumnExpression | None = None) -> MetricExpression:
+    def __call__(self, column: str | ColumnExpression | SqlExpression | None = None) -> MetricExpression:
         """Return the number of rows, or of the values of a column that are not null."""
         return self._rows if column is None else super().__call__(column)
 
@@ -150,7 +172,7 @@ class DatasetNames:
         if name not in self._metrics:
             raise UnknownMetricAttributeError(str(name), dataset=self.dataset, known=self._metrics)
         is_hidden = name in self._columns or name in self._verbose
-        sql = f"({self._metrics[name]}\n)" if is_hidden else None
+        sql = f"({self._metrics[name]}\n)"
         return MetricExpression(name, name, self._code("m", name), filter_name=None if is_hidden else name, sql=sql)
 
     def metric(self, name: str) -> MetricExpression:
@@ -189,10 +211,15 @@ class DatasetNames:
             facts = self.facts(column)
             return aggregate_of(aggregate, facts, self._code(name, facts.name))
 
+        def find_sql(source: SqlExpression) -> MetricExpression:
+            return aggregate_of_sql(aggregate, source, f"{self.owner}.{name}({source.code})")
+
         if aggregate is not Aggregate.COUNT:
-            return AggregateAccessor(offered, find)
+            return AggregateAccessor(offered, find, find_sql)
         rows = {"expressionType": ExpressionType.SQL.value, "sqlExpression": "COUNT(*)", "label": "count"}
-        return CountAccessor(offered, find, MetricExpression(rows, "count", f"{self.owner}.count()", sql="COUNT(*)"))
+        return CountAccessor(
+            offered, find, find_sql, MetricExpression(rows, "count", f"{self.owner}.count()", sql="COUNT(*)")
+        )
 
     def _code(self, accessor: str, name: str) -> str:
         plain = name.isidentifier() and not iskeyword(name)

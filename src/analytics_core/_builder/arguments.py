@@ -7,16 +7,12 @@ from typing import Any, Final, Literal, get_args
 
 from analytics_core._builder.accessors import DatasetNames
 from analytics_core._builder.conditions import ConditionPlace, QueryCondition, SingleCondition
-from analytics_core._builder.expressions import (
-    ColumnExpression,
-    ComparableExpression,
-    MetricExpression,
-    OrderKey,
-    SqlExpression,
-)
+from analytics_core._builder.expressions import ColumnExpression, MetricExpression, sql_column, sql_metric
+from analytics_core._builder.operators import ComparableExpression, OrderKey, SqlExpression
 from analytics_core._builder.specification import QuerySpecification
 from analytics_core._error_types import short_repr
 from analytics_core.errors import QueryError, UnknownColumnError, UnknownNameError
+from analytics_core.models.enums import Aggregate
 
 MetricLike = str | MetricExpression | ColumnExpression | SqlExpression
 ColumnLike = str | ColumnExpression | SqlExpression
@@ -46,8 +42,10 @@ def metric_of(names: DatasetNames, metric: object) -> MetricExpression:
             return metric
         case ColumnExpression():
             return names.sum_of(metric.facts, metric.code)
+        case SqlExpression(place=ConditionPlace.ROWS):
+            return names.aggregates(Aggregate.SUM, "sum")(metric)
         case SqlExpression():
-            return metric.metric
+            return sql_metric(metric)
     raise QueryError(f"{short_repr(metric)} is no metric; give a name, {names.owner}.sum.NAME or SQL")
 
 
@@ -58,8 +56,10 @@ def column_of(names: DatasetNames, column: object) -> ColumnExpression:
             return names.column(column)
         case ColumnExpression():
             return column
+        case SqlExpression(place=ConditionPlace.GROUPS):
+            raise QueryError(f"{column.code} is a metric, which rows cannot be grouped by")
         case SqlExpression():
-            return column.column
+            return sql_column(column)
     raise QueryError(f"{short_repr(column)} is no column; give a name, {names.owner}.c.NAME or SQL")
 
 

@@ -9,12 +9,8 @@ from typing import Final, Protocol
 
 from analytics_core._builder.accessors import AggregateAccessor, CountAccessor, DatasetNames, NameAccessor
 from analytics_core._builder.arguments import MetricLike
-from analytics_core._builder.expressions import (
-    ColumnExpression,
-    MetricExpression,
-    SqlExpression,
-    sql_expression,
-)
+from analytics_core._builder.expressions import ColumnExpression, MetricExpression
+from analytics_core._builder.operators import SqlExpression, sql_expression
 from analytics_core._builder.query import DatasetQuery
 from analytics_core._builder.runnable import ChartNamespace
 from analytics_core._builder.specification import QuerySpecification

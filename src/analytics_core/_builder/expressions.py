@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from typing import Any, Final, NoReturn
+from typing import Any
 
-from analytics_core._builder.conditions import ConditionPlace, QueryCondition, SingleCondition, reject_operand
+from analytics_core._builder.conditions import ConditionPlace, QueryCondition, SingleCondition
+from analytics_core._builder.operators import ComparableExpression, OrderKey, SqlExpression
+from analytics_core._builder.sql_text import (
+    aggregate_sql,
+    column_aggregate_sql,
+    column_sql,
+    compared_with_number,
+)
 from analytics_core._builder.values import (
-    LARGEST,
     ColumnFacts,
     TimeRangeText,
     Value,
@@ -20,121 +23,11 @@ from analytics_core._builder.values import (
     member_values,
     plain_value,
     range_text,
-    scalar,
     text_of,
 )
-from analytics_core._error_types import short_repr
 from analytics_core._formdata.base_query import in_brackets
-from analytics_core.errors import FilterValueError, FragmentError, QueryError
+from analytics_core.errors import FilterValueError, QueryError
 from analytics_core.models.enums import Aggregate, ExpressionType, FilterOperator, GenericType
-
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SYMBOLS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
-
-
-@dataclass(frozen=True, slots=True)
-class OrderKey:
-    """One key of an order: what rows are ordered by, and in which direction."""
-
-    payload: Any
-    label: str
-    is_ascending: bool
-    code: str
-
-    def __repr__(self) -> str:
-        return self.code
-
-
-class ComparableExpression:
-    """What can be compared, and ordered by."""
-
-    __slots__ = ()
-
-    code: str
-    name: str
-
-    @abstractmethod
-    def _compare(self, op: FilterOperator, value: object) -> QueryCondition:
-        """Return the condition `self op value`."""
-
-    @abstractmethod
-    def _order(self, *, is_ascending: bool) -> OrderKey:
-        """Return the key of an order by this."""
-
-    def _compared(self, op: FilterOperator, value: object) -> QueryCondition:
-        if isinstance(value, ComparableExpression):
-            raise QueryError(
-                f"{self.code} {op.value} {value.code}: a filter compares with a value; write it as SQL: "
-                ".where(dataset.sql('a > b'))"
-            )
-        return self._compare(op, value)
-
-    def __eq__(self, value: object) -> QueryCondition:  # type: ignore[override]
-        return self._compared(FilterOperator.EQUALS, value)
-
-    def __ne__(self, value: object) -> QueryCondition:  # type: ignore[override]
-        return self._compared(FilterOperator.NOT_EQUALS, value)
-
-    def __lt__(self, value: Value) -> QueryCondition:
-        return self._compared(FilterOperator.LESS, value)
-
-    def __le__(self, value: Value) -> QueryCondition:
-        return self._compared(FilterOperator.LESS_OR_EQUAL, value)
-
-    def __gt__(self, value: Value) -> QueryCondition:
-        return self._compared(FilterOperator.GREATER, value)
-
-    def __ge__(self, value: Value) -> QueryCondition:
-        return self._compared(FilterOperator.GREATER_OR_EQUAL, value)
-
-    def __hash__(self) -> int:
-        return hash(self.code)
-
-    def between(self, low: Value, high: Value) -> QueryCondition:
-        """Return the condition that this lies between two values, both included.
-
-        Examples:
-            >>> orders.c.amount.between(1, 2)
-            orders.c.amount.between(1, 2)
-        """
-        both = (self >= low) & (self <= high)
-        return QueryCondition(both.singles, f"{self.code}.between({low!r}, {high!r})")
-
-    def asc(self) -> OrderKey:
-        """Return the key of an ascending order, for `order`.
-
-        Examples:
-            >>> orders.c.country.asc()
-            orders.c.country.asc()
-        """
-        return self._order(is_ascending=True)
-
-    def desc(self) -> OrderKey:
-        """Return the key of a descending order, for `order`.
-
-        Examples:
-            >>> orders.query("revenue").by("country").order(orders.m.revenue.desc()).run().results[0].rows()[0][0]
-            'Germany'
-        """
-        return self._order(is_ascending=False)
-
-    def __and__(self, other: object) -> NoReturn:
-        reject_operand("&", self)
-
-    def __or__(self, other: object) -> NoReturn:
-        reject_operand("|", self)
-
-    __rand__ = __and__
-    __ror__ = __or__
-
-    def __contains__(self, item: object) -> NoReturn:
-        raise QueryError(f"'in' cannot ask {self.code}; use {self.code}.isin([...]), or .like('%text%') on text")
-
-    def __bool__(self) -> NoReturn:
-        raise QueryError(f"{self.code} has no value here; compare it with one: {self.code} == ...")
-
-    def __repr__(self) -> str:
-        return self.code
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -249,6 +142,17 @@ class ColumnExpression(ComparableExpression):
         named = {**self._reference(), "label": text_of(label, "a label")}
         return replace(self, payload=named, name=label, code=f"{self.code}.label({label!r})")
 
+    @property
+    def _kind(self) -> GenericType | None:
+        return self.facts.kind
+
+    def _operand(self) -> str | None:
+        is_cut = isinstance(self.payload, Mapping) and "timeGrain" in self.payload
+        return None if is_cut else column_sql(self.facts)
+
+    def _speaks_of(self) -> ConditionPlace:
+        return ConditionPlace.ROWS
+
     def _reference(self) -> dict[str, Any]:
         if isinstance(self.payload, Mapping):
             return dict(self.payload)
@@ -287,7 +191,8 @@ class ColumnExpression(ComparableExpression):
 class MetricExpression(ComparableExpression):
     """A metric of a dataset: a saved one, an aggregate of a column, or SQL.
 
-    `filter_name` is the name under which filters find it, `sql` its text for conditions; None: there is none.
+    `filter_name` is the name under which filters find it, `sql` its text for conditions and arithmetic; None: there is
+    none.
     """
 
     payload: Any
@@ -307,6 +212,12 @@ class MetricExpression(ComparableExpression):
         named = {**self.payload, "label": text_of(label, "a label"), "hasCustomLabel": True}
         return replace(self, payload=named, name=label, code=f"{self.code}.label({label!r})")
 
+    def _operand(self) -> str | None:
+        return self.sql
+
+    def _speaks_of(self) -> ConditionPlace:
+        return ConditionPlace.GROUPS
+
     def _compare(self, op: FilterOperator, value: object) -> QueryCondition:
         code = f"{self.code} {op.value} {value!r}"
         if self.filter_name is not None:
@@ -314,62 +225,12 @@ class MetricExpression(ComparableExpression):
             return QueryCondition((SingleCondition(place=ConditionPlace.GROUPS, filter=given),), code)
         if self.sql is None:
             raise QueryError(f"{code}: the contract has no filter on this metric; use .having(dataset.sql('...'))")
-        text = compared_sql(self.sql, op, value, self.name)
+        text = compared_with_number(self.sql, op, value, self.name)
         return QueryCondition((SingleCondition(place=ConditionPlace.GROUPS, sql=text),), code)
 
     def _order(self, *, is_ascending: bool) -> OrderKey:
         code = f"{self.code}.{'asc' if is_ascending else 'desc'}()"
         return OrderKey(self.payload, self.name, is_ascending, code)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SqlExpression(ComparableExpression):
-    """SQL of a person: a metric for `query`, a column for `by`, a condition for `where` and `having`."""
-
-    text: str
-    name: str
-    code: str
-
-    def label(self, label: str) -> SqlExpression:
-        """Return the SQL under another name of the result."""
-        return replace(self, name=text_of(label, "a label"), code=f"{self.code}.label({label!r})")
-
-    @property
-    def condition(self) -> QueryCondition:
-        """The SQL as a condition."""
-        single = SingleCondition(place=ConditionPlace.ANY, sql=in_brackets(self.text))
-        return QueryCondition((single,), self.code)
-
-    @property
-    def metric(self) -> MetricExpression:
-        """The SQL as a metric."""
-        return MetricExpression(self._written(), self.name, self.code, sql=in_brackets(self.text))
-
-    @property
-    def column(self) -> ColumnExpression:
-        """The SQL as a column."""
-        facts = ColumnFacts(name=self.name, kind=None, is_stored=False)
-        return ColumnExpression(facts, self.code, self._written(), self.name)
-
-    def _written(self) -> dict[str, Any]:
-        return {"expressionType": ExpressionType.SQL.value, "sqlExpression": self.text, "label": self.name}
-
-    def _compare(self, op: FilterOperator, value: object) -> QueryCondition:
-        text = compared_sql(in_brackets(self.text), op, value, self.name)
-        code = f"{self.code} {op.value} {value!r}"
-        return QueryCondition((SingleCondition(place=ConditionPlace.ANY, sql=text),), code)
-
-    def _order(self, *, is_ascending: bool) -> OrderKey:
-        code = f"{self.code}.{'asc' if is_ascending else 'desc'}()"
-        return OrderKey(self._written(), self.name, is_ascending, code)
-
-
-def sql_expression(text: object, label: str | None, owner: str) -> SqlExpression:
-    """Return SQL as a value; FragmentError when it is no text."""
-    if not isinstance(text, str) or not text.strip():
-        raise FragmentError(f"SQL is a text such as 'SUM(amount) / COUNT(*)', not {short_repr(text)}")
-    named = "" if label is None else f", label={label!r}"
-    return SqlExpression(text, text if label is None else text_of(label, "a label"), f"{owner}.sql({text!r}{named})")
 
 
 def aggregate_of(aggregate: Aggregate, facts: ColumnFacts, code: str, *, label: str | None = None) -> MetricExpression:
@@ -387,31 +248,23 @@ def aggregate_of(aggregate: Aggregate, facts: ColumnFacts, code: str, *, label: 
         "aggregate": aggregate.value,
         "label": name,
     }
-    return MetricExpression(payload, name, code, sql=_aggregate_sql(aggregate, facts))
+    return MetricExpression(payload, name, code, sql=column_aggregate_sql(aggregate, facts))
 
 
-def _aggregate_sql(aggregate: Aggregate, facts: ColumnFacts) -> str | None:
-    """Return an aggregate as SQL that means the same on every engine; None where its text would not."""
-    counts = aggregate in (Aggregate.COUNT, Aggregate.COUNT_DISTINCT)
-    if not (facts.is_stored and _PLAIN_NAME.fullmatch(facts.name)) or not (counts or facts.is_number):
-        return None
-    if aggregate is Aggregate.COUNT_DISTINCT:
-        return f"COUNT(DISTINCT {facts.name})"
-    return None if aggregate is Aggregate.AVG else f"{aggregate.value}({facts.name})"
+def aggregate_of_sql(aggregate: Aggregate, source: SqlExpression, code: str) -> MetricExpression:
+    """Return the aggregate of SQL that is a value of a row; QueryError when it is one of a group."""
+    if source.place is ConditionPlace.GROUPS:
+        raise QueryError(f"{code}: {source.code} is a metric already; aggregates are made of columns")
+    name = f"{aggregate.value}({source.name})"
+    return sql_metric(SqlExpression(aggregate_sql(aggregate, source.text), name, code, ConditionPlace.GROUPS))
 
 
-def compared_sql(text: str, op: FilterOperator, value: object, name: str) -> str:
-    """Return the SQL of a comparison with a number: how other values are written differs by engine.
+def sql_metric(source: SqlExpression) -> MetricExpression:
+    """Return SQL as a metric."""
+    return MetricExpression(source.written(), source.name, source.code, sql=in_brackets(source.text))
 
-    Raises:
-        FilterValueError: the value is no number.
-    """
-    number = float(value) if isinstance(value, Decimal) else scalar(value)
-    is_number = isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= LARGEST
-    if not is_number or op.value not in _SYMBOLS:
-        raise FilterValueError(
-            f"{name!r} is compared as SQL, with a number, not {short_repr(value)}; write the whole condition as "
-            "dataset.sql('...')"
-        )
-    sign = {"==": "=", "!=": "<>"}.get(op.value, op.value)
-    return f"{text} {sign} {format(value, 'f') if isinstance(value, Decimal) else number}"
+
+def sql_column(source: SqlExpression) -> ColumnExpression:
+    """Return SQL as a column to group by."""
+    facts = ColumnFacts(name=source.name, kind=None, is_stored=False)
+    return ColumnExpression(facts, source.code, source.written(), source.name)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from analytics_core._builder.expressions import ColumnExpression
-from analytics_core._builder.payload import QueryAxes, limits_series
+from analytics_core._builder.payload import QueryAxes, chosen_series, limits_series
 from analytics_core._builder.specification import QuerySpecification, VerbStep
 from analytics_core.errors import QueryError, UnknownNameError
 
@@ -117,7 +117,7 @@ def _limits(spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
     count, by = spec.top
     key = by or (spec.metrics[0].desc() if spec.metrics else None)
     if limits_series(spec, axes):
-        told |= {"series_columns": [column.payload for column in axes.dimensions], "series_limit": count}
+        told |= {"series_columns": chosen_series(spec, axes), "series_limit": count}
     else:
         told["row_limit"] = count if spec.limit is None else min(count, spec.limit)
     if key is not None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from analytics_core._builder.expressions import ColumnExpression, OrderKey
+from analytics_core._builder.expressions import ColumnExpression
+from analytics_core._builder.operators import OrderKey
 from analytics_core._builder.specification import QuerySpecification
 from analytics_core._builder.steps import StepWriter
 from analytics_core._builder.values import ColumnFacts, count_of, text_of
@@ -134,8 +135,16 @@ def limits_series(spec: QuerySpecification, axes: QueryAxes) -> bool:
     """Tell whether `top` counts series, each with all of its rows, rather than the first rows of an order."""
     if spec.has_others and (spec.top is None or not axes.dimensions or not spec.metrics):
         raise QueryError(".others() groups what .top(n) leaves out; add a metric, .by(...) and .top(n)")
-    several_rows = axes.axis is not None or spec.has_others or bool(spec.order)
+    several_rows = axes.axis is not None or spec.has_others or bool(spec.order) or bool(spec.top_of)
     return spec.top is not None and bool(axes.dimensions) and bool(spec.metrics) and several_rows
+
+
+def chosen_series(spec: QuerySpecification, axes: QueryAxes) -> list[Any]:
+    """Return the columns whose values `top` chooses; QueryError when rows are not grouped by them."""
+    missing = [name for name in spec.top_of if name not in [column.name for column in axes.dimensions]]
+    if missing:
+        raise QueryError(f".top(of={missing[0]!r}): rows are not grouped by it; add .by({missing[0]!r})")
+    return [column.payload for column in axes.dimensions if not spec.top_of or column.name in spec.top_of]
 
 
 def _bounds(spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
@@ -147,7 +156,7 @@ def _bounds(spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
         count, by = spec.top
         key = by or _first_metric(spec)
         if is_of_series:
-            bounds = _series_limit(count, key, axes, has_others=spec.has_others)
+            bounds = _series_limit(count, key, chosen_series(spec, axes), has_others=spec.has_others)
             order = order or ((key,) if axes.axis is None else ())
         else:
             order = order or (key,)
@@ -162,9 +171,9 @@ def _bounds(spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
     return bounds
 
 
-def _series_limit(count: int, key: OrderKey, axes: QueryAxes, *, has_others: bool) -> dict[str, Any]:
+def _series_limit(count: int, key: OrderKey, columns: list[Any], *, has_others: bool) -> dict[str, Any]:
     return {
-        "series_columns": [column.payload for column in axes.dimensions],
+        "series_columns": columns,
         "series_limit": count,
         "series_limit_metric": key.payload,
         "order_desc": not key.is_ascending,

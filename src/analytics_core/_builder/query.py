@@ -244,7 +244,7 @@ class DatasetQuery(RunnableQuery):
         found = tuple([order_key(self._names, self._specification, key) for key in keys])
         return self._with("order", keys, order=(*self._specification.order, *found))
 
-    def top(self, count: int, *, by: OrderLike | None = None) -> DatasetQuery:
+    def top(self, count: int, *, by: OrderLike | None = None, of: str | ColumnExpression | None = None) -> DatasetQuery:
         """Return the query for the greatest rows by a metric; with a time axis, for the greatest series.
 
         `by("product").top(10)` gives ten rows. Where a time axis or an order of its own says how rows come, and with
@@ -253,6 +253,7 @@ class DatasetQuery(RunnableQuery):
         Args:
             count: how many.
             by: the metric that chooses, or of rows the column; None: the first metric.
+            of: the column whose values are chosen, where rows are grouped by others too; None: all columns together.
 
         Raises:
             LimitError: no whole number above 0.
@@ -262,9 +263,10 @@ class DatasetQuery(RunnableQuery):
             >>> [row[0] for row in orders.query("revenue").by("country").top(2).run().results[0].rows()]
             ['Germany', 'France']
         """
-        number = count_of(count, ".top", least=1)
         key = None if by is None else choosing_key(self._names, self._specification, by)
-        return self._with("top", (count,), {"by": by}, top=(number, key))
+        chosen = () if of is None else (group_name(self._names, self._specification, of),)
+        found = (count_of(count, ".top", least=1), key)
+        return self._with("top", (count,), {"by": by, "of": of}, top=found, top_of=chosen)
 
     def others(self) -> DatasetQuery:
         """Return the query with what `top` leaves out as one more group, `Others`.
@@ -436,8 +438,8 @@ class DatasetQuery(RunnableQuery):
             >>> orders.query("revenue").annotate("goal", "2 * x").run().results[0].rowcount
             1
         """
-        layers = (*self._specification.layers, annotation_layer(name, value))
-        return self._with("annotate", (name, value), layers=layers)
+        layer = annotation_layer(name, value)
+        return self._with("annotate", (name, value), layers=(*self._specification.layers, layer))
 
     # ------------------------------------------------------------------------------------------------------- charts
     def chart(self, kind: str = "table", **form: Any) -> QueryChart:
@@ -459,8 +461,7 @@ class DatasetQuery(RunnableQuery):
         spec, dataset_id = self._specification, self._facts.id
         axes = query_axes(spec, main_time=self._facts.main_dttm_col)
         if kind == TABLE:
-            fields = table_form(spec, axes, dataset_id=dataset_id)
-            return QueryChart({**fields, **form}, self._charts, self.payload())
+            return QueryChart({**table_form(spec, axes, dataset_id=dataset_id), **form}, self._charts, self.payload())
         return QueryChart({**chart_form(kind, spec, axes, dataset_id=dataset_id), **form}, self._charts)
 
     def save_as(self, name: str) -> ChartGet:
@@ -468,7 +469,7 @@ class DatasetQuery(RunnableQuery):
 
         Raises:
             PayloadError: a name that no chart may have.
-            AccessError: the actor may not store charts on this dataset.
+            AccessError: the actor may not store charts on it.
 
         Examples:
             >>> saved = orders.query("revenue").by("country").save_as("Revenue")

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from analytics_core._builder.expressions import ColumnExpression, MetricExpression, OrderKey
+from analytics_core._builder.expressions import ColumnExpression, MetricExpression
+from analytics_core._builder.operators import OrderKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +33,9 @@ class ChainCall(NamedTuple):
 class QuerySpecification(NamedTuple):
     """All that a chain has said so far; a tuple, since each call of a chain makes another one.
 
-    `metrics` None asks for rows. `top` is how many, and by what. `time_range` and `grain` are of `time_column`, or else
-    of the dataset's main one. `filters` are those of a payload, `where` and `having` SQL conditions.
+    `metrics` None asks for rows. `top` is how many, and by what, `top_of` of which columns. `time_range` and `grain`
+    are of `time_column`, or else of the dataset's main one. `filters` are those of a payload, `where` and `having` SQL
+    conditions.
     """
 
     metrics: tuple[MetricExpression, ...] | None = ()
@@ -47,6 +49,7 @@ class QuerySpecification(NamedTuple):
     offsets: tuple[str, ...] = ()
     order: tuple[OrderKey, ...] = ()
     top: tuple[int, OrderKey | None] | None = None
+    top_of: tuple[str, ...] = ()
     has_others: bool = False
     limit: int | None = None
     offset: int = 0

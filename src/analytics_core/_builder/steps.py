@@ -62,6 +62,8 @@ class StepWriter:
         if not self._values:
             raise QueryError(".pivot needs a metric for the cells; name one: query('revenue')")
         down = [name for name in self._groups if name not in across]
+        if not down:
+            raise QueryError(".pivot leaves nothing for the rows; add another .by(...), or .during(grain='month')")
         totals = options["totals"]
         told = {"metric_fill_value": options["fill"], **({"marginal_distributions": True} if totals else {})}
         operator = "sum" if totals else "max"

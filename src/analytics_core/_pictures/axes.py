@@ -15,6 +15,7 @@ from analytics_core._pictures.theme import LABEL_PX
 _FEW_MOMENTS: Final = 8
 _POWERS: Final = [10.0**power for power in range(-9, 19)]
 _TICK_PX: Final = 70
+_DAY_MS: Final = 86_400_000
 _LONGEST_LABEL_PX: Final = 130
 
 
@@ -54,27 +55,45 @@ def time_axis(view: ChartView, moments: Sequence[int], spec: str, title: str | N
         axis["values"] = distinct
     else:
         axis["tickCount"] = max(2, view.size.width_px // (_TICK_PX + 20))
-    if spec:
-        axis["format"] = spec
+    if spec or len(distinct) == 1:
+        is_day = not any(moment % _DAY_MS for moment in distinct)
+        axis["format"] = spec or ("%Y-%m-%d" if is_day else "%Y-%m-%d %H:%M")
     return {"type": "temporal", "scale": {"type": "utc"}, "axis": axis}
 
 
 def category_axis(
-    view: ChartView, labels: Sequence[str], title: str | None, *, horizontal: bool = False, angle: float | None = None
+    view: ChartView,
+    labels: Sequence[str],
+    title: str | None,
+    *,
+    horizontal: bool = False,
+    angle: float | None = None,
+    room_px: float | None = None,
 ) -> dict[str, Any]:
-    """Return the scale and axis of categories in their order; labels that are too wide to stand side by side lean."""
+    """Return the scale and axis of categories in their order; labels that are too wide to stand side by side lean.
+
+    Args:
+        view: the chart.
+        labels: the categories.
+        title: what the axis is called; None for nothing.
+        horizontal: whether the categories stand one below the other.
+        angle: by how many degrees labels lean; None for what fits.
+        room_px: the width of the axis; None for about that of the picture.
+    """
+    width = room_px or view.size.width_px - 80
     axis: dict[str, Any] = {"title": axis_title(title), "grid": False, "ticks": False, "labelPadding": 6}
     count = max(len(labels), 1)
     if horizontal:
         axis["labelLimit"] = min(_LONGEST_LABEL_PX + 30, view.size.width_px // 3)
         fit = (view.size.height_px - 80) / (LABEL_PX + 2)
     else:
-        room = (view.size.width_px - 80) / count
+        room = width / count
         widest = max((text_width(label, LABEL_PX) for label in labels), default=0)
         lean = angle if angle is not None else 0 if widest <= room - 6 or len(labels) == 1 else -45
         axis |= {"labelAngle": lean, "labelLimit": _LONGEST_LABEL_PX}
-        fit = (view.size.width_px - 80) / (LABEL_PX + 4)
+        fit = width / (LABEL_PX + 4)
         if lean:
+            fit = width / (LABEL_PX * 1.5)
             axis |= {"labelAlign": "right" if lean < 0 else "left", "labelBaseline": "middle"}
             axis["labelLimit"] = min(_LONGEST_LABEL_PX, view.size.height_px // 3)
     axis["labelOverlap"] = False

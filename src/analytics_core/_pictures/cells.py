@@ -141,6 +141,11 @@ def shortened(value: str, longest: int = _LONGEST) -> str:
     return line if len(line) <= longest else line[: longest - 1].rstrip() + ELLIPSIS
 
 
+def counted(count: int, noun: str) -> str:
+    """Return how many there are of something, such as `1 row` and `2,000 rows`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def date_text(value: datetime) -> str:
     """Return a moment in UTC, without a time of day that is midnight."""
     if value.tzinfo is not None:

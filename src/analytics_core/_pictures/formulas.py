@@ -9,6 +9,7 @@ from typing import Final
 
 _TOKEN: Final = re.compile(r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|([A-Za-z]+)|(\*\*|[-+*/^(),]))")
 _LONGEST: Final = 200
+_DEEPEST: Final = 40
 _FUNCTIONS: Final[Mapping[str, Callable[[float], float]]] = {
     "sin": math.sin,
     "cos": math.cos,
@@ -41,6 +42,8 @@ def parse_formula(text: str) -> Formula:
     """
     if len(text) > _LONGEST:
         raise FormulaError(f"a formula has at most {_LONGEST} characters")
+    if text.count("(") > _DEEPEST:
+        raise FormulaError(f"a formula has at most {_DEEPEST} brackets")
     parser = _Parser(_tokens(text))
     term = parser.sum()
     if parser.left():

@@ -13,8 +13,11 @@ from analytics_core._pictures.theme import LABEL_PX, mixed, readable_on
 
 _ROW_PX: Final = 22.0
 _PAD_PX: Final = 8.0
-_WIDEST_PX: Final = 260.0
+_WIDEST_PX: Final = 320.0
 _LEAST_PX: Final = 46.0
+_CUT_PX: Final = 92.0
+"""A column is not cut below this to make room for another one."""
+
 _NOTES_PX: Final = 46.0
 
 
@@ -75,7 +78,7 @@ def _widths(view: ChartView, columns: Sequence[GridColumn], shown: int) -> tuple
     room_px = view.size.width_px - 20.0
     kept = list(columns)
     wanted = [_wanted(column, shown) for column in kept]
-    while len(kept) > 1 and sum(min(width, _LEAST_PX * 1.3) for width in wanted) > room_px:
+    while len(kept) > 1 and sum(min(width, _CUT_PX) for width in wanted) > room_px:
         kept.pop()
         wanted.pop()
     widths = list(wanted)

@@ -111,6 +111,6 @@ def read_parts(
         raise CannotDrawError(f"{measure} has no value{' above zero' if positive else ''}.")
     left = table.rows - len(found)
     why = "without a value above zero" if positive else "without a value"
-    notes = (f"{left:,} of {table.rows:,} groups {why} are left out.",) if left else ()
+    notes = (f"Left out: {left:,} of {cells.counted(table.rows, 'group')} {why}.",) if left else ()
     names = tuple(table.label(name) for name in dimensions)
     return Parts(measure=measure, dimensions=names, parts=tuple(found), notes=notes)

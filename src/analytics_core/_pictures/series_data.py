@@ -15,7 +15,11 @@ from analytics_core._pictures.table import Table
 
 _TIME: Final = "__timestamp"
 _MOST_SERIES: Final = 100
-_MOST_POINTS: Final = 4_000
+MOST_READABLE: Final = 25
+"""More series than this are a tangle that no legend explains."""
+
+_OTHERS: Final = "Other series"
+MOST_POINTS: Final = 4_000
 """Bands, labels and lone points come on top, up to 5,000 marks in all."""
 
 _EXPECTED, _LOWER, _UPPER = "__yhat", "__yhat_lower", "__yhat_upper"
@@ -67,6 +71,7 @@ class SeriesData:
         places: milliseconds, numbers or labels; each once.
         series: in the order of the legend.
         notes: what was left out.
+        left_out: how many series were left out when they were read.
     """
 
     axis: str
@@ -74,6 +79,7 @@ class SeriesData:
     places: Sequence[Any]
     series: Sequence[PlottedSeries]
     notes: tuple[str, ...] = ()
+    left_out: int = 0
 
     @property
     def marks(self) -> int:
@@ -156,22 +162,22 @@ def _long(table: Table, axis: str, dimensions: Sequence[str], measured: Sequence
             points = found.setdefault(", ".join([*head, *group]), {})
             if value is not None:
                 points[place_of[key]] = value
-    kept, notes = _largest({label: list(points.values()) for label, points in found.items()})
+    kept = _largest({label: list(points.values()) for label, points in found.items()}, _MOST_SERIES)
     series = [
         PlottedSeries(label=cells.shortened(label), values=[found[label].get(place) for place in range(len(rows))])
         for label in kept
     ]
-    return SeriesData(axis=table.label(axis), kind=AxisKind.CATEGORY, places=rows, series=series, notes=notes)
+    left_out = len(found) - len(kept)
+    return SeriesData(axis=table.label(axis), kind=AxisKind.CATEGORY, places=rows, series=series, left_out=left_out)
 
 
-def _largest(values: Mapping[str, Sequence[float]]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the labels of the series with the largest sums in their order, and a note of what is left out."""
-    if len(values) <= _MOST_SERIES:
-        return list(values), ()
+def _largest(values: Mapping[str, Sequence[float]], most: int) -> list[str]:
+    """Return the labels of the series with the largest sums, in their order."""
+    if len(values) <= most:
+        return list(values)
     sums = {label: math.fsum(abs(value) for value in own) for label, own in values.items()}
-    kept = set(sorted(sums, key=lambda label: -sums[label])[:_MOST_SERIES])
-    note = f"Shows the {_MOST_SERIES} largest of {len(values):,} series."
-    return [label for label in values if label in kept], (note,)
+    kept = set(sorted(sums, key=lambda label: -sums[label])[:most])
+    return [label for label in values if label in kept]
 
 
 def _key(value: Any) -> str:
@@ -191,7 +197,7 @@ def _placed(data: SeriesData, table: Table, axis: str | None, kind: AxisKind) ->
     if not known:
         raise CannotDrawError(f"{data.axis} has no values.")
     left = len(rows) - len(known)
-    notes = (f"{left:,} rows without a value of {data.axis} are left out.",) if left else ()
+    notes = (f"Left out: {cells.counted(left, 'row')} without a value of {data.axis}.",) if left else ()
     order = sorted(known, key=lambda place: values[rows[place]])
     return replace(
         _taken(data, order), kind=kind, places=[values[rows[place]] for place in order], notes=(*data.notes, *notes)
@@ -293,13 +299,26 @@ def _aggregate(order: str | None, values: Sequence[float]) -> float:
     return _ORDERS[order or "sum"](values) if values else _NO_VALUE
 
 
-def limited(data: SeriesData, *, averages: bool) -> SeriesData:
-    """Return no more than 4,000 points: of the largest series, and of neighbours their mean or the first of them."""
+def limited(
+    data: SeriesData,
+    *,
+    averages: bool,
+    most_series: int = MOST_READABLE,
+    most_points: int = MOST_POINTS,
+    has_others: bool = False,
+) -> SeriesData:
+    """Return as many points as can be drawn: those of the largest series; of neighbours the mean, or the first.
+
+    Args:
+        data: the series.
+        averages: whether neighbours may become their mean.
+        most_series: how many series can be told apart.
+        most_points: how many points there may be.
+        has_others: whether those beyond are one more series, of their sums, rather than left out.
+    """
+    data = _of_largest(data, most_series, has_others=has_others)
     notes = list(data.notes)
-    kept, left_out = _largest({one.label: one.known() for one in data.series})
-    notes += left_out
-    data = replace(data, series=tuple(one for one in data.series if one.label in set(kept)))
-    most = max(1, _MOST_POINTS // max(len(data.series), 1))
+    most = max(1, most_points // max(len(data.series), 1))
     count = len(data.places)
     if count > most and averages and data.kind is not AxisKind.CATEGORY:
         step = -(-count // most)
@@ -309,6 +328,28 @@ def limited(data: SeriesData, *, averages: bool) -> SeriesData:
         notes.append(f"Shows the first {most:,} of {count:,} values of {data.axis}.")
         data = _taken(data, range(most))
     return replace(data, notes=tuple(notes))
+
+
+def _of_largest(data: SeriesData, most: int, *, has_others: bool) -> SeriesData:
+    kept = set(_largest({one.label: one.known() for one in data.series}, most))
+    others = [one for one in data.series if one.label not in kept]
+    if not others and not data.left_out:
+        return data
+    series = [one for one in data.series if one.label in kept]
+    if has_others and others and not data.left_out:
+        series.append(PlottedSeries(label=_OTHERS, values=_summed(others)))
+        note = f"{_OTHERS}: the sum of {len(others):,} smaller ones."
+    else:
+        note = f"Shows the {len(series):,} largest of {len(data.series) + data.left_out:,} series."
+    return replace(data, series=tuple(_distinct(series)), notes=(*data.notes, note))
+
+
+def _summed(series: Sequence[PlottedSeries]) -> list[float | None]:
+    columns = (
+        [value for value in column if value is not None] for column in zip(*(s.values for s in series), strict=True)
+    )
+    known = [[value for value in column if value is not None] for column in columns]
+    return [math.fsum(values) if values else None for values in known]
 
 
 def _averaged(data: SeriesData, step: int) -> SeriesData:

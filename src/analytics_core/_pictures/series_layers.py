@@ -124,7 +124,7 @@ class _Layers:
 
     def value(self, name: str = "c2", *, stacked: bool = True) -> dict[str, Any]:
         style = self.style
-        form = NumberFormat(kind="d3", spec=".0%") if style.stack == "normalize" else style.format
+        form = NumberFormat(spec=".0%") if style.stack == "normalize" else style.format
         axis = axes.value_axis(
             self.view, form, style.title, bounds=style.bounds, log=style.log, zero=style.zero or style.mark == "bar"
         )

@@ -6,11 +6,12 @@ import re
 from datetime import datetime
 from typing import Any, Final
 
+from analytics_core._formats import format_time
 from analytics_core._pictures import cells
 
 SMART: Final = "smart_date"
 _ADAPTIVE: Final = frozenset({"smart_date", "smart_date_verbose", "smart_date_detailed", "adaptive_formatting"})
-_DIRECTIVE: Final = re.compile(r"%[-_0^#]?([A-Za-z%])")
+_DIRECTIVE: Final = re.compile(r"%[-_0]?([A-Za-z%])")
 _KNOWN: Final = frozenset("aAbBcdefgGHIjLmMpqQsSuUVwWxXyYZ%")
 
 
@@ -31,7 +32,7 @@ def moment_text(ms: int | None, spec: str, *, grain: str | None = None) -> str:
     moment = cells.moment(ms)
     if moment is None:
         return str(ms)
-    return _DIRECTIVE.sub(lambda found: _part(moment, found[0], found[1]), spec) if spec else _plain(moment, grain)
+    return format_time(moment, spec) if spec else _plain(moment, grain)
 
 
 def _plain(moment: datetime, grain: str | None) -> str:
@@ -42,25 +43,3 @@ def _plain(moment: datetime, grain: str | None) -> str:
     if grain in ("P1M", "P3M", "P0.25Y") and moment.day == 1:
         return f"{moment.year:04d}-{moment.month:02d}"
     return cells.date_text(moment)
-
-
-def _part(moment: datetime, directive: str, letter: str) -> str:
-    special = {
-        "%": "%",
-        "L": f"{moment.microsecond // 1000:03d}",
-        "f": f"{moment.microsecond:06d}",
-        "q": str((moment.month - 1) // 3 + 1),
-        "Q": str(int(moment.timestamp() * 1000)),
-        "s": str(int(moment.timestamp())),
-        "Z": "+0000",
-        "e": f"{moment.day:2d}",
-        "x": f"{moment.month}/{moment.day}/{moment.year}",
-        "X": f"{moment.hour % 12 or 12}:{moment:%M:%S} {moment:%p}",
-        "Y": f"{moment.year:04d}",
-    }
-    if letter == "c":
-        return f"{special['x']}, {special['X']}"
-    written = special[letter] if letter in special else moment.strftime(f"%{letter}")
-    if directive[1] == "-":
-        return written.lstrip("0 ") or "0"
-    return f"{written.lstrip('0') or '0':>{len(written)}}" if directive[1] == "_" else written

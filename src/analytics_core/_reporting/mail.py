@@ -38,6 +38,9 @@ _HEADERS_OF_MAIL: Final = 10_000
 """Bytes that are left free for the headers of a mail and for notes."""
 
 _BYTES_OF_CHARACTER: Final = 13
+_IN_TAG: Final = r"[^>]{0,10000}"
+"""What else stands in a tag: a description of a picture may have 1,000 characters, and six for each."""
+
 """Bytes that one character of a text takes at the most."""
 
 
@@ -225,7 +228,7 @@ def _html_without(page: str, left_out: Sequence[Attachment], *, told: str, link:
     note = f"<p>{html.escape(told)}{where}.</p>"
     for file in left_out:
         if file.content_id:
-            tag = rf"<img\b[^>]{{0,1000}}\bsrc=([\"'])cid:{re.escape(file.content_id)}\1[^>]{{0,1000}}>"
+            tag = rf"<img\b{_IN_TAG}\bsrc=([\"'])cid:{re.escape(file.content_id)}\1{_IN_TAG}>"
             page = re.sub(tag, f"<em>[{html.escape(file.name)}]</em>", page)
     head, body, tail = page.rpartition("</body>")
     return f"{head}{note}{body}{tail}" if body else f"{page}{note}"

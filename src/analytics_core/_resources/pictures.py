@@ -24,8 +24,9 @@ from analytics_core._results.picture import Picture
 from analytics_core._results.picture_data import picture_data
 from analytics_core._runtime import Runtime
 from analytics_core._security.keys import SEAL_BYTES, EntrySeal
-from analytics_core.errors import QueryError, UnknownNameError
+from analytics_core.errors import AnalyticsError, PictureError, QueryError, UnknownNameError
 from analytics_core.models.enums import PictureFormat
+from analytics_core.ports import Renderer
 
 WIDTHS: Final = range(60, 4_001)
 """Pixels of a picture, each way."""
@@ -178,9 +179,7 @@ class PictureDrawer:
         """
 
         def drawn() -> bytes:
-            if isinstance(shown, Mapping):
-                return self._renderer.render(shown, format=format, scale=scale)
-            return self._renderer.render_pages(shown, format=format, scale=scale)
+            return _rendered(self._renderer, shown, format, scale)
 
         if keep_s == NOT_KEPT or not self._keeps:
             return drawn()
@@ -195,6 +194,20 @@ class PictureDrawer:
         if len(picture) <= self._most_bytes:
             self._cache.set(key, self._seal.made(key, [picture]) + picture, timeout_s=keep_s)
         return picture
+
+
+def _rendered(
+    renderer: Renderer, shown: Mapping[str, Any] | Sequence[str], format: PictureFormat, scale: float
+) -> bytes:
+    """Return what a renderer makes; one of a host's may raise what it likes."""
+    try:
+        if isinstance(shown, Mapping):
+            return renderer.render(shown, format=format, scale=scale)
+        return renderer.render_pages(shown, format=format, scale=scale)
+    except AnalyticsError:
+        raise
+    except Exception as error:  # border: a host's own code, whose texts may hold rows
+        raise PictureError(f"the renderer failed ({type(error).__name__})") from error
 
 
 def keeping_of(answers: Sequence[ChartData]) -> int | None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
 from analytics_core._pictures.parts_data import Part, metric_column, read_parts, text_columns
 from analytics_core._pictures.text_metrics import fitted, text_width
 
 _MOST_WORDS: Final = 150
-_STEP: Final = 0.35
-_MOST_STEPS: Final = 900
+_CELL_PX: Final = 3
+_MOST_STEPS: Final = 1_500
+_GOLDEN_ANGLE: Final = math.pi * (3 - math.sqrt(5))
+"""Places that turn by this angle lie evenly around the middle."""
+
 _LEAST_PX: Final = 8.0
 
 
@@ -28,7 +32,7 @@ def _word_cloud(view: ChartView) -> Drawing:
     canvas = Canvas(view, notes)
     placed = _laid_out(view, words, canvas.room)
     if len(placed) < len(words):
-        notes.append(f"{len(words) - len(placed)} words have no room.")
+        notes.append(f"No room for {cells.counted(len(words) - len(placed), 'word')}.")
         canvas = Canvas(view, notes)
         placed = _laid_out(view, words, canvas.room)
     labels = [part.label for part in words]
@@ -38,12 +42,12 @@ def _word_cloud(view: ChartView) -> Drawing:
         words_shown = fitted(label, (box.height if upright else box.width) + 1, px)
         canvas.text(words_shown, x, y, colours[label], px=px, align="center", angle=-90 if upright else 0)
     shown = view.number_format("number_format")
-    told = f"Word cloud of {parts.measure}{parts.by}: {len(placed)} words; the largest are "
+    told = f"Word cloud of {parts.measure}{parts.by}: {cells.counted(len(placed), 'word')}; the largest are "
     return canvas.drawing(told + ", ".join(f"{part.label} ({shown.text(part.value)})" for part in words[:5]))
 
 
 def _laid_out(view: ChartView, words: list[Part], room: Box) -> list[tuple[str, Box, float, bool]]:
-    """Return the words with their boxes: the largest in the middle, each next on the first free place of a spiral."""
+    """Return the words with their boxes: the largest in the middle, each next on a free place near it."""
     form = view.form
     small, large = form.number("size_from") or 10, form.number("size_to") or 70
     high, low = words[0].value, words[-1].value
@@ -51,18 +55,19 @@ def _laid_out(view: ChartView, words: list[Part], room: Box) -> list[tuple[str, 
     area = sum(
         text_width(part.label, 1) * (small + (large - small) * _share(part.value, low, high)) ** 2 for part in words
     )
-    shrink = min(1.0, math.sqrt(room.width * room.height * 0.42 / max(area, 1)))
+    shrink = min(1.0, math.sqrt(room.width * room.height * 0.55 / max(area, 1)))
+    taken = [0] * int(room.height // _CELL_PX)
     found: list[tuple[str, Box, float, bool]] = []
     for place, part in enumerate(words):
         px = max((small + (large - small) * _share(part.value, low, high)) * shrink, _LEAST_PX)
-        width = text_width(part.label, px) + 4
-        if width > room.width:
-            px, width = max(px * room.width / width, _LEAST_PX), room.width
-        upright = form.get("rotation") == "square" and place % 3 == 2 and width < room.height
-        size = (px * 1.15, width) if upright else (width, px * 1.15)
-        box = _free_place(room, size, [other for _, other, *_ in found])
-        if box is not None:
-            found.append((part.label, box, px, upright))
+        px = max(min(px, px * room.width / (text_width(part.label, px) + 4)), _LEAST_PX)
+        upright = form.get("rotation") == "square" and place % 3 == 2 and text_width(part.label, px) + 4 < room.height
+        for smaller in dict.fromkeys((px, max(px * 0.7, _LEAST_PX), _LEAST_PX)):
+            width, height = min(text_width(part.label, smaller) + 4, room.width), smaller * 1.15
+            box = _free_place(room, (height, width) if upright else (width, height), taken)
+            if box is not None:
+                found.append((part.label, box, smaller, upright))
+                break
     return found
 
 
@@ -70,23 +75,27 @@ def _share(value: float, low: float, high: float) -> float:
     return math.sqrt((value - low) / (high - low)) if high > low else 0.5
 
 
-def _free_place(room: Box, size: tuple[float, float], taken: list[Box]) -> Box | None:
-    width, height = size
-    centre = (room.x + room.width / 2, room.y + room.height / 2)
-    wide = room.width / max(room.height, 1)
+def _free_place(room: Box, size: tuple[float, float], taken: list[int]) -> Box | None:
+    """Return the place nearest to the middle that no word has, and mark it as taken; None where there is none.
+
+    Args:
+        room: where words may stand.
+        size: the width and height of the word.
+        taken: for each line of cells of the room a number whose bits are the cells that words have.
+    """
+    across, down = int(room.width // _CELL_PX), len(taken)
+    width, height = (math.ceil(side / _CELL_PX) for side in size)
     for step in range(_MOST_STEPS):
-        angle = step * _STEP
-        reach = 1.1 * angle
-        x = centre[0] + reach * wide * math.cos(angle) - width / 2
-        y = centre[1] + reach * math.sin(angle) - height / 2
-        if x < room.x or y < room.y or x + width > room.right or y + height > room.bottom:
+        reach, angle = 0.75 * math.sqrt(step / _MOST_STEPS), step * _GOLDEN_ANGLE
+        left = round(across * (0.5 + reach * math.cos(angle)) - width / 2)
+        top = round(down * (0.5 + reach * math.sin(angle)) - height / 2)
+        if left < 0 or top < 0 or left + width > across or top + height > down:
             continue
-        box = Box(x=x, y=y, width=width, height=height)
-        if not any(
-            box.x < other.right and other.x < box.right and box.y < other.bottom and other.y < box.bottom
-            for other in taken
-        ):
-            return box
+        cells_of_word = ((1 << width) - 1) << left
+        if not any(line & cells_of_word for line in taken[top : top + height]):
+            for line in range(top, top + height):
+                taken[line] |= cells_of_word
+            return Box(x=room.x + left * _CELL_PX, y=room.y + top * _CELL_PX, width=size[0], height=size[1])
     return None
 
 

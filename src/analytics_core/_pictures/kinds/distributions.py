@@ -35,7 +35,7 @@ def _histogram(view: ChartView) -> Drawing:
     shown = (
         view.number_format("y_axis_format")
         if form.get("y_axis_format")
-        else NumberFormat(kind="d3", spec=".0%")
+        else NumberFormat(spec=".0%")
         if is_share
         else NumberFormat()
     )
@@ -63,7 +63,7 @@ def _histogram(view: ChartView) -> Drawing:
     ]
     if form.flag("show_value"):
         layers.append(_bin_labels(view, table, bins, shown, encoding))
-    told = f"Histogram of {_measured(view)} in {len(bins)} bins from {bins[0][1]:g} to {bins[-1][2]:g}"
+    told = f"Histogram of {_measured(view)} in {cells.counted(len(bins), 'bin')} from {bins[0][1]:g} to {bins[-1][2]:g}"
     counts = {name: math.fsum(value or 0 for value in table.numbers(name)) for name, *_ in bins}
     fullest = max(bins, key=lambda item: counts[item[0]])
     return Drawing(layers=tuple(layers), description=f"{told}; the fullest is {fullest[1]:g} to {fullest[2]:g}")
@@ -120,7 +120,7 @@ def _box_plot(view: ChartView) -> Drawing:
     measures = [table.label(name) for name in metrics]
     layers = _box_layers(view, boxes, outliers, names=names, metrics=measures, shown=shown)
     highest = max(boxes, key=lambda row: row["c4"])
-    told = f"Box plot of {', '.join(table.label(name) for name in metrics)} for {len(names)} groups"
+    told = f"Box plot of {', '.join(table.label(name) for name in metrics)} for {cells.counted(len(names), 'group')}"
     told += (
         f"; medians from {shown.text(min(row['c4'] for row in boxes))} to {shown.text(highest['c4'])} ({highest['c0']})"
     )

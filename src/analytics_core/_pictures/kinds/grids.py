@@ -110,11 +110,14 @@ def _heat_layers(
         "scale": {"domain": stops, "range": list(ramp[: len(stops)]), "clamp": True},
     }
     is_share = form.get("normalize_across") in ("x", "y")
-    label = NumberFormat(kind="d3", spec=".0%") if is_share else shown
+    label = NumberFormat(spec=".0%") if is_share else shown
     legend = {"title": None, "orient": "right", "gradientLength": max(view.size.height_px // 3, 60), **label.axis()}
     colour["legend"] = legend if form.flag("show_legend", absent=True) and high > low else None
+    across = form.text("x_axis_title") or names[0]
+    longest = max((text_width(line, LABEL_PX) for line in lines), default=0.0)
+    room_px = max(view.size.width_px - min(longest, view.size.width_px / 3) - 110, 40)
     base = {
-        "x": {"field": "c0", **axes.category_axis(view, columns, form.text("x_axis_title") or names[0])},
+        "x": {"field": "c0", **axes.category_axis(view, columns, across, room_px=room_px)},
         "y": {"field": "c1", **axes.category_axis(view, lines, form.text("y_axis_title") or names[1], horizontal=True)},
     }
     for channel in base.values():
@@ -191,7 +194,8 @@ def _calendar(view: ChartView) -> Drawing:
     canvas = Canvas(view, notes)
     _weeks(canvas, days, shown)
     best = max(days, key=lambda day: days[day])
-    told = f"Calendar of {table.label(metric)}: {len(days)} days from {min(days):%Y-%m-%d} to {max(days):%Y-%m-%d}. "
+    told = f"Calendar of {table.label(metric)}: {cells.counted(len(days), 'day')} "
+    told += f"from {min(days):%Y-%m-%d} to {max(days):%Y-%m-%d}. "
     told += f"Values from {shown.text(min(days.values()))} to {shown.text(days[best])}; "
     return canvas.drawing(f"{told}the largest is on {best:%Y-%m-%d}")
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 from analytics_core._pictures import cells
 from analytics_core._pictures.annotations import annotation_layers
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
-from analytics_core._pictures.kinds.series import CURVES, as_categories, describe, scales_of, value_channel
-from analytics_core._pictures.series_data import AxisKind, SeriesData, limited, read_series
+from analytics_core._pictures.kinds.series import CURVES, as_categories, describe, limited_for, scales_of, value_channel
+from analytics_core._pictures.series_data import MOST_POINTS, AxisKind, SeriesData, read_series
 from analytics_core._pictures.series_layers import SeriesStyle, series_layers
 
 _MARKS: Final[Mapping[str, str]] = {"bar": "bar", "scatter": "point"}
@@ -50,23 +50,22 @@ def _half(view: ChartView, place: int) -> tuple[SeriesData, SeriesStyle] | None:
     told = str(form.get(f"seriesType{end}") or "line")
     mark = _MARKS.get(told, "area" if form.flag(f"area{end}") else "line")
     try:
-        data = limited(
-            read_series(view.tables[place], form, is_bar=mark == "bar", suffix=suffix), averages=mark != "bar"
-        )
+        read = read_series(view.tables[place], form, is_bar=mark == "bar", suffix=suffix)
     except CannotDrawError:
         return None
+    is_stacked = form.get(f"stack{end}") not in (None, False, "") and mark in ("bar", "area")
+    data = limited_for(view, read, mark, "zero" if is_stacked else None, most_points=MOST_POINTS // 2)
     is_second = form.number(f"yAxisIndex{end}") == 1
     names = ("y_axis_format_secondary", "logAxisSecondary", "y_axis_bounds_secondary", "yAxisTitleSecondary")
     plain = ("y_axis_format", "logAxis", "y_axis_bounds", "yAxisTitle")
     shown, log, bounds, title = names if is_second else plain
     currency = "currency_format_secondary" if is_second else "currency_format"
     opacity = form.number(f"opacity{end}")
-    stacked = form.get(f"stack{end}") not in (None, False, "")
     style = SeriesStyle(
         mark=mark,
         format=view.number_format(shown, currency=currency),
         curve=CURVES.get(told),
-        stack="zero" if stacked and mark in ("bar", "area") and len(data.series) > 1 else None,
+        stack="zero" if is_stacked and len(data.series) > 1 else None,
         opacity=opacity if opacity is not None and 0 <= opacity <= 1 else 0.25,
         markers=(form.number(f"markerSize{end}") or 6.0)
         if form.flag(f"markerEnabled{end}") or mark == "point"

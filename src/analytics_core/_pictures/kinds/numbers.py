@@ -101,7 +101,7 @@ def _comparison(view: ChartView, values: list[float | None]) -> list[tuple[str, 
     if now is None or not then:
         return []
     change = (now - then) / abs(then)
-    shown = NumberFormat(kind="d3", spec="+,.1%").text(change)
+    shown = NumberFormat(spec="+,.1%").text(change)
     suffix = cells.shortened(view.form.text("compare_suffix") or "")
     colour = view.colours.good if change > 0 else view.colours.bad if change < 0 else view.colours.muted
     return [(f"{shown} {suffix}".strip(), colour)]
@@ -176,7 +176,7 @@ def _period_over_period(view: ChartView) -> Drawing:
     if now is not None and then is not None:
         change = now - then
         colour = view.colours.good if change > 0 else view.colours.bad if change < 0 else view.colours.muted
-        share = NumberFormat(kind="d3", spec="+,.1%").text(change / abs(then)) if then else ""
+        share = NumberFormat(spec="+,.1%").text(change / abs(then)) if then else ""
         below.append((f"{'+' if change > 0 else ''}{form.text(change)}  {share}".strip(), colour))
     _headline(canvas, shown, below)
     return canvas.drawing(f"Big number: {table.label(name)} is {shown}. " + "; ".join(words for words, _ in below))

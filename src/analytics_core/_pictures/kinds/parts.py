@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Canvas
 from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import draw_legend
@@ -15,7 +16,7 @@ from analytics_core._pictures.parts_data import Part, Parts, metric_column, read
 from analytics_core._pictures.text_metrics import fitted, text_width
 from analytics_core._pictures.theme import LABEL_PX, readable_on
 
-_PERCENT: Final = NumberFormat(kind="d3", spec=".1%")
+_PERCENT: Final = NumberFormat(spec=".1%")
 _TURN: Final = 2 * math.pi
 _LABEL_LINE_PX: Final = LABEL_PX + 4
 _MOST_SLICES: Final = 100
@@ -38,7 +39,8 @@ def _pie(view: ChartView) -> Drawing:
     largest = max(parts.parts, key=lambda part: part.value)
     share = _PERCENT.text(largest.value / parts.total)
     told = (
-        f"Pie chart of {parts.measure}{parts.by}: {len(parts.parts)} parts of {shown.text(parts.total)} in all; "
+        f"Pie chart of {parts.measure}{parts.by}: {cells.counted(len(parts.parts), 'part')} "
+        f"of {shown.text(parts.total)} in all; "
         f"the largest is {largest.label} with {shown.text(largest.value)} ({share})"
     )
     return canvas.drawing(told)
@@ -53,7 +55,7 @@ def _with_others(view: ChartView, parts: Parts) -> Parts:
     if not left:
         return parts
     others = Part(keys=("Others",), value=math.fsum(part.value for part in left))
-    note = f"Others are {len(left):,} small parts." if len(kept) < _MOST_SLICES else f"Others are {len(left):,} parts."
+    note = f"Others: {cells.counted(len(left), 'small part')}."
     return replace(parts, parts=(*kept, others), notes=(*parts.notes, note))
 
 
@@ -171,7 +173,7 @@ def _funnel(view: ChartView) -> Drawing:
     canvas = Canvas(view, parts.notes)
     draw_legend(canvas, zip(labels, colours, strict=True))
     _funnel_steps(canvas, steps, colours, _step_labels(view, steps, shown))
-    told = f"Funnel of {parts.measure}{parts.by} with {len(steps)} steps, from {steps[0].label} with "
+    told = f"Funnel of {parts.measure}{parts.by} with {cells.counted(len(steps), 'step')}, from {steps[0].label} with "
     told += f"{shown.text(steps[0].value)} to {steps[-1].label} with {shown.text(steps[-1].value)}"
     return canvas.drawing(told)
 

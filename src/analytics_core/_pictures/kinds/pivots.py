@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from analytics_core._pictures import cells
 from analytics_core._pictures.cell_colours import conditional_fills
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.grid import GridColumn, draw_grid
@@ -33,7 +34,7 @@ _AGGREGATES: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
     "Sample Standard Deviation": lambda values: statistics.stdev(values) if len(values) > 1 else 0.0,
 }
 _SHARES: Final = {"Total": (False, False), "Rows": (True, False), "Columns": (False, True)}
-_PERCENT: Final = NumberFormat(kind="d3", spec=".1%")
+_PERCENT: Final = NumberFormat(spec=".1%")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +153,8 @@ def _drawing(view: ChartView, cube: _Cube, heads: Sequence[str], metrics: Sequen
         headers = (*[""] * (levels - 1), _TOTAL)
         whole = write(cube.cell(None, None)) if has_total else None
         grid.append(GridColumn(headers=headers, texts=totals, align="right", total=whole))
-    told = f"Pivot table of {', '.join(metrics)} ({cube.aggregate}): {len(cube.rows):,} rows by "
-    told += f"{len(cube.columns):,} columns"
+    told = f"Pivot table of {', '.join(metrics)} ({cube.aggregate}): {cells.counted(len(cube.rows), 'row')} by "
+    told += f"{cells.counted(len(cube.columns), 'column')}"
     return draw_grid(view, grid, len(rows), told, notes, all_rows=len(cube.rows))
 
 

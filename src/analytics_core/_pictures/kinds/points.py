@@ -41,11 +41,11 @@ def _bubble(view: ChartView) -> Drawing:
     notes = []
     if len(rows) > MOST_MARKS:
         step = -(-len(rows) // MOST_MARKS)
-        notes.append(f"Shows every {step}th of {len(rows):,} points.")
+        notes.append(f"Shows one of {step} points, of {len(rows):,} in all.")
         rows = rows[::step]
     layer = _bubble_layer(view, rows, (table.label(across), table.label(up), table.label(size) if size else None))
     shown = view.number_format("y_axis_format")
-    told = f"Bubble chart of {table.label(up)} against {table.label(across)}: {len(rows)} points"
+    told = f"Bubble chart of {table.label(up)} against {table.label(across)}: {cells.counted(len(rows), 'point')}"
     if size:
         told += f", sized by {table.label(size)}"
     if rows:
@@ -211,7 +211,9 @@ def _shapes(view: ChartView) -> Drawing:
         notes.append(f"Shows {shapes:,} of {table.rows:,} shapes.")
     layer = _shape_layer(view, rows, table.label(measure) if measure else None)
     return Drawing(
-        layers=(layer,), description=f"Map of {shapes:,} shapes by longitude and latitude", notes=tuple(notes)
+        layers=(layer,),
+        description=f"Map of {cells.counted(shapes, 'shape')} by longitude and latitude",
+        notes=tuple(notes),
     )
 
 
@@ -283,7 +285,7 @@ def _earth_axes(view: ChartView, points: Sequence[tuple[float, float]]) -> tuple
     squeeze = max(math.cos(math.radians(middle)), 0.2)
     wide, high = max((max(lons) - min(lons)) * squeeze, 1e-3), max(max(lats) - min(lats), 1e-3)
     scale = max(wide / max(view.size.width_px - 130, 50), high / max(view.size.height_px - 130, 50)) * 1.05
-    form = NumberFormat(kind="d3")
+    form = NumberFormat(spec="~g")
     found = []
     for values, size, factor, name in (
         (lons, view.size.width_px - 130, squeeze, "Longitude"),
@@ -307,7 +309,7 @@ def _earth(
     most = 1_500 if lines else MOST_MARKS
     if count > most:
         step = -(-count // most)
-        notes.append(f"Shows every {step}th of {count:,} places.")
+        notes.append(f"Shows one of {step} places, of {count:,} in all.")
         lines, rows = lines[::step], rows[::step]
     points = [(row["c0"], row["c1"]) for row in (*lines, *rows)] + [(line["c2"], line["c3"]) for line in lines]
     across, up = _earth_axes(view, points)
@@ -316,7 +318,7 @@ def _earth(
     if lines:
         encoding = {**places, "x2": {"field": "c2"}, "y2": {"field": "c3"}}
         mark = {"type": "rule", "opacity": 0.2, "color": picked, "strokeWidth": 1, "clip": True}
-        told = f"Map of {count:,} arcs by longitude and latitude"
+        told = f"Map of {cells.counted(count, 'arc')} by longitude and latitude"
         return Drawing(
             layers=({"data": {"values": lines}, "mark": mark, "encoding": encoding},),
             description=told,
@@ -336,7 +338,9 @@ def _earth(
         }
     size = {"field": "c4", "type": "quantitative", "scale": None, "legend": None}
     encoding = {**places, "size": size, "color": colour}
-    told = f"Map of {count:,} points by longitude and latitude" + (f", sized by {measure}" if measure else "")
+    told = f"Map of {cells.counted(count, 'point')} by longitude and latitude" + (
+        f", sized by {measure}" if measure else ""
+    )
     mark = {"type": "circle", "opacity": 0.5, "clip": True}
     return Drawing(
         layers=({"data": {"values": rows}, "mark": mark, "encoding": encoding},), description=told, notes=tuple(notes)
@@ -364,7 +368,8 @@ def _countries(view: ChartView) -> Drawing:
     across["axis"]["tickCount"] = max(2, view.size.width_px // 100)
     encoding = {"y": {"field": "c0", **up}, "x": {"field": "c1", **across}}
     mark = {"type": "bar", "color": view.form.rgb("color_picker") or view.colours.accent}
-    told = f"Bar chart of {parts.measure}{parts.by}: {len(ranked)} values; the largest is {ranked[0].label} with "
+    told = f"Bar chart of {parts.measure}{parts.by}: {cells.counted(len(ranked), 'value')}; "
+    told += f"the largest is {ranked[0].label} with "
     layer = {"data": {"values": rows}, "mark": mark, "encoding": encoding}
     return Drawing(layers=(layer,), description=told + shown.text(ranked[0].value), notes=tuple(notes))
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import draw_legend
-from analytics_core._pictures.parts_data import text_columns, texts_of
 from analytics_core._pictures.series_data import AxisKind, SeriesData, limited, read_series
 from analytics_core._pictures.text_metrics import fitted, text_width
 from analytics_core._pictures.theme import LABEL_PX, heat_colours, mixed, ramp_colour
@@ -28,9 +28,7 @@ def _parallel(view: ChartView) -> Drawing:
     if len(metrics) < 2:
         raise CannotDrawError("parallel coordinates need two metrics or more.")
     columns = [table.numbers(name) for name in metrics]
-    ends = [([value for value in column if value is not None] or [0.0]) for column in columns]
-    names = text_columns(view, table, "series")
-    labels = texts_of(view, table, names[0]) if names and names[0] not in metrics else [""] * table.rows
+    ends = [_ends([value for value in column if value is not None] or [0.0]) for column in columns]
     count = min(table.rows, _MOST_LINES)
     notes = [f"Shows the first {count} of {table.rows:,} lines."] if count < table.rows else []
     shown = view.number_format("number_format", "y_axis_format")
@@ -40,14 +38,14 @@ def _parallel(view: ChartView) -> Drawing:
     ramp = heat_colours(view.colours, form.text("linear_color_scheme"))
     for row in range(count):
         points = [
-            (x, _height(plot, column[row], values))
-            for x, column, values in zip(xs, columns, ends, strict=True)
+            (x, _height(plot, column[row], span))
+            for x, column, span in zip(xs, columns, ends, strict=True)
             if column[row] is not None
         ]
         share = _place(columns[0][row], ends[0])
         if len(points) > 1:
             canvas.line(points, ramp_colour(ramp, 0.25 + 0.75 * share), width=1.5 if count <= 60 else 1)
-    for x, name, values in zip(xs, metrics, ends, strict=True):
+    for x, name, (low, high) in zip(xs, metrics, ends, strict=True):
         canvas.line([(x, plot.y), (x, plot.bottom)], view.colours.muted)
         width = plot.width / (len(metrics) - 1)
         header = fitted(table.label(name), width - 8, LABEL_PX, bold=True)
@@ -56,20 +54,23 @@ def _parallel(view: ChartView) -> Drawing:
             canvas.room.right - text_width(header, LABEL_PX, bold=True) / 2,
         )
         canvas.text(header, left, plot.y - 22, view.colours.text, align="center", weight="bold")
-        canvas.text(shown.text(max(values)), x, plot.y - 7, view.colours.muted, align="center", px=LABEL_PX - 1)
-        canvas.text(shown.text(min(values)), x, plot.bottom + 9, view.colours.muted, align="center", px=LABEL_PX - 1)
-    del labels
+        canvas.text(shown.text(high), x, plot.y - 7, view.colours.muted, align="center", px=LABEL_PX - 1)
+        canvas.text(shown.text(low), x, plot.bottom + 9, view.colours.muted, align="center", px=LABEL_PX - 1)
     told_text = ", ".join(table.label(name) for name in metrics)
-    return canvas.drawing(f"Parallel coordinates of {told_text} for {table.rows:,} rows")
+    return canvas.drawing(f"Parallel coordinates of {told_text} for {cells.counted(table.rows, 'row')}")
 
 
-def _place(value: float | None, values: Sequence[float]) -> float:
-    low, high = min(values), max(values)
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    return min(values), max(values)
+
+
+def _place(value: float | None, ends: tuple[float, float]) -> float:
+    low, high = ends
     return ((value or 0.0) - low) / (high - low) if high > low and value is not None else 0.5
 
 
-def _height(plot: Box, value: float | None, values: Sequence[float]) -> float:
-    return plot.bottom - plot.height * _place(value, values)
+def _height(plot: Box, value: float | None, ends: tuple[float, float]) -> float:
+    return plot.bottom - plot.height * _place(value, ends)
 
 
 def _horizon(view: ChartView) -> Drawing:
@@ -140,7 +141,7 @@ def _rose(view: ChartView) -> Drawing:
     if len(labels) > 1:
         draw_legend(canvas, zip(labels, colours, strict=True))
     _petals(canvas, data, colours, count, by_area=by_area)
-    told = f"Rose of {len(labels)} series ({', '.join(labels[:5])}) over {count} values of {data.axis}"
+    told = f"Rose of {len(labels)} series ({', '.join(labels[:5])}) over {cells.counted(count, 'value')} of {data.axis}"
     return canvas.drawing(told)
 
 

@@ -12,7 +12,15 @@ from analytics_core._pictures.annotations import annotation_layers
 from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
 from analytics_core._pictures.number_formats import NumberFormat
-from analytics_core._pictures.series_data import AxisKind, PlottedSeries, SeriesData, limited, read_series
+from analytics_core._pictures.series_data import (
+    MOST_POINTS,
+    MOST_READABLE,
+    AxisKind,
+    PlottedSeries,
+    SeriesData,
+    limited,
+    read_series,
+)
 from analytics_core._pictures.series_layers import Scales, SeriesStyle, series_layers
 from analytics_core._pictures.theme import mixed
 from analytics_core._pictures.time_formats import moment_text
@@ -25,6 +33,8 @@ CURVES: Final[Mapping[str, str]] = {
 }
 """How lines run between points, by the type of the series."""
 _STACKS: Final[Mapping[str, str]] = {"stack": "zero", "stream": "center", "expand": "normalize"}
+_MOST_STACKED: Final = 20
+_LEAST_BAR_PX: Final = 4
 _PALER: Final = 0.35
 
 
@@ -37,7 +47,7 @@ def _draw(view: ChartView, *, mark: str, noun: str, curve: str | None = None) ->
         curve = CURVES.get(str(told)) if isinstance(told, str) else None
     if mark == "line" and form.flag("area"):
         mark = "area"
-    data = limited(read_series(view.table, form, is_bar=mark == "bar"), averages=mark != "bar")
+    data = limited_for(view, read_series(view.table, form, is_bar=mark == "bar"), mark, _stack(view, mark))
     style = _style(view, data, mark, curve)
     if style.horizontal or (data.kind is AxisKind.TIME and form.flag("xAxisForceCategorical")):
         data = as_categories(view, data)
@@ -46,6 +56,19 @@ def _draw(view: ChartView, *, mark: str, noun: str, curve: str | None = None) ->
     added, notes = annotation_layers(view, view.table, data, scales.place, value_channel(view, style))
     told = describe(noun, data, style.format)
     return Drawing(layers=(*layers, *added), description=told, notes=(*data.notes, *notes))
+
+
+def limited_for(
+    view: ChartView, data: SeriesData, mark: str, stack: str | None, *, most_points: int = MOST_POINTS
+) -> SeriesData:
+    """Return as many series and points as a chart of some marks has room for; stacks end in the sum of the others."""
+    most = _MOST_STACKED if stack else MOST_READABLE
+    if mark == "bar" and not stack:
+        side = view.size.height_px if view.form.get("orientation") == "horizontal" else view.size.width_px
+        most = min(max(int((side - 80) / max(len(data.places), 1) / _LEAST_BAR_PX), 2), most)
+    return limited(
+        data, averages=mark != "bar", most_series=most, most_points=most_points, has_others=stack is not None
+    )
 
 
 def value_channel(view: ChartView, style: SeriesStyle) -> dict[str, Any]:
@@ -58,7 +81,7 @@ def _style(view: ChartView, data: SeriesData, mark: str, curve: str | None) -> S
     form = view.form
     stack = _stack(view, mark) if len(data.series) > 1 else None
     is_share = bool(form.get("contributionMode")) and form.get("y_axis_format") in (None, "", "SMART_NUMBER")
-    shown = NumberFormat(kind="d3", spec=".0%") if is_share else view.number_format("y_axis_format")
+    shown = NumberFormat(spec=".0%") if is_share else view.number_format("y_axis_format")
     title = form.text("y_axis_title")
     return SeriesStyle(
         mark=mark,

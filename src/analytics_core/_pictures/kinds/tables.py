@@ -17,7 +17,7 @@ from analytics_core._pictures.time_formats import moment_text, time_format
 _MOST_ROWS: Final = 200
 _MOST_COLUMNS: Final = 60
 _COUNT: Final = "rowcount"
-_SHARE: Final = NumberFormat(kind="d3", spec=",.2%")
+_SHARE: Final = NumberFormat(spec=",.2%")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,7 @@ class _Column:
     name: str
     config: Mapping[str, Any]
     is_number: bool
+    decimals: int = 0
 
 
 def _table(view: ChartView) -> Drawing:
@@ -48,14 +49,20 @@ def as_table(view: ChartView, note: str | None = None) -> Drawing:
     drawn_columns = [
         _grid_column(view, table, column, totals, is_first=not place) for place, column in enumerate(shown)
     ]
-    told = f"Table of {table.rows:,} rows: {', '.join(table.label(name) for name in table.names[:10])}"
+    told = f"Table of {cells.counted(table.rows, 'row')}: {', '.join(table.label(name) for name in table.names[:10])}"
     rows = min(table.rows, _MOST_ROWS)
     return draw_grid(view, drawn_columns, rows, told, notes, all_rows=max(_count(view), table.rows))
 
 
 def _column(view: ChartView, table: Table, name: str) -> _Column:
     config = view.form.mapping("column_config").get(name)
-    return _Column(name=name, config=config if isinstance(config, Mapping) else {}, is_number=table.is_numeric(name))
+    is_number = table.is_numeric(name)
+    return _Column(
+        name=name,
+        config=config if isinstance(config, Mapping) else {},
+        is_number=is_number,
+        decimals=_decimals(table.numbers(name)) if is_number else 0,
+    )
 
 
 def _count(view: ChartView) -> int:
@@ -122,14 +129,21 @@ def _number_text(view: ChartView, column: _Column, value: float | None) -> str:
         view.form.reject("column_config", f"has no number format for {cells.shortened(column.name, 40)}")
     if column.name.startswith("%"):
         return _SHARE.text(value)
-    return plain_number(value)
+    return _plain_number(value, column.decimals)
 
 
-def plain_number(value: float) -> str:
-    """Return a number as tables write it that have no format: sensible digits, thousands set apart."""
-    if value == int(value) and abs(value) < 1e15:
-        return f"{value:,.0f}"
-    return f"{value:,.4g}" if abs(value) < 1 or abs(value) >= 1e15 else f"{value:,.2f}"
+def _decimals(numbers: Sequence[float | None]) -> int:
+    """Return how many digits stand behind the point in a column without a format: the same in each of its cells."""
+    known = [value for value in numbers if value is not None]
+    if all(value.is_integer() for value in known):
+        return 0
+    return 2 if max(abs(value) for value in known) >= 1 else 4
+
+
+def _plain_number(value: float, decimals: int) -> str:
+    if abs(value) >= 1e15 or (value and decimals and abs(value) < 10.0**-decimals):
+        return f"{value:,.4g}"
+    return f"{value:,.{decimals}f}"
 
 
 def _bars(view: ChartView, column: _Column, numbers: Sequence[float | None]) -> list[tuple[float, float, str] | None]:

@@ -44,11 +44,13 @@ def _tree(view: ChartView) -> Drawing:
     if len(nodes) > _MOST_NODES:
         raise CannotDrawError(f"a tree of {len(nodes):,} nodes cannot be read.")
     left = len(set(ids)) - len(nodes)
-    notes = [f"{left:,} nodes that do not lead to the root are left out."] if left > 0 else []
+    notes = [f"Left out: {cells.counted(left, 'node')} that do not lead to the root."] if left > 0 else []
     drawing = _TreeDrawing(Canvas(view, notes), nodes)
     drawing.draw()
     levels = max(node.level for node in nodes) + 1
-    return drawing.canvas.drawing(f"Tree of {len(nodes)} nodes in {levels} levels, from {root.label}")
+    return drawing.canvas.drawing(
+        f"Tree of {cells.counted(len(nodes), 'node')} in {cells.counted(levels, 'level')}, from {root.label}"
+    )
 
 
 def _rooted(ids: Sequence[str], parents: Sequence[str | None], texts: Sequence[str], told: object) -> Node:

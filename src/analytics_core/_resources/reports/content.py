@@ -146,7 +146,7 @@ class ContentMaker:
         charts = tuple(self._charts(schedule, dashboard))
         asked = format_of(schedule)
         options = options_of(schedule.extra)
-        pictures = ReportPictures(self._runtime, schedule, asked)
+        pictures = ReportPictures(self._runtime, schedule, asked, self._cancel)
         drawn = pictures.of_dashboard(dashboard) if dashboard else pictures.of_chart(charts[0].chart, charts[0].results)
         files = (*self._files(charts, asked, facts), *pictures.files(drawn, name=_file_name(facts.title)))
         images = pictures.images(drawn, name=_file_name(facts.title))

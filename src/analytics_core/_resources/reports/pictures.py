@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
+from analytics_core._execution.cancel import CancelToken
 from analytics_core._pictures.data import Size
 from analytics_core._records.chart import Chart
 from analytics_core._records.message import Attachment
@@ -16,9 +18,10 @@ from analytics_core._resources.pictures import Look, PictureDrawer, checked_look
 from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.picture import Picture
 from analytics_core._runtime import Runtime
-from analytics_core.errors import PictureError, ReportError
+from analytics_core.errors import PictureError, ReportError, StatementStoppedError
 from analytics_core.models.enums import PictureFormat
 from analytics_core.models.report import ReportFormat
+from analytics_core.ports import Renderer
 
 _FORMATS: Final = {ReportFormat.PNG.value: PictureFormat.PNG, FurtherFormat.PDF.value: PictureFormat.PDF}
 _CHART: Final = Size(width_px=800, height_px=480)
@@ -26,19 +29,71 @@ _SCALE: Final = 2.0
 """Pixels of a PNG for each of the layout's: mails are read on fine screens."""
 
 
+_ATTEMPTS: Final = 10
+"""How often a renderer is asked that has no room: each time it makes a run wait as long as it likes."""
+
+_PAUSE_S: Final = 1.0
+
+
+class _PatientRenderer:
+    """A renderer for runs (port `Renderer`): it asks again where that may help, and stops when the run is stopped."""
+
+    def __init__(self, runtime: Runtime, renderer: Renderer, cancel: CancelToken) -> None:
+        self._renderer = renderer
+        self._sleeper = runtime.sleeper
+        self._cancel = cancel
+        self.fingerprint = renderer.fingerprint
+
+    def render(self, specification: Mapping[str, Any], *, format: PictureFormat, scale: float = 1.0) -> bytes:
+        return self._drawn(lambda: self._renderer.render(specification, format=format, scale=scale))
+
+    def render_pages(self, pages: Sequence[str], *, format: PictureFormat, scale: float = 1.0) -> bytes:
+        return self._drawn(lambda: self._renderer.render_pages(pages, format=format, scale=scale))
+
+    def close(self) -> None:
+        """Do nothing: the renderer is the core's."""
+
+    def _drawn(self, draw: Callable[[], bytes]) -> bytes:
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return self._once(draw)
+            except PictureError as error:
+                if not error.retryable:
+                    raise
+            self._sleeper.sleep(_PAUSE_S)
+        return self._once(draw)
+
+    def _once(self, draw: Callable[[], bytes]) -> bytes:
+        if self._cancel.cancelled:
+            raise StatementStoppedError("the run was stopped before all of its pictures were drawn")
+        return draw()
+
+
 class ReportPictures:
     """Draws what one schedule sends; nothing where its format is no picture.
+
+    Args:
+        runtime: of the run.
+        schedule: what is sent.
+        asked: in which format.
+        cancel: stops the run.
 
     Raises:
         ReportError: it is one, and no renderer is wired any more.
     """
 
-    def __init__(self, runtime: Runtime, schedule: ReportSchedule, asked: str) -> None:
+    def __init__(self, runtime: Runtime, schedule: ReportSchedule, asked: str, cancel: CancelToken) -> None:
         self._schedule = schedule
         self._format = _FORMATS.get(asked)
-        if self._format is not None and not runtime.draws_pictures:
-            raise ReportError(f"report schedule {schedule.id} asks for {asked}, and this core draws no pictures")
         self._runtime = runtime
+        if self._format is None:
+            return
+        if runtime.renderer is None:
+            raise ReportError(
+                f"report schedule {schedule.id} asks for {asked}, and the process that runs it draws no pictures: "
+                'pip install "analytics-core[charts]" there, or choose another format'
+            )
+        self._runtime = replace(runtime, renderer=_PatientRenderer(runtime, runtime.renderer, cancel))
 
     def of_chart(self, chart: Chart | None, results: Sequence[QueryResult]) -> Picture | None:
         """Return the picture of a chart that was answered."""
