@@ -22,7 +22,9 @@ CALLS = {
 }
 
 
-IS_NAMESPACE = re.compile(r"(Namespace|ListedNamespace|NamespaceWithDistinct)\b")
+IS_NAMESPACE = re.compile(
+    r"(Namespace|ListedNamespace|NamespaceWithDistinct|ChartQuestions|DashboardQueries|DatabaseContents|ScheduleRuns)\b"
+)
 
 
 def _methods() -> Iterator[tuple[SourceFile, Function]]:

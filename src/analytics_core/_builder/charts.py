@@ -60,6 +60,10 @@ class QueryChart(RunnableQuery):
 
         Raises:
             AnalyticsError: what the query fails with.
+
+        Examples:
+            >>> orders.query("revenue").by("country").chart("pie").picture(format="svg").data[:4]
+            b'<svg'
         """
         return cast("DrawingNamespace", self._charts).picture(self._context(), **options)
 

@@ -77,17 +77,32 @@ class DatasetHandle:
     # ------------------------------------------------------------------------------------------------------- facts
     @property
     def id(self) -> int:
-        """The id of the dataset."""
+        """The id of the dataset.
+
+        Examples:
+            >>> orders.id
+            1
+        """
         return self._facts.id
 
     @property
     def name(self) -> str:
-        """The name of the dataset."""
+        """The name of the dataset.
+
+        Examples:
+            >>> orders.name
+            'orders'
+        """
         return self._facts.table_name
 
     @property
     def description(self) -> str | None:
-        """What its owners say of it; None: nothing."""
+        """What its owners say of it; None: nothing.
+
+        Examples:
+            >>> orders.description is None
+            True
+        """
         return self._facts.description
 
     @property
@@ -143,17 +158,32 @@ class DatasetHandle:
 
     @cached_property
     def avg(self) -> AggregateAccessor:
-        """Averages of numeric columns."""
+        """Averages of numeric columns.
+
+        Examples:
+            >>> orders.query(orders.avg.amount).pandas().columns.tolist()
+            ['AVG(amount)']
+        """
         return self._names.aggregates(Aggregate.AVG, "avg")
 
     @cached_property
     def min(self) -> AggregateAccessor:
-        """Least values of columns."""
+        """Least values of columns.
+
+        Examples:
+            >>> orders.query(orders.min.order_date.label('first')).pandas().columns.tolist()
+            ['first']
+        """
         return self._names.aggregates(Aggregate.MIN, "min")
 
     @cached_property
     def max(self) -> AggregateAccessor:
-        """Greatest values of columns."""
+        """Greatest values of columns.
+
+        Examples:
+            >>> orders.query(orders.max.amount).by('country').top(1).run()[0].colnames
+            ('country', 'MAX(amount)')
+        """
         return self._names.aggregates(Aggregate.MAX, "max")
 
     @cached_property
@@ -170,7 +200,12 @@ class DatasetHandle:
 
     @cached_property
     def count_distinct(self) -> AggregateAccessor:
-        """Numbers of different values of columns."""
+        """Numbers of different values of columns.
+
+        Examples:
+            >>> orders.query(orders.count_distinct.customer_id.label('customers')).run()[0].colnames
+            ('customers',)
+        """
         return self._names.aggregates(Aggregate.COUNT_DISTINCT, "count_distinct")
 
     def sql(self, expression: str, *, label: str | None = None) -> SqlExpression:

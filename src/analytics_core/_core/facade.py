@@ -16,16 +16,10 @@ from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._core.actors import Actors, HostUser, UserKey
 from analytics_core._core.display import core_blocks
 from analytics_core._core.guest_core import GuestCore
-from analytics_core._core.namespaces import Namespaces
 from analytics_core._core.operating import (
-    Health,
-    PersonNames,
-    PruneCounts,
-    create_first_administrator,
-    health,
     pinned_clock,
-    prune,
 )
+from analytics_core._core.operator_calls import OperatorCalls
 from analytics_core._core.sources.registering import dataset_from
 from analytics_core._core.sources.taking import Table
 from analytics_core._core.wiring import (
@@ -55,13 +49,11 @@ from analytics_core._resources.checks.checking import ContentCheck
 from analytics_core._resources.checks.comparing import ContentDiff
 from analytics_core._resources.checks.difference import DiffReport
 from analytics_core._resources.checks.report import CheckReport
-from analytics_core._resources.namespace import live
-from analytics_core._resources.reports.scheduler import Scheduler
 from analytics_core._runtime import Components, Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
-from analytics_core.errors import AccessError, ActorRequiredError
+from analytics_core.errors import ActorRequiredError
 from analytics_core.models.dataset import DatasetGet
 from analytics_core.ports import (
     Cache,
@@ -83,7 +75,7 @@ from analytics_core.ports import (
 )
 
 
-class AnalyticsCore(Namespaces):
+class AnalyticsCore(OperatorCalls):
     """A headless analytics engine: databases, datasets and charts behind one object.
 
     Args:
@@ -193,6 +185,11 @@ class AnalyticsCore(Namespaces):
 
         Raises:
             ActorRequiredError: nobody answers to it, or the person is not active.
+
+        Examples:
+            >>> grace = core.as_user("grace")
+            >>> [row[0] for row in grace.charts.data(1)[0]]
+            ['Germany']
         """
         bound = self._sibling(self._runtime, self._actors.lasting_key(user))
         bound._actor()
@@ -211,6 +208,15 @@ class AnalyticsCore(Namespaces):
         Raises:
             GuestTokenError: the token is none of ours, for another use, over, or revoked.
             GuestAccessError: pages of this origin may not show its dashboards.
+
+        Examples:
+            >>> page = core.embedded.create(1, {"allowed_domains": ["https://shop.example"]})
+            >>> token = core.embedded.guest_token(
+            ...     {"resources": [{"type": "dashboard", "id": page.uuid}], "rls": [{"clause": "country = 'France'"}]}
+            ... )
+            >>> guest = core.as_guest(token, origin="https://shop.example")
+            >>> [row[0] for row in guest.charts.data(1)[0]]
+            ['France']
         """
         guest = GuestCore(self, GuestVisit(grant=self._runtime.guests.tokens.read(token), origin=origin))
         guest._actor()
@@ -223,6 +229,12 @@ class AnalyticsCore(Namespaces):
 
         Raises:
             PayloadSchemaError: it is no `datetime`, or none between the years 1 and 9999 in UTC.
+
+        Examples:
+            >>> from datetime import datetime
+            >>> question = core.dataset("orders").query("revenue").during("Last month").payload()
+            >>> core.as_of(datetime(2024, 12, 1)).charts.data(question)[0].from_dttm
+            1730419200000
         """
         return self._sibling(replace(self._runtime, clock=pinned_clock(moment)), self._acting_as)
 
@@ -231,32 +243,6 @@ class AnalyticsCore(Namespaces):
         core = AnalyticsCore.__new__(AnalyticsCore)
         core._bind(runtime, acting_as)
         return core
-
-    def create_first_administrator(self, username: str, **names: Unpack[PersonNames]) -> User:
-        """Create user 1, an administrator, in a store without people, and return them.
-
-        Args:
-            username: at most 64 characters.
-            names: `first_name`, `last_name`, `email`.
-
-        Raises:
-            PayloadError: a name that no user may have.
-            AlreadyExistsError: the store has people already; an administrator creates the others with `core.users`.
-        """
-        return create_first_administrator(self._runtime, username, names)
-
-    def reseal_secrets(self) -> int:
-        """Seal all stored secrets anew with `Settings.secret_key`, and return how many there are.
-
-        Afterwards `previous_secret_keys` may be dropped, as soon as what else they signed (guest tokens) is over. It
-        needs no actor; who acts must be an administrator.
-
-        Raises:
-            AccessError: somebody else acts.
-            StoredDataError: a secret does not open with any of the keys; the message names its record.
-        """
-        self._require_operator("seal secrets anew")
-        return self._runtime.store.reseal_secrets()
 
     def _actor(self) -> Actor:
         """Return who acts, with the roles that they have now."""
@@ -283,6 +269,14 @@ class AnalyticsCore(Namespaces):
             NotFoundError, AccessError: what is named here is unknown, or not for the actor: databases take a grant on
                 all of them, connections and `rules` an administrator.
             AnalyticsError: what is `retryable`: a database or the store cannot be reached now.
+
+        Examples:
+            >>> backup = core.export_bundle(dashboards=[1])
+            >>> core.dashboards.delete(1)
+            >>> print(core.load_bundle(backup))
+            1 dataset, 2 charts, 1 dashboard, 1 tag
+            >>> core.dashboards.get("sales").charts
+            ('Revenue by country', 'Revenue by month')
         """
         given = checked_stand_ins(stand_ins)
         return BundleLoader(self._runtime, self._actor()).load(source, given, with_rules=rules, dry_run=dry_run)
@@ -302,6 +296,11 @@ class AnalyticsCore(Namespaces):
             PayloadSchemaError: nothing is named, or no list of ids; something that no bundle can hold; a path that
                 cannot be written.
             NotFoundError, AccessError: something is unknown, or not for this actor.
+
+        Examples:
+            >>> content = core.export_bundle("sales.zip", dashboards=[1])
+            >>> content[:2]
+            b'PK'
         """
         return BundleWriter(self._runtime, self._actor()).write(path, named)
 
@@ -316,6 +315,14 @@ class AnalyticsCore(Namespaces):
 
         Raises:
             StoredDataError: no connection opens with the secret key, which says nothing about content.
+
+        Examples:
+            >>> print(core.check())
+            0 of 6 records broken
+            >>> (revenue,) = core.datasets.get(1).metrics
+            >>> _ = core.datasets.delete_metric(1, revenue.id)
+            >>> [record.name for record in core.check().broken]
+            ['Revenue by country', 'Revenue by month']
         """
         return ContentCheck(self._runtime, self._actor(), self._actors.find).report(answers=answers)
 
@@ -334,6 +341,12 @@ class AnalyticsCore(Namespaces):
         Raises:
             PayloadSchemaError: a bundle that cannot be read, or whose datasets cannot be here, with file and field.
             NotFoundError, AccessError: as for `load_bundle`.
+
+        Examples:
+            >>> backup = core.export_bundle(dashboards=[1])
+            >>> _ = core.datasets.set_metric(1, {"metric_name": "revenue", "expression": "SUM(amount) - 1"})
+            >>> [chart.name for chart in core.diff(backup).changed]
+            ['Revenue by country', 'Revenue by month']
         """
         given = checked_stand_ins(stand_ins)
         return ContentDiff(self._runtime, self._actor()).report(a, b, given, answers=answers)
@@ -373,67 +386,7 @@ class AnalyticsCore(Namespaces):
         return dataset_from(self, self._runtime, frame, name, may_replace=replace)
 
     # --------------------------------------------------------------------------------------------------------- jobs
-    def run_job(self, job_id: str) -> None:
-        """Run a job that was submitted to a runner of a host: what a worker calls, in any process on any machine.
-
-        It returns when the job is over, and raises nothing for one that fails: its state tells. One that runs
-        elsewhere, or is over, is left alone. It needs no actor; who acts must be an administrator.
-
-        Raises:
-            AccessError: somebody else acts.
-        """
-        self._require_operator("run jobs")
-        self._runtime.job_registry.run(job_id)
-
-    @property
-    def scheduler(self) -> Scheduler:
-        """Runs alerts and reports when they are due.
-
-        It needs no actor; who acts must be an administrator.
-
-        Raises:
-            AccessError: somebody else acts.
-        """
-
-        def scheduler() -> Scheduler:
-            self._require_operator("run what is due")
-            return Scheduler(self._runtime)
-
-        return live(scheduler)
-
     # ---------------------------------------------------------------------------------------------------- operating
-    def health(self) -> Health:
-        """Return how store, cache and jobs are; databases are not asked, and a part that is away is told, not raised.
-
-        It needs no actor; who acts must be an administrator, which takes a store that answers.
-
-        Raises:
-            AccessError: somebody else acts.
-            StoreUnavailableError: somebody acts, and the store does not say who.
-        """
-        self._require_operator("ask how a core is")
-        return health(self._runtime)
-
-    def prune(self, *, logs_older_than_days: int | None = None) -> PruneCounts:
-        """Remove what is over: jobs with their results, workers, locks, form data, old revocations, OAuth 2.0 tokens.
-
-        Runs of alerts and reports go when their `log_retention` is over. At most 10,000 records of a kind go in one
-        call, in small transactions; one process at a time prunes. It needs no actor; who acts must be an administrator.
-
-        Args:
-            logs_older_than_days: also log entries of more than so many days ago; None: none.
-
-        Raises:
-            AccessError: somebody else acts.
-            PayloadSchemaError: days that are no whole number above 0.
-        """
-        self._require_operator("prune")
-        return prune(self._runtime, logs_older_than_days=logs_older_than_days)
-
-    def _require_operator(self, what: str) -> None:
-        if self._acting_as is not None and not self._actor().is_admin:
-            raise AccessError(f"only an administrator may {what}")
-
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:
         """Stop background work, streams and uploads that are not committed, close all connections.
@@ -441,6 +394,13 @@ class AnalyticsCore(Namespaces):
         It waits for OAuth 2.0 tokens that are renewed, at most `Settings.oauth2_timeout_s` and ten seconds: a new one
         that is not stored is lost. What is asked afterwards is a StoreUnavailableError.
         That holds for what the cache could still answer, and for cores of other users of the same core.
+
+        Examples:
+            >>> core.close()
+            >>> core.charts.list()
+            Traceback (most recent call last):
+                ...
+            analytics_core.errors.StoreUnavailableError: the metadata store is closed
         """
         runtime = self._runtime
         for work in (runtime.job_registry, runtime.batches, runtime.uploads, runtime.oauth_tokens):

@@ -48,12 +48,22 @@ class Namespaces:
 
     @property
     def databases(self) -> Databases:
-        """The connections to databases that users query."""
+        """The connections to databases that users query.
+
+        Examples:
+            >>> core.databases.get(1).database_name
+            'shop'
+        """
         return self._open(Databases)
 
     @property
     def datasets(self) -> Datasets:
-        """Physical and virtual tables with their columns and metrics."""
+        """Physical and virtual tables with their columns and metrics.
+
+        Examples:
+            >>> core.datasets.get("orders").main_dttm_col
+            'order_date'
+        """
         return self._open(Datasets)
 
     def dataset(self, name: int | str | None = None) -> DatasetHandle:
@@ -68,90 +78,179 @@ class Namespaces:
             NotFoundError: there is none that the actor may read; the message names the nearest one.
             DatasetAccessError: the dataset of this id is not for the actor.
             QueryError: none is named, and there are several.
+
+        Examples:
+            >>> core.dataset("orders").query("revenue").by("country").top(1).run()[0][0][0]
+            'Germany'
         """
         return find_dataset(name, self.datasets, self.charts)
 
     @property
     def charts(self) -> Charts:
-        """Saved charts, and the answers to chart queries."""
+        """Saved charts, and the answers to chart queries.
+
+        Examples:
+            >>> core.charts.data(1)[0].rowcount
+            3
+        """
         return self._open(Charts)
 
     @property
     def annotation_layers(self) -> AnnotationLayers:
-        """Named collections of annotations that charts show."""
+        """Named collections of annotations that charts show.
+
+        Examples:
+            >>> core.annotation_layers.list().count
+            1
+        """
         return self._open(AnnotationLayers)
 
     @property
     def annotations(self) -> Annotations:
-        """What happened when, layer by layer."""
+        """What happened when, layer by layer.
+
+        Examples:
+            >>> core.annotations.get(1, 1).short_descr
+            'Christmas'
+        """
         return self._open(Annotations)
 
     @property
     def css_templates(self) -> CssTemplates:
-        """Style sheets that dashboards may start from."""
+        """Style sheets that dashboards may start from.
+
+        Examples:
+            >>> core.css_templates.get(1).template_name
+            'Quiet'
+        """
         return self._open(CssTemplates)
 
     @property
     def dashboards(self) -> Dashboards:
-        """Charts on pages, for those whom their owners publish them to."""
+        """Charts on pages, for those whom their owners publish them to.
+
+        Examples:
+            >>> core.dashboards.get("sales").charts
+            ('Revenue by country', 'Revenue by month')
+        """
         return self._open(Dashboards)
 
     @property
     def embedded(self) -> EmbeddedDashboards:
-        """Dashboards inside other pages, and the tokens of their guests."""
+        """Dashboards inside other pages, and the tokens of their guests.
+
+        Examples:
+            >>> core.embedded.list().count
+            0
+        """
         return self._open(EmbeddedDashboards)
 
     @property
     def tags(self) -> Tags:
-        """Labels on charts and dashboards."""
+        """Labels on charts and dashboards.
+
+        Examples:
+            >>> [tag.name for tag in core.tags.list()]
+            ['key figures']
+        """
         return self._open(Tags)
 
     @property
     def users(self) -> Users:
-        """The people of the metadata store."""
+        """The people of the metadata store.
+
+        Examples:
+            >>> [user.username for user in core.users.list(order_by="id")]
+            ['ada', 'grace']
+        """
         return self._open(Users)
 
     @property
     def roles(self) -> Roles:
-        """Roles and their grants."""
+        """Roles and their grants.
+
+        Examples:
+            >>> [role.name for role in core.roles.list(order_by="id")]
+            ['Administrators', 'Analysts']
+        """
         return self._open(Roles)
 
     @property
     def row_level_security(self) -> RowLevelSecurity:
-        """The rules on which rows whom may see."""
+        """The rules on which rows whom may see.
+
+        Examples:
+            >>> core.row_level_security.get(1).name
+            'Germany alone'
+        """
         return self._open(lambda runtime, actor: RowLevelSecurity(runtime, actor, self._actors.find))
 
     @property
     def logs(self) -> Logs:
-        """Who did what, when."""
+        """Who did what, when.
+
+        Examples:
+            >>> core.logs.list(page_size=1).result[0].action
+            'database.create'
+        """
         return self._open(Logs)
 
     @property
     def explore(self) -> Explore:
-        """What the explore view starts from, and form data that is not saved in a chart yet."""
+        """What the explore view starts from, and form data that is not saved in a chart yet.
+
+        Examples:
+            >>> core.explore.context(chart_id=2).form_data["viz_type"]
+            'echarts_timeseries_line'
+        """
         return self._open(Explore)
 
     @property
     def cache(self) -> CacheControl:
-        """Kept answers: made unreachable, and computed ahead."""
+        """Kept answers: made unreachable, and computed ahead.
+
+        Examples:
+            >>> core.cache.invalidate({"datasource_uids": ["1__table"]})
+            1
+        """
         return self._open(CacheControl)
 
     @property
     def jobs(self) -> Jobs:
-        """Work in the background: all jobs that the actor submitted."""
+        """Work in the background: all jobs that the actor submitted.
+
+        Examples:
+            >>> core.jobs.list().count
+            0
+        """
         return self._open(Jobs)
 
     @property
     def permalinks(self) -> Permalinks:
-        """Addresses of the state of a chart or a dashboard."""
+        """Addresses of the state of a chart or a dashboard.
+
+        Examples:
+            >>> core.permalinks.create_for_dashboard(1, {}).key == core.permalinks.create_for_dashboard(1, {}).key
+            True
+        """
         return self._open(Permalinks)
 
     @property
     def reports(self) -> Reports:
-        """Alerts and reports on a schedule."""
+        """Alerts and reports on a schedule.
+
+        Examples:
+            >>> core.reports.get(1).name
+            'Sales of the week'
+        """
         return self._open(lambda runtime, actor: Reports(runtime, actor, self._actors.find))
 
     @property
     def oauth(self) -> OAuth:
-        """The actor's authorizations to reach databases on their behalf."""
+        """The actor's authorizations to reach databases on their behalf.
+
+        Examples:
+            >>> core.oauth.list()
+            ()
+        """
         return self._open(OAuth)

@@ -55,6 +55,10 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
         Raises:
             PayloadError: the payload breaks the shape.
             AlreadyExistsError: the name is taken.
+
+        Examples:
+            >>> core.annotation_layers.create({"name": "Releases", "descr": "What went live when"}).name
+            'Releases'
         """
         self._runtime.policy.require(Permission.ADD_ANNOTATION_LAYER, self._actor)
         post = parse(AnnotationLayerPost, payload, shape="AnnotationLayerRestApi.post")
@@ -66,7 +70,12 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
         return shown_as(AnnotationLayerGet, stored)
 
     def get(self, layer_id: int) -> AnnotationLayerGet:
-        """Return a layer; NotFoundError when there is none."""
+        """Return a layer; NotFoundError when there is none.
+
+        Examples:
+            >>> core.annotation_layers.get(1).name
+            'Holidays'
+        """
         self._runtime.policy.require(Permission.READ_ANNOTATIONS, self._actor)
         with self._runtime.store.unit_of_work() as unit:
             return shown_as(AnnotationLayerGet, unit.annotation_layers.get(layer_id))
@@ -84,6 +93,10 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
             OwnershipError: somebody else made the layer.
             AlreadyExistsError: the name is taken.
             StaleVersionError: somebody else changed it meanwhile.
+
+        Examples:
+            >>> core.annotation_layers.update(1, {"descr": "Days without deliveries"}).descr
+            'Days without deliveries'
         """
         put = parse(AnnotationLayerPut, payload, shape="AnnotationLayerRestApi.put")
         act = begin_act(self._runtime, self._actor, "annotation_layer.update")
@@ -100,6 +113,11 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
         """Remove a layer with its annotations; only its creator and administrators may.
 
         Charts that show the layer keep working; a note in their results says that it is gone.
+
+        Examples:
+            >>> core.annotation_layers.delete(1)
+            >>> core.annotation_layers.list().count
+            0
         """
         act = begin_act(self._runtime, self._actor, "annotation_layer.delete")
         with self._runtime.store.unit_of_work() as unit:
@@ -139,6 +157,12 @@ class Annotations(Namespace):
         Raises:
             NotFoundError: there is no such layer.
             PayloadError: the payload breaks the shape, or the annotation ends before it starts.
+
+        Examples:
+            >>> core.annotations.create(1, {
+            ...     "short_descr": "New Year", "start_dttm": "2025-01-01T00:00:00Z", "end_dttm": "2025-01-02T00:00:00Z"
+            ... }).short_descr
+            'New Year'
         """
         record = new_annotation(parse(AnnotationPost, payload, shape="AnnotationRestApi.post"), layer_id=layer_id)
         act = begin_act(self._runtime, self._actor, "annotation.create")
@@ -150,7 +174,12 @@ class Annotations(Namespace):
         return _answer(stored, layer)
 
     def get(self, layer_id: int, annotation_id: int) -> AnnotationGet:
-        """Return an annotation; NotFoundError when the layer has none of this id."""
+        """Return an annotation; NotFoundError when the layer has none of this id.
+
+        Examples:
+            >>> core.annotations.get(1, 1).start_dttm
+            datetime.datetime(2024, 12, 25, 0, 0, tzinfo=datetime.timezone.utc)
+        """
         self._runtime.policy.require(Permission.READ_ANNOTATIONS, self._actor)
         with self._runtime.store.unit_of_work() as unit:
             return _answer(*_found(unit, layer_id, annotation_id))
@@ -167,6 +196,10 @@ class Annotations(Namespace):
         """Return one page of a layer's annotations; the other arguments are those of `databases.list`.
 
         `created_by` and `changed_by` are filtered by the id of a user.
+
+        Examples:
+            >>> [annotation.short_descr for annotation in core.annotations.list(1)]
+            ['Christmas']
         """
         return self._in_layer(layer_id).page(filters, order_by, page, page_size, columns)
 
@@ -181,6 +214,10 @@ class Annotations(Namespace):
         """Return the people that may be chosen for `created_by` or `changed_by` among a layer's annotations.
 
         The other arguments are those of `charts.related`; NotFoundError for an unknown layer.
+
+        Examples:
+            >>> [person.text for person in core.annotations.related(1, "created_by").result]
+            ['Ada Lovelace', 'Grace Hopper']
         """
         return self._in_layer(layer_id).related(field, filter, page, page_size)
 
@@ -195,6 +232,10 @@ class Annotations(Namespace):
         """Return the different values of a field among a layer's annotations: `short_descr`.
 
         The other arguments are those of `charts.related`; NotFoundError for an unknown layer.
+
+        Examples:
+            >>> core.annotations.distinct(1, "short_descr").result[0].text
+            'Christmas'
         """
         return self._in_layer(layer_id).distinct(field, filter, page, page_size)
 
@@ -216,6 +257,10 @@ class Annotations(Namespace):
             OwnershipError: the actor is none of these.
             PayloadError: the payload breaks the shape, or the annotation would end before it starts.
             StaleVersionError: somebody else changed it meanwhile.
+
+        Examples:
+            >>> core.annotations.update(1, 1, {"long_descr": "Closed all day"}).long_descr
+            'Closed all day'
         """
         put = parse(AnnotationPut, payload, shape="AnnotationRestApi.put")
         act = begin_act(self._runtime, self._actor, "annotation.update")
@@ -229,7 +274,13 @@ class Annotations(Namespace):
 
     @repeated
     def delete(self, layer_id: int, annotation_id: int) -> None:
-        """Remove an annotation; its creator, the creator of its layer and administrators may."""
+        """Remove an annotation; its creator, the creator of its layer and administrators may.
+
+        Examples:
+            >>> core.annotations.delete(1, 1)
+            >>> core.annotations.list(1).count
+            0
+        """
         act = begin_act(self._runtime, self._actor, "annotation.delete")
         with self._runtime.store.unit_of_work() as unit:
             annotation, layer = _found(unit, layer_id, annotation_id)

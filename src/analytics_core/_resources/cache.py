@@ -76,6 +76,10 @@ class CacheControl(Namespace):
             NotFoundError: there is no such dataset.
             DatasetAccessError, OwnershipError: the actor does not own a dataset and is no administrator. Who may not
                 read the datasets of a database is not told which names there are in it.
+
+        Examples:
+            >>> core.cache.invalidate({"datasource_uids": ["1__table"]})
+            1
         """
         request = parse(CacheInvalidationRequest, payload, shape=_INVALIDATION)
         act = begin_act(self._runtime, self._actor, "cache.invalidate")
@@ -89,6 +93,12 @@ class CacheControl(Namespace):
         Raises:
             PayloadError: the payload breaks the shape.
             NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
+
+        Examples:
+            >>> core.cache.warm_up_chart({"chart_id": 1}).result[0].viz_status
+            'success'
+            >>> core.charts.data(1)[0].is_cached
+            True
         """
         requested = parse(ChartCacheWarmUpRequest, payload, shape=_WARM_UP)
         given_filters(requested.extra_filters, shape=_WARM_UP)
@@ -107,6 +117,10 @@ class CacheControl(Namespace):
             PayloadError: the payload breaks the shape.
             NotFoundError: there is no such dataset or dashboard.
             DatasetAccessError, DashboardAccessError: it is not for this actor; by name, or it is not there.
+
+        Examples:
+            >>> [one.chart_id for one in core.cache.warm_up_dataset({"db_name": "shop", "table_name": "orders"}).result]
+            [1, 2]
         """
         requested = parse(DatasetCacheWarmUpRequest, payload, shape="DatasetCacheWarmUpRequestSchema")
         with self._runtime.store.unit_of_work() as unit:
@@ -139,6 +153,12 @@ class CacheControl(Namespace):
 
         Raises:
             PayloadSchemaError, NotFoundError, DashboardAccessError: at once, before anything is computed.
+
+        Examples:
+            >>> for one in core.cache.warm_up_many(dashboard_id=1):
+            ...     print(one.chart_id, one.viz_status)
+            1 success
+            2 success
         """
         given_filters(extra_filters, shape=_WARM_UP)
         named = None if chart_ids is None else _checked_ids(chart_ids)
@@ -161,6 +181,11 @@ class CacheControl(Namespace):
         Raises:
             PayloadSchemaError, NotFoundError, DashboardAccessError: at once, before anything is computed.
             JobError: no more work can be taken.
+
+        Examples:
+            >>> job = core.cache.submit_warm_up([1, 2])
+            >>> [one.viz_status for one in job.result()]
+            ['success', 'success']
         """
         named = None if chart_ids is None else list(_checked_ids(chart_ids))
         self.warm_up_many(named, dashboard_id=dashboard_id, extra_filters=extra_filters)  # checks; nothing runs yet

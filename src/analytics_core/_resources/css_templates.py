@@ -38,6 +38,10 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
 
         Raises:
             PayloadError: the payload breaks the shape, or the CSS would end the `<style>` element around it.
+
+        Examples:
+            >>> core.css_templates.create({"template_name": "Wide", "css": ".grid { width: 100%; }"}).id
+            2
         """
         self._runtime.policy.require(Permission.ADD_CSS_TEMPLATE, self._actor)
         post = parse(CssTemplatePost, payload, shape="CssTemplateRestApi.post")
@@ -49,7 +53,12 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
         return self._answer(stored)
 
     def get(self, template_id: int) -> CssTemplateGet:
-        """Return a template; NotFoundError when there is none."""
+        """Return a template; NotFoundError when there is none.
+
+        Examples:
+            >>> core.css_templates.get(1).css
+            '.header { color: gray; }'
+        """
         self._runtime.policy.require(Permission.READ_CSS_TEMPLATES, self._actor)
         with self._runtime.store.unit_of_work() as unit:
             template = unit.css_templates.get(template_id)
@@ -68,6 +77,10 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
             PayloadError: as in `create`.
             OwnershipError: somebody else made the template.
             StaleVersionError: somebody else changed it meanwhile.
+
+        Examples:
+            >>> core.css_templates.update(1, {"template_name": "Calm"}).template_name
+            'Calm'
         """
         put = parse(CssTemplatePut, payload, shape="CssTemplateRestApi.put")
         check_css(put.css, shape="CssTemplateRestApi.put")
@@ -82,7 +95,13 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
 
     @repeated
     def delete(self, template_id: int) -> None:
-        """Remove a template; only its creator and administrators may. Dashboards have copies and stay as they are."""
+        """Remove a template; only its creator and administrators may. Dashboards have copies and stay as they are.
+
+        Examples:
+            >>> core.css_templates.delete(1)
+            >>> core.css_templates.list().count
+            0
+        """
         act = begin_act(self._runtime, self._actor, "css_template.delete")
         with self._runtime.store.unit_of_work() as unit:
             self._runtime.policy.require_write_css_template(self._actor, unit.css_templates.get(template_id))

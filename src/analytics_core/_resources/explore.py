@@ -91,6 +91,12 @@ class Explore(Namespace):
         Raises:
             PayloadError: the payload breaks the shape.
             NotFoundError, DatasetAccessError, ChartAccessError: dataset or chart are unknown or not for this actor.
+
+        Examples:
+            >>> form = {"datasource_id": 1, "datasource_type": "table", "form_data": '{"viz_type": "pie"}'}
+            >>> key = core.explore.create_form_data(form)
+            >>> core.explore.get_form_data(key)
+            '{"viz_type": "pie"}'
         """
         given = _given(parse(FormDataPost, payload, shape="FormDataPostSchema"))
         act = begin_act(self._runtime, self._actor, "form_data.create")
@@ -108,13 +114,26 @@ class Explore(Namespace):
         return key
 
     def get_form_data(self, key: str) -> str:
-        """Return stored form data, a JSON text, once the actor may read the dataset and chart it was stored for."""
+        """Return stored form data, a JSON text, once the actor may read the dataset and chart it was stored for.
+
+        Examples:
+            >>> key = core.explore.create_form_data({"datasource_id": 1, "datasource_type": "table", "form_data": "{}"})
+            >>> core.explore.get_form_data(key)
+            '{}'
+        """
         with self._runtime.store.unit_of_work() as unit:
             return self._form_data(unit, self._record(unit, key)).text
 
     @repeated
     def update_form_data(self, key: str, payload: FormDataPut | Payload) -> str:
-        """Store other form data under a key and return the key; only who stored it may (`FormDataPutSchema`)."""
+        """Store other form data under a key and return the key; only who stored it may (`FormDataPutSchema`).
+
+        Examples:
+            >>> form = {"datasource_id": 1, "datasource_type": "table", "form_data": "{}"}
+            >>> key = core.explore.create_form_data(form)
+            >>> core.explore.update_form_data(key, {**form, "form_data": '{"viz_type": "bar"}'}) == key
+            True
+        """
         given = _given(parse(FormDataPut, payload, shape="FormDataPutSchema"))
         act = begin_act(self._runtime, self._actor, "form_data.update")
         with self._runtime.store.unit_of_work() as unit:
@@ -126,7 +145,16 @@ class Explore(Namespace):
 
     @repeated
     def delete_form_data(self, key: str) -> None:
-        """Forget stored form data; only who stored it may."""
+        """Forget stored form data; only who stored it may.
+
+        Examples:
+            >>> key = core.explore.create_form_data({"datasource_id": 1, "datasource_type": "table", "form_data": "{}"})
+            >>> core.explore.delete_form_data(key)
+            >>> core.explore.get_form_data(key)
+            Traceback (most recent call last):
+                ...
+            analytics_core.errors.NotFoundError: there is no form data ...
+        """
         act = begin_act(self._runtime, self._actor, "form_data.delete")
         with self._runtime.store.unit_of_work() as unit:
             record = self._own_record(unit, key)
@@ -136,7 +164,12 @@ class Explore(Namespace):
     # ----------------------------------------------------------------------------------------- advanced data types
     @property
     def advanced_data_types(self) -> tuple[str, ...]:
-        """The names of the advanced data types that columns may have, sorted."""
+        """The names of the advanced data types that columns may have, sorted.
+
+        Examples:
+            >>> core.explore.advanced_data_types
+            ('internet_address', 'port')
+        """
         return tuple(sorted(self._runtime.advanced_types))
 
     def advanced_data_type(self, name: str, values: Sequence[str | int]) -> AdvancedDataTypeResult:
@@ -148,6 +181,10 @@ class Explore(Namespace):
         Raises:
             UnknownNameError: there is no such type.
             PayloadSchemaError: the values are no list of texts and whole numbers, or more than 1,000.
+
+        Examples:
+            >>> core.explore.advanced_data_type("port", ["https"]).values
+            ('443',)
         """
         if name not in self.advanced_data_types:
             raise UnknownNameError(name, place="the list of advanced data types", known=self.advanced_data_types)
@@ -190,6 +227,11 @@ class Explore(Namespace):
         Raises:
             PayloadSchemaError: nothing says which dataset is meant.
             NotFoundError, DatasetAccessError, ChartAccessError: dataset or chart are unknown or not for this actor.
+
+        Examples:
+            >>> context = core.explore.context(chart_id=1)
+            >>> context.dataset.table_name, context.form_data["viz_type"]
+            ('orders', 'echarts_timeseries_bar')
         """
         named = parse_source(datasource, shape=_SHAPE, place="datasource") if datasource is not None else None
         start = self._from_permalink(permalink_key) if permalink_key is not None else None

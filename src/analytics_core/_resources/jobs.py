@@ -38,6 +38,11 @@ class Jobs(Namespace):
 
         Raises:
             JobNotFoundError: there is none, or it is somebody else's.
+
+        Examples:
+            >>> job = core.charts.submit(1)
+            >>> core.jobs.get(job.job_id).result()[0].rowcount
+            3
         """
         record = self._runtime.job_registry.find(job_id)
         if record.user_id != self._actor.id:
@@ -53,6 +58,11 @@ class Jobs(Namespace):
 
         Raises:
             PayloadError: a page that there cannot be.
+
+        Examples:
+            >>> _ = core.charts.submit(1)
+            >>> [(job.kind, job.state) for job in core.jobs.list().result]
+            [('chart-data', 'success')]
         """
         check_page(page, page_size, shape="jobs")
         own = (ListFilter(col="user_id", op="eq", val=self._actor.id),)
@@ -70,6 +80,12 @@ class Jobs(Namespace):
 
         Raises:
             JobNotFoundError: there is none, or it is somebody else's.
+
+        Examples:
+            >>> job = core.charts.submit(1)
+            >>> core.jobs.cancel(job.job_id)
+            >>> core.jobs.get(job.job_id).is_over
+            True
         """
         record = self._runtime.job_registry.find(job_id)
         if record.user_id != self._actor.id and not self._actor.is_admin:

@@ -95,6 +95,10 @@ class Logs(NamespaceWithDistinct[LogListItem]):
             PayloadError: the payload breaks the shape, or names an act that the library records itself.
             UserActivityAccessError: an entry for somebody else, or with a moment of one's own choice.
             ChartAccessError, DashboardAccessError: the chart or dashboard is not there or not for this actor.
+
+        Examples:
+            >>> core.logs.create({"action": "mount_dashboard", "dashboard_id": 1}).action
+            'mount_dashboard'
         """
         post = parse(LogPost, payload, shape="LogRestApi.post")
         _reject_own_acts(post.action)
@@ -117,7 +121,12 @@ class Logs(NamespaceWithDistinct[LogListItem]):
         return self._answer(stored)
 
     def get(self, log_id: int) -> LogGet:
-        """Return an entry; UserActivityAccessError for somebody else's, unless an administrator asks."""
+        """Return an entry; UserActivityAccessError for somebody else's, unless an administrator asks.
+
+        Examples:
+            >>> core.logs.get(1).action
+            'database.create'
+        """
         with self._runtime.store.unit_of_work() as unit:
             entry = unit.logs.get(log_id)
         self._runtime.policy.require_read_activity(self._actor, entry.user_id)
@@ -131,7 +140,12 @@ class Logs(NamespaceWithDistinct[LogListItem]):
         page_size: int = 25,
         columns: Columns = None,
     ) -> Page[LogListItem]:
-        """Return one page of the entries, newest first: administrators see all, others their own."""
+        """Return one page of the entries, newest first: administrators see all, others their own.
+
+        Examples:
+            >>> [entry.action for entry in core.logs.list(page_size=2)]
+            ['database.create', 'database.create']
+        """
         return super().list(filters, order_by, page, page_size, columns)
 
     def recent_activity(
@@ -155,6 +169,11 @@ class Logs(NamespaceWithDistinct[LogListItem]):
         Raises:
             UserActivityAccessError: the activity of somebody else.
             PayloadSchemaError: `actions` are no list of names, or a page out of bounds; pages end at 100,000 entries.
+
+        Examples:
+            >>> _ = core.logs.create({"action": "mount_dashboard", "dashboard_id": 1})
+            >>> core.logs.recent_activity().result[0].item_title
+            'Sales'
         """
         check_page(page, page_size, shape=_RECENT)
         _check_depth(page, page_size)
@@ -175,6 +194,10 @@ class Logs(NamespaceWithDistinct[LogListItem]):
         """Remove the entries of more than so many days ago and return how many they were; for administrators.
 
         The pruning itself is logged.
+
+        Examples:
+            >>> core.logs.prune(older_than_days=30)
+            0
         """
         self._runtime.policy.require_manage_logs(self._actor)
         oldest = oldest_after_pruning(older_than_days, now=self._runtime.wall_clock.now(), shape="logs.prune")

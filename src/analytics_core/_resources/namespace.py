@@ -118,6 +118,11 @@ class ListedNamespace(Namespace, Generic[Item]):
         Raises:
             AccessError: the actor may not ask.
             PayloadSchemaError: an unknown column or operator, a value of another kind, or a page out of bounds.
+
+        Examples:
+            >>> page = core.charts.list([{"col": "slice_name", "op": "contains", "val": "month"}], page_size=5)
+            >>> page.count, page[0].slice_name
+            (1, 'Revenue by month')
         """
         return self._lists(self._resource).page(filters, order_by, page, page_size, columns)
 
@@ -137,6 +142,10 @@ class ListedNamespace(Namespace, Generic[Item]):
             AccessError: the actor may not ask.
             UnknownNameError: there is no such related field; the message names those there are.
             PayloadSchemaError: a page out of bounds, or a `filter` that is no text or too long.
+
+        Examples:
+            >>> [choice.text for choice in core.charts.related("owners", filter="ada").result]
+            ['Ada Lovelace']
         """
         return self._lists(self._resource).related(field, filter, page, page_size)
 
@@ -148,5 +157,9 @@ class NamespaceWithDistinct(ListedNamespace[Item]):
         """Return the different values of a field among the records that the actor may see, sorted, without nulls.
 
         Arguments and errors are those of `related`.
+
+        Examples:
+            >>> [choice.text for choice in core.datasets.distinct("table_name", filter="order").result]
+            ['big_orders', 'orders']
         """
         return self._lists(self._resource).distinct(field, filter, page, page_size)

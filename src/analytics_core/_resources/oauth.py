@@ -76,6 +76,10 @@ class OAuth(Namespace):
         Raises:
             DatabaseNotFoundError, DatabaseAccessError: the database is unknown or not for this actor.
             OAuth2Error: it has no client, nobody knows the callback, or `redirect_to` is not allowed.
+
+        Examples:
+            >>> core.oauth.start(2).url.partition("?")[0]
+            'https://login.example/authorize'
         """
         _check_tab_id(tab_id)
         act = begin_act(self._runtime, self._actor, "oauth.start")
@@ -99,6 +103,12 @@ class OAuth(Namespace):
             TokenEndpointError: the provider cannot be asked; start anew. Why is told to those who may edit all
                 databases; for others it is in the log.
             DatabaseNotFoundError, DatabaseAccessError: the database is gone, or not for this actor any more.
+
+        Examples:
+            >>> begun = core.oauth.start(2, redirect_to="https://app.example/sales")
+            >>> done = core.oauth.callback(state=begun.state, code="from-the-provider")
+            >>> done.database_id, done.redirect_to
+            (2, 'https://app.example/sales')
         """
         act = begin_act(self._runtime, self._actor, "oauth.callback")
         signed = self._runtime.oauth_flow.read(state, self._actor.id)
@@ -127,13 +137,27 @@ class OAuth(Namespace):
         Raises:
             DatabaseNotFoundError, DatabaseAccessError: the database is unknown or not for this actor.
             OAuth2Error, TokenEndpointError: it cannot be renewed now; why is told as in `callback`.
+
+        Examples:
+            >>> core.oauth.access_token(2) is None
+            True
+            >>> begun = core.oauth.start(2)
+            >>> _ = core.oauth.callback(state=begun.state, code="from-the-provider")
+            >>> core.oauth.access_token(2)
+            'token for authorization_code'
         """
         database = self._database(database_id)
         return self._asking(lambda: self._runtime.oauth_tokens.access_token(database, self._actor.id), database)
 
     @repeated
     def forget(self, database_id: int) -> None:
-        """Delete the actor's tokens for a database, if they have any; the provider is not told."""
+        """Delete the actor's tokens for a database, if they have any; the provider is not told.
+
+        Examples:
+            >>> core.oauth.forget(2)
+            >>> core.oauth.list()
+            ()
+        """
         act = begin_act(self._runtime, self._actor, "oauth.forget")
         with self._runtime.store.unit_of_work() as unit:
             found = _find(unit, database_id, self._actor.id)
@@ -142,7 +166,14 @@ class OAuth(Namespace):
                 act.log(unit, details={"database_id": database_id})
 
     def list(self) -> tuple[TokenSummary, ...]:
-        """Return for which databases the actor has tokens, without the tokens."""
+        """Return for which databases the actor has tokens, without the tokens.
+
+        Examples:
+            >>> begun = core.oauth.start(2)
+            >>> _ = core.oauth.callback(state=begun.state, code="from-the-provider")
+            >>> [(token.database_id, token.is_renewable) for token in core.oauth.list()]
+            [(2, True)]
+        """
         of_actor = (ListFilter(col="user_id", op="eq", val=self._actor.id),)
         with self._runtime.store.unit_of_work() as unit:
             found = sorted(every(unit.oauth2_tokens, of_actor), key=lambda token: token.database_id)

@@ -50,6 +50,11 @@ class Permalinks(Namespace):
         Raises:
             PayloadError: the payload breaks the shape, or its form data names no datasource.
             NotFoundError, DatasetAccessError, ChartAccessError: dataset or chart are unknown or not for this actor.
+
+        Examples:
+            >>> link = core.permalinks.create_for_chart({"formData": {"datasource": "1__table", "viz_type": "pie"}})
+            >>> link.url == f"https://app.example/chart_permalink/{link.key}"
+            True
         """
         shape = "ExplorePermalinkStateSchema"
         state = parse(ExplorePermalinkState, payload, shape=shape)
@@ -71,6 +76,11 @@ class Permalinks(Namespace):
         Raises:
             NotFoundError: there is no such key, or its dataset is gone.
             DatasetAccessError, ChartAccessError: dataset or chart are not for this actor.
+
+        Examples:
+            >>> link = core.permalinks.create_for_chart({"formData": {"datasource": "1__table", "viz_type": "pie"}})
+            >>> core.permalinks.get_for_chart(link.key).state.form_data["viz_type"]
+            'pie'
         """
         with self._runtime.store.unit_of_work() as unit:
             record, content = _content(unit, _CHART, key)
@@ -90,6 +100,11 @@ class Permalinks(Namespace):
         Raises:
             PayloadError: the payload breaks the shape.
             NotFoundError, DashboardAccessError: the dashboard is unknown or not for this actor.
+
+        Examples:
+            >>> link = core.permalinks.create_for_dashboard(1, {"dataMask": {}})
+            >>> core.permalinks.get_for_dashboard(link.key).dashboard_id
+            1
         """
         shape = "DashboardPermalinkStateSchema"
         state = parse(DashboardPermalinkState, payload, shape=shape)
@@ -101,7 +116,13 @@ class Permalinks(Namespace):
         return self._answer(_DASHBOARD, key)
 
     def get_for_dashboard(self, key: str) -> DashboardPermalink:
-        """Return the state of a dashboard; NotFoundError or DashboardAccessError otherwise."""
+        """Return the state of a dashboard; NotFoundError or DashboardAccessError otherwise.
+
+        Examples:
+            >>> link = core.permalinks.create_for_dashboard(1, {"anchor": "TAB-2"})
+            >>> core.permalinks.get_for_dashboard(link.key).state.anchor
+            'TAB-2'
+        """
         with self._runtime.store.unit_of_work() as unit:
             record, content = _content(unit, _DASHBOARD, key)
             self._reader(unit).dashboard(content["dashboard_id"])
@@ -116,6 +137,10 @@ class Permalinks(Namespace):
         Raises:
             PayloadSchemaError: `older_than_days` is no whole number from 1 to 36,500.
             AccessError: only administrators may.
+
+        Examples:
+            >>> core.permalinks.prune(older_than_days=365)
+            0
         """
         self._runtime.policy.require_manage_permalinks(self._actor)
         oldest = oldest_after_pruning(older_than_days, now=self._runtime.wall_clock.now(), shape="permalinks.prune")

@@ -69,6 +69,12 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
             FragmentError, UnknownColumnError, SubqueryNotAllowedError, TemplateError: the clause is not one condition
                 on the columns of each dataset.
             AlreadyExistsError: the name is taken.
+
+        Examples:
+            >>> core.row_level_security.create(
+            ...     {"name": "No returns", "filter_type": "Base", "clause": "NOT returned", "tables": [1], "roles": []}
+            ... ).id
+            2
         """
         self._runtime.policy.require_manage_row_rules(self._actor)
         post = parse(RowRulePost, payload, shape="RLSRestApi.post")
@@ -81,7 +87,12 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
             return _answer(unit, stored)
 
     def get(self, rule_id: int) -> RowRuleGet:
-        """Return a rule; NotFoundError when there is none."""
+        """Return a rule; NotFoundError when there is none.
+
+        Examples:
+            >>> core.row_level_security.get(1).clause
+            "country = 'Germany'"
+        """
         self._runtime.policy.require_manage_row_rules(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             return _answer(unit, unit.row_rules.get(rule_id))
@@ -98,6 +109,10 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
         Raises:
             StaleVersionError: somebody else changed it meanwhile.
             AnalyticsError: as for `create`.
+
+        Examples:
+            >>> core.row_level_security.update(1, {"clause": "country IN ('Germany', 'France')"}).clause
+            "country IN ('Germany', 'France')"
         """
         self._runtime.policy.require_manage_row_rules(self._actor)
         put = parse(RowRulePut, payload, shape="RLSRestApi.put")
@@ -113,7 +128,13 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
 
     @repeated
     def delete(self, rule_id: int) -> None:
-        """Remove a rule; whom it bound sees more from the next query on."""
+        """Remove a rule; whom it bound sees more from the next query on.
+
+        Examples:
+            >>> core.row_level_security.delete(1)
+            >>> core.row_level_security.list().count
+            0
+        """
         self._runtime.policy.require_manage_row_rules(self._actor)
         act = begin_act(self._runtime, self._actor, "row_level_security.delete")
         with self._runtime.store.unit_of_work() as unit:
@@ -133,6 +154,12 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
 
         Example:
             print(core.row_level_security.simulate("anna", 1))
+
+        Examples:
+            >>> print(core.row_level_security.simulate("grace", 1))
+            grace (Analysts) on dataset 1 'orders'
+            binds: rule 1 'Germany alone' (Regular; this dataset): has its role Analysts
+            where this dataset: ("orders"."country" = 'Germany')    <- row rule: 1 'Germany alone'
         """
         self._runtime.policy.require_manage_row_rules(self._actor)
         someone = self._find_actor(actor.id if isinstance(actor, UserGet) else actor)

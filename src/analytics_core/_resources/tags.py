@@ -50,7 +50,12 @@ class Tags(NamespaceWithDistinct[TagGet]):
 
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, payload: TagPost | Payload) -> TagGet:
-        """Store a custom tag; AlreadyExistsError when there is one of this name."""
+        """Store a custom tag; AlreadyExistsError when there is one of this name.
+
+        Examples:
+            >>> core.tags.create({"name": "for the board"}).name
+            'for the board'
+        """
         post = parse(TagPost, payload, shape="tag payload")
         act = begin_act(self._runtime, self._actor, "tag.create")
         record = Tag(name=post.name, type=TagType.CUSTOM.value, description=post.description)
@@ -60,7 +65,12 @@ class Tags(NamespaceWithDistinct[TagGet]):
         return self._answer(stored)
 
     def get(self, tag_id: int) -> TagGet:
-        """Return a tag; NotFoundError when there is none."""
+        """Return a tag; NotFoundError when there is none.
+
+        Examples:
+            >>> core.tags.get(1).name
+            'key figures'
+        """
         with self._runtime.store.unit_of_work() as unit:
             tag = unit.tags.get(tag_id)
         return self._answer(tag)
@@ -79,6 +89,10 @@ class Tags(NamespaceWithDistinct[TagGet]):
             NotFoundError, OwnershipError: there is no such tag, or somebody else made it.
             AlreadyExistsError: there is a tag of this name.
             StaleVersionError: somebody else changed it meanwhile.
+
+        Examples:
+            >>> core.tags.update(1, {"description": "What the board reads"}).description
+            'What the board reads'
         """
         put = parse(TagPut, payload, shape="tag payload")
         act = begin_act(self._runtime, self._actor, "tag.update")
@@ -91,7 +105,13 @@ class Tags(NamespaceWithDistinct[TagGet]):
 
     @repeated
     def delete(self, tag_id: int) -> None:
-        """Remove a tag, from what carries it too; only who made it and administrators may."""
+        """Remove a tag, from what carries it too; only who made it and administrators may.
+
+        Examples:
+            >>> core.tags.delete(1)
+            >>> core.tags.list().count
+            0
+        """
         act = begin_act(self._runtime, self._actor, "tag.delete")
         with self._runtime.store.unit_of_work() as unit:
             self._writable(unit, tag_id)
@@ -111,6 +131,10 @@ class Tags(NamespaceWithDistinct[TagGet]):
             PayloadSchemaError: another target, or names that cannot be.
             NotFoundError, ChartAccessError, DashboardAccessError: the record is unknown or not for this actor.
             OwnershipError: the actor does not own it.
+
+        Examples:
+            >>> [tag.name for tag in core.tags.tag("dashboard", 1, ["key figures", "weekly"])]
+            ['key figures', 'weekly']
         """
         requested = _requested(target, names)
         act = begin_act(self._runtime, self._actor, f"{requested.target.value}.tag")
@@ -122,6 +146,10 @@ class Tags(NamespaceWithDistinct[TagGet]):
         Raises:
             NotFoundError: there is no tag of one of the names.
             PayloadSchemaError, ChartAccessError, DashboardAccessError, OwnershipError: as in `tag`.
+
+        Examples:
+            >>> core.tags.untag("chart", 1, ["key figures"])
+            ()
         """
         requested = _requested(target, names)
         act = begin_act(self._runtime, self._actor, f"{requested.target.value}.untag")
@@ -135,6 +163,10 @@ class Tags(NamespaceWithDistinct[TagGet]):
             target: `chart` or `dashboard`.
             page: counted from 0.
             page_size: at most 1,000.
+
+        Examples:
+            >>> [record.id for record in core.tags.tagged(1, "chart")]
+            [1]
         """
         kind = _requested(target, ("any",)).target
         carries = ListFilter(col="tag_ids", op="eq", val=tag_id)

@@ -8,17 +8,12 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from analytics_core._formdata.payload import BuiltPayload
-from analytics_core._jobs.handlers import JobKind
-from analytics_core._jobs.job import Job
 from analytics_core._lookups.loading import find_dataset_of
-from analytics_core._pictures.data import Size
-from analytics_core._querying.explain import Explanation, with_form_fields
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated, until_accepted
-from analytics_core._resources.charts.extra_filters import GivenFilters
-from analytics_core._resources.charts.queries import ChartQueries, Question, question_text
+from analytics_core._resources.charts.queries import ChartQueries
+from analytics_core._resources.charts.questions import ChartQuestions
 from analytics_core._resources.charts.records import (
     changed_chart,
     chart_datasource,
@@ -30,29 +25,14 @@ from analytics_core._resources.charts.records import (
     people_of,
     place_on_dashboards,
 )
-from analytics_core._resources.dashboards.shown_charts import ShownCharts
 from analytics_core._resources.field_formatter import readable_now
-from analytics_core._resources.jobs import job_of, submit_job
-from analytics_core._resources.lists import (
-    CHARTS,
-    DASHBOARDS,
-    DATASETS,
-    TAGS,
-    Listing,
-    ResourceLists,
-    anybody,
-)
-from analytics_core._resources.namespace import NamespaceWithDistinct
+from analytics_core._resources.lists import CHARTS, DASHBOARDS, DATASETS, TAGS, Listing, ResourceLists, anybody
 from analytics_core._resources.people.directory import checked_owners, read_users
-from analytics_core._resources.pictures import PictureDrawer, checked_look, form_of_chart
 from analytics_core._resources.reader import DATASET_NAME
 from analytics_core._resources.related_names import RelatedNames, names_related_to_charts
 from analytics_core._resources.reports.needed import require_unscheduled
 from analytics_core._resources.tags import Favourites
-from analytics_core._results.answer import ChartData
-from analytics_core._results.batch_stream import BatchStream
-from analytics_core._results.picture import Picture
-from analytics_core.errors import AnalyticsError, JobNotFoundError, NotFoundError
+from analytics_core.errors import AnalyticsError, NotFoundError
 from analytics_core.models.chart import (
     ChartDatasource,
     ChartGet,
@@ -63,7 +43,7 @@ from analytics_core.models.chart import (
     FavoriteStatuses,
 )
 from analytics_core.models.dashboard import TagTarget
-from analytics_core.models.parsing import Payload, parse, read_object
+from analytics_core.models.parsing import Payload, parse
 
 LISTING = Listing(
     shape="chart",
@@ -93,7 +73,7 @@ LISTS = ResourceLists(
 )
 
 
-class Charts(NamespaceWithDistinct[ChartListItem]):
+class Charts(ChartQuestions):
     """Charts, as one actor may see, change and ask them.
 
     In lists, by `datasource_name` only charts are found whose dataset the actor may read; ordered by it, the others
@@ -104,182 +84,6 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
     _resource = LISTS
 
     # -------------------------------------------------------------------------------------------------- questions
-    def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
-        """Return the answer to a chart (by id) or a query context.
-
-        Args:
-            question: the id of a chart, or a query context.
-            force: read from the source, not the cache.
-            strict: refuse keys that nobody reads (`limit`, `order_by`) and parts that have no effect, instead of
-                telling them in the notes; None: as `Settings.strict_queries` says.
-
-        Raises:
-            PayloadError: the payload breaks the shape, or is strict and holds keys that nobody reads.
-            NotFoundError, AccessError: the chart or a dataset is unknown or not for this actor.
-        """
-        queries = ChartQueries(self._runtime, self._actor)
-        request = queries.request(question, force=force, strict=strict)
-        form = form_of_chart(queries.chart(question)) if isinstance(question, int) else request.context.form_data
-        return replace(queries.run(request), form=form)
-
-    def picture(
-        self,
-        question: Question,
-        *,
-        format: str = "png",
-        theme: str = "light",
-        width_px: int | None = None,
-        height_px: int | None = None,
-        scale: float = 1.0,
-        force: bool = False,
-    ) -> Picture:
-        """Return a picture of a chart (by id) or of the answer to a query context, as the actor may see it.
-
-        A stored chart is drawn as its form says. A bare query context is drawn by the `viz_type` of its `form_data`;
-        without one a column of times with numbers becomes a line chart, a column of at most 50 texts with numbers bars,
-        and everything else a table. A query that failed, and an answer without rows, are pictures that say so.
-
-        Args:
-            question: the id of a chart, or a query context.
-            format: `png`, `svg` or `pdf`.
-            theme: `light` or `dark`.
-            width_px: the width of the layout, from 60 to 4,000; None: 640.
-            height_px: likewise; None: 400.
-            scale: how many pixels of a PNG each of these becomes, from 0.5 to 4.
-            force: read from the source, not the cache.
-
-        Raises:
-            UnknownNameError, QueryError: a format, a theme or a number that cannot be.
-            PayloadError, NotFoundError, AccessError: as in `data`.
-            MissingExtraError: no renderer is wired, and the extra `charts` is not installed.
-            PictureError: the renderer cannot draw it, or not in time.
-        """
-        look = checked_look(
-            format=format, theme=theme, width_px=width_px, height_px=height_px, scale=scale, usual=Size()
-        )
-        drawer = PictureDrawer(self._runtime)
-        queries = ChartQueries(self._runtime, self._actor)
-        request = queries.request(question, force=force)
-        if not isinstance(question, int):
-            return drawer.of_answer(queries.run(request), request.context.form_data, look, title="")
-        chart = queries.chart(question)
-        return drawer.of_answer(queries.run(request), form_of_chart(chart), look, title=chart.slice_name)
-
-    def question(
-        self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: GivenFilters = None
-    ) -> dict[str, Any]:
-        """Return the query context that a reader of a chart asks: what it stores, with a dashboard's filters added.
-
-        `cache.warm_up_chart` with the same arguments fills exactly the entries that this question finds.
-
-        Args:
-            chart_id: the chart.
-            dashboard_id: a dashboard that shows it, whose filters count with their default values.
-            extra_filters: more filters, a list of `{col, op, val}` or its JSON text; `__time_range`, `__time_grain`
-                and `__granularity` as `col` mean the time options of the query.
-
-        Raises:
-            QueryError: the chart stores neither a query context nor a form.
-            NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
-        """
-        return ShownCharts(self._runtime, self._actor).question(
-            chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters
-        )[1]
-
-    def payload(self, chart_id: int) -> BuiltPayload:
-        """Return the query context that the form of a chart asks, with the fields that each of its values comes from.
-
-        It is built of `params` whatever query context is stored; `data` asks it where none is stored, or where the form
-        was edited since.
-
-        Raises:
-            QueryError: the chart stores no form that can be read.
-            PayloadSchemaError: fields of the form cannot be used, all of them at once.
-            NotFoundError, ChartAccessError: unknown, or not for this actor.
-        """
-        find = ChartQueries(self._runtime, self._actor).chart
-        return self._runtime.chart_contexts.built(find(chart_id), find)
-
-    def payload_of(self, form_data: Payload) -> BuiltPayload:
-        """Return the query context that form data ask, as `payload` does for a stored chart.
-
-        Nothing is looked up but the charts that are layers of a map.
-
-        Args:
-            form_data: what a chart stores as `params`, with `viz_type` and `datasource` (such as `12__table`); a
-                mapping or its JSON text.
-
-        Raises:
-            PayloadFormatError: they are no JSON object.
-            PayloadSchemaError: fields cannot be used, all of them at once.
-        """
-        find = ChartQueries(self._runtime, self._actor).chart
-        return self._runtime.chart_contexts.of_form(read_object(form_data, shape="form_data"), find)
-
-    def explain(self, question: Question, *, strict: bool | None = None) -> Explanation:
-        """Return why the answer would be what it is: the statements, and who asked for each clause; nothing runs.
-
-        Where a chart is asked by its form, clauses name the fields of the form too. `strict` is that of `data`.
-        """
-        queries = ChartQueries(self._runtime, self._actor)
-        explanation = self._runtime.queries.explain(queries.request(question, strict=strict))
-        return with_form_fields(explanation, queries.form_fields(question))
-
-    def batches(self, question: Question, *, strict: bool | None = None) -> BatchStream:
-        """Return the rows of a chart (by id) or of a query context with one query as Arrow record batches.
-
-        A result of any size passes through a few megabytes of memory: the rows are read from the database as they are
-        asked for, and no cache is read or filled. The row limit is that of `data`, with `Settings.stream_row_limit` as
-        its cap where the host sets one. The rights that count are those of this call. Use it in a `with` block; the
-        time of the whole is `Settings.request_timeout_s`, the consumer's own included.
-
-        Args:
-            question: the id of a chart, or a query context; annotation layers give no rows and count for nothing.
-            strict: that of `data`.
-
-        Raises:
-            QueryError: the context has several queries, asks for no rows of a statement, or has post-processing, time
-                comparisons or a group of all other series, which need all rows at once.
-            AnalyticsError: what the query fails with, here or from the batches.
-        """
-        return ChartQueries(self._runtime, self._actor).batches(question, strict=strict)
-
-    def submit(self, question: Question, *, force: bool = False, strict: bool | None = None) -> Job[ChartData]:
-        """Start the answer in the background and return its job; `force` and `strict` are those of `data`.
-
-        The rights that count are those when it runs, and again those when its result is read. What counts as now is the
-        moment of this call.
-
-        Raises:
-            PayloadError, NotFoundError, AccessError: as in `data`, at once.
-            ActorRequiredError: the host's directory does not know the actor, so that no worker could find them.
-            JobError: no more work can be taken.
-        """
-        queries = ChartQueries(self._runtime, self._actor)
-        requested, database = queries.for_job(question, force=force, strict=strict)
-        return submit_job(
-            self._runtime,
-            self._actor,
-            JobKind.CHART_DATA,
-            question_text(requested),
-            find_actor=lambda: self._anew()._actor,
-            queue=database,
-        )
-
-    def job(self, job_id: str) -> Job[ChartData]:
-        """Return a job that this actor submitted and may still read.
-
-        Raises:
-            JobNotFoundError: there is none, it is somebody else's, or its owner may not see all of its rows any more:
-                other row rules bind them, a chart of an annotation layer is not for them, or SQL reads something else.
-            AccessError: a dataset of its question may not be read any more.
-        """
-        record = self._runtime.job_registry.find(job_id)
-        is_own = record.user_id == self._actor.id and record.kind == JobKind.CHART_DATA
-        if not is_own or not self._runtime.job_registry.handler(record).may_read(record, self._actor):
-            raise JobNotFoundError(job_id)
-        return job_of(self._runtime, record, find_actor=lambda: self._anew()._actor)
-
     # ---------------------------------------------------------------------------------------------------- records
 
     def create(self, payload: ChartPost | Payload) -> ChartGet:
@@ -292,6 +96,12 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
             PayloadError: the payload breaks the shape.
             NotFoundError, DatasetAccessError, DashboardAccessError: a dataset or dashboard is unknown or not for them.
             OwnershipError: the actor does not own one of the dashboards.
+
+        Examples:
+            >>> form = '{"viz_type": "pie", "groupby": ["channel"], "metric": "revenue"}'
+            >>> pie = {"slice_name": "Channels", "viz_type": "pie", "datasource_id": 1, "datasource_type": "table"}
+            >>> core.charts.create({**pie, "params": form}).id
+            3
         """
         post = parse(ChartPost, payload, shape=_POST)
         act = begin_act(self._runtime, self._actor, "chart.create")
@@ -309,7 +119,12 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
         return self._answer(*until_accepted(change, stale="dashboard"))
 
     def get(self, chart_id: int) -> ChartGet:
-        """Return a chart; NotFoundError or ChartAccessError otherwise."""
+        """Return a chart; NotFoundError or ChartAccessError otherwise.
+
+        Examples:
+            >>> core.charts.get(1).slice_name
+            'Revenue by country'
+        """
         with self._runtime.store.unit_of_work() as unit:
             chart = self._reader(unit).chart(chart_id)
             linked = self._linked(unit, chart)
@@ -332,6 +147,10 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
             NotFoundError: a dataset, dashboard or tag is unknown.
             OwnershipError: the actor does not own the chart, or a dashboard that would get or lose it.
             StaleVersionError: somebody else changed it meanwhile; a changed dashboard is read again instead.
+
+        Examples:
+            >>> core.charts.update(1, {"slice_name": "Best countries"}).slice_name
+            'Best countries'
         """
         put = parse(ChartPut, payload, shape=_PUT)
         act = begin_act(self._runtime, self._actor, "chart.update")
@@ -353,7 +172,13 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
 
     @repeated
     def delete(self, chart_id: int) -> None:
-        """Remove a chart, from its dashboards too; only owners and administrators may."""
+        """Remove a chart, from its dashboards too; only owners and administrators may.
+
+        Examples:
+            >>> core.charts.delete(2)
+            >>> core.dashboards.get(1).charts
+            ('Revenue by country',)
+        """
         act = begin_act(self._runtime, self._actor, "chart.delete")
         with self._runtime.store.unit_of_work() as unit:
             self._writable(unit, chart_id)
@@ -363,7 +188,12 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
 
     # ------------------------------------------------------------------------------------------------ what it is like
     def datasource(self, chart_id: int) -> ChartDatasource:
-        """Return the dataset of a chart (contract, `ChartGetDatasourceResponseSchema`); none, if it is not for them."""
+        """Return the dataset of a chart (contract, `ChartGetDatasourceResponseSchema`); none, if it is not for them.
+
+        Examples:
+            >>> core.charts.datasource(1).result.label
+            'orders'
+        """
         with self._runtime.store.unit_of_work() as unit:
             chart = self._reader(unit).chart(chart_id)
             dataset = find_dataset_of(unit, chart)
@@ -376,6 +206,10 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
         The addresses come from `Settings.url_for`; the host answers there with `picture`, as the same user. The key is
         another one after each change of the chart or its dataset, for each user, and when other rules bind them.
         Nothing is drawn by asking.
+
+        Examples:
+            >>> core.charts.screenshot(1).image_url.rpartition("/")[0]
+            'https://app.example/chart_screenshot/1'
         """
         with self._runtime.store.unit_of_work() as unit:
             chart = self._reader(unit).chart(chart_id)
@@ -391,15 +225,32 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
 
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, chart_id: int) -> None:
-        """Give the actor's star to a chart that they may read; a second one changes nothing."""
+        """Give the actor's star to a chart that they may read; a second one changes nothing.
+
+        Examples:
+            >>> core.charts.add_favourite(2)
+            >>> [one.value for one in core.charts.favourite_status([1, 2]).result]
+            [False, True]
+        """
         Favourites(self._runtime, self._actor, TagTarget.CHART).add(chart_id)
 
     def remove_favourite(self, chart_id: int) -> None:
-        """Take the actor's star from a chart; nothing happens where there is none."""
+        """Take the actor's star from a chart; nothing happens where there is none.
+
+        Examples:
+            >>> core.charts.remove_favourite(1)
+            >>> core.charts.favourite_status([1]).result[0].value
+            False
+        """
         Favourites(self._runtime, self._actor, TagTarget.CHART).remove(chart_id)
 
     def favourite_status(self, ids: Iterable[int]) -> FavoriteStatuses:
-        """Return for each id whether the actor gave a star to this chart; at most a thousand ids."""
+        """Return for each id whether the actor gave a star to this chart; at most a thousand ids.
+
+        Examples:
+            >>> [(one.id, one.value) for one in core.charts.favourite_status([1, 2]).result]
+            [(1, False), (2, False)]
+        """
         return Favourites(self._runtime, self._actor, TagTarget.CHART).status(ids)
 
     # -------------------------------------------------------------------------------------------------------- inside

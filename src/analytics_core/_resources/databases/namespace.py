@@ -12,15 +12,14 @@ from functools import partial
 from typing import Any, BinaryIO, Final
 from uuid import uuid4
 
-from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_parameters import look_at_server
-from analytics_core._execution.sessions.metadata import ReflectedTable
 from analytics_core._gate.gate import upload_schemas
 from analytics_core._gate.uploads import WrittenTable, takes_uploads, upload_targets
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter
 from analytics_core._resources.batches import every_id
 from analytics_core._resources.changes import LoggedAction, begin_act, reject_later_change, repeated
+from analytics_core._resources.databases.contents import DatabaseContents, check_schema
 from analytics_core._resources.databases.records import (
     changed_database,
     database_connection,
@@ -35,30 +34,26 @@ from analytics_core._resources.databases.records import (
     uploaded_table,
 )
 from analytics_core._resources.databases.secret_options import is_elsewhere
-from analytics_core._resources.databases.tables import database_engine, database_tables, table_details, table_sample
+from analytics_core._resources.databases.tables import database_engine
 from analytics_core._resources.lists import DATABASES, Listing, ResourceLists, anybody
-from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.related_names import related_objects
 from analytics_core._resources.reports.needed import require_unscheduled
 from analytics_core.errors import PayloadSchemaError, StoreUnavailableError
 from analytics_core.models.database import (
     DatabaseConnection,
-    DatabaseFunctionNames,
     DatabaseGet,
     DatabaseListItem,
     DatabasePost,
     DatabasePut,
-    DatabaseTable,
     DatabaseTestConnection,
     DatabaseValidateParameters,
     FileUploadSchemas,
 )
 from analytics_core.models.lists import RelatedObjects
-from analytics_core.models.parsing import Payload, check_text, parse, payload_error
-from analytics_core.models.table import DatabaseEngine, DatabaseTableDetails, TableSample
+from analytics_core.models.parsing import Payload, parse, payload_error
+from analytics_core.models.table import DatabaseEngine
 from analytics_core.models.upload import FileUploadOptions, TableExists, UploadedTable
 
-_FIRST_ROWS: Final = 100
 _TRIALS: Final = 2**62
 
 LISTS = ResourceLists(
@@ -82,7 +77,7 @@ LISTS = ResourceLists(
 _LOG = logging.getLogger(__name__)
 
 
-class Databases(NamespaceWithDistinct[DatabaseListItem]):
+class Databases(DatabaseContents):
     """Database connections, as one actor may see and change them.
 
     `related` takes `created_by` or `changed_by`, `distinct` takes `backend`.
@@ -99,6 +94,10 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             PayloadError: the payload breaks the shape.
             ConnectionUriError: the URI or an option is malformed or not allowed.
             AlreadyExistsError: the name is taken.
+
+        Examples:
+            >>> core.databases.create({"database_name": "scratch", "sqlalchemy_uri": "sqlite://"}).backend
+            'sqlite'
         """
         self._runtime.policy.require_manage_databases(self._actor)
         post = parse(DatabasePost, payload, shape="DatabaseRestApi.post")
@@ -113,13 +112,23 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         return database_get(stored, spec=self._spec_of(stored))
 
     def get(self, database_id: int) -> DatabaseGet:
-        """Return a database; DatabaseNotFoundError or DatabaseAccessError otherwise."""
+        """Return a database; DatabaseNotFoundError or DatabaseAccessError otherwise.
+
+        Examples:
+            >>> core.databases.get(1).database_name
+            'shop'
+        """
         with self._runtime.store.unit_of_work() as unit:
             found = self._reader(unit).database(database_id)
         return database_get(found, spec=self._spec_of(found))
 
     def connection(self, database_id: int) -> DatabaseConnection:
-        """Return a database with its URI, secrets masked; for those who may change it."""
+        """Return a database with its URI, secrets masked; for those who may change it.
+
+        Examples:
+            >>> core.databases.connection(1).orm_uri.rpartition("/")[2]
+            'shop.db'
+        """
         with self._runtime.store.unit_of_work() as unit:
             database = self._reader(unit).database(database_id)
             self._runtime.policy.require_manage_databases(self._actor)
@@ -139,6 +148,10 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             PayloadError, ConnectionUriError, AlreadyExistsError: as in `create`.
             DatabaseNotFoundError, DatabaseAccessError, OwnershipError: unknown, or not for this actor to change.
             StaleVersionError: somebody else changed it meanwhile.
+
+        Examples:
+            >>> core.databases.update(1, {"cache_timeout": 60}).cache_timeout
+            60
         """
         put = parse(DatabasePut, payload, shape="DatabaseRestApi.put")
         act = begin_act(self._runtime, self._actor, "database.update")
@@ -159,7 +172,13 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
 
     @repeated
     def delete(self, database_id: int) -> None:
-        """Remove a database and close its connections; InUseError while datasets read from it."""
+        """Remove a database and close its connections; InUseError while datasets read from it.
+
+        Examples:
+            >>> core.databases.delete(2)
+            >>> [database.database_name for database in core.databases.list()]
+            ['shop']
+        """
         act = begin_act(self._runtime, self._actor, "database.delete")
         with self._runtime.store.unit_of_work() as unit:
             stored = self._reader(unit).database(database_id)
@@ -170,123 +189,18 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         self._runtime.connector.dispose(database_id)
 
     # --------------------------------------------------------------------------------------------- what it holds
-    def schemas(self, database_id: int, *, force: bool = False) -> tuple[str, ...]:
-        """Return the schemas of a database whose tables the actor may read, sorted.
-
-        They are kept for `metadata_cache_timeout.schema_cache_timeout` seconds of the database's `extra` (unset: not at
-        all, 0: for ever), until the database is changed, or asked with `force`.
-        """
-        return self._runtime.metadata.schemas_of(self._actor, self._stored(database_id), force=force)
-
-    def tables(self, database_id: int, schema: str | None = None, *, force: bool = False) -> tuple[DatabaseTable, ...]:
-        """Return the tables and views of a schema, sorted by name (contract, `DatabaseTablesResponse`).
-
-        Args:
-            database_id: the database.
-            schema: None for the default one, which takes a grant on the whole database.
-            force: ask the database, although `metadata_cache_timeout.table_cache_timeout` of its `extra` keeps the
-                names (as `schema_cache_timeout` does in `schemas`).
-
-        Raises:
-            PayloadError: `schema` is neither a text that a database could take nor null.
-            DatabaseAccessError: the actor may not read this schema.
-            DatabaseError: there is no such schema, or the database cannot be reached.
-        """
-        return database_tables(self._tables(database_id, schema, force=force))
-
-    def views(self, database_id: int, schema: str | None = None, *, force: bool = False) -> tuple[DatabaseTable, ...]:
-        """Return the views of a schema, materialised ones among them; arguments and errors are those of `tables`."""
-        return database_tables(one for one in self._tables(database_id, schema, force=force) if one.is_view)
-
-    def materialized_views(
-        self, database_id: int, schema: str | None = None, *, force: bool = False
-    ) -> tuple[DatabaseTable, ...]:
-        """Return the materialised views of a schema, none on engines without any; else as `tables`."""
-        return database_tables(one for one in self._tables(database_id, schema, force=force) if one.is_materialized)
-
-    def table(self, database_id: int, table_name: str, schema: str | None = None) -> DatabaseTableDetails:
-        """Return columns, keys, indexes and comments of a table or view, and a SELECT of its first 100 rows.
-
-        Args:
-            database_id: the database.
-            table_name: as the database writes it.
-            schema: None for the default one, which takes a grant on the whole database.
-
-        Raises:
-            PayloadError: a name that no database could take.
-            DatabaseAccessError: the actor may not read this schema.
-            StatementRefusedError: a table that nobody may read.
-            DatabaseError: there is no such table (the message names the nearest), or the database cannot be reached.
-        """
-        table_name = _checked_table(table_name, schema, shape="databases.table")
-        tables, database = self._runtime.tables, self._stored(database_id)
-        found = tables.describe(self._actor, database, table_name, schema=schema, rows=_FIRST_ROWS)
-        return table_details(database_id, table_name, schema, found)
-
-    def select_star(
-        self, database_id: int, table_name: str, schema: str | None = None, *, rows: int = _FIRST_ROWS
-    ) -> str:
-        """Return a SELECT of the first `rows` of a table in the SQL of its engine; errors are those of `table`."""
-        table_name = _checked_table(table_name, schema, shape="databases.select_star")
-        rows = self._checked_rows(rows, shape="databases.select_star")
-        found = self._runtime.tables.describe(
-            self._actor, self._stored(database_id), table_name, schema=schema, rows=rows
-        )
-        return found.select_star
-
-    def samples(
-        self, database_id: int, table_name: str, schema: str | None = None, *, rows: int = _FIRST_ROWS
-    ) -> TableSample:
-        """Return the first rows of a table that the actor may see, in no order, without a dataset.
-
-        Row rules of the datasets over the table bind. `disable_data_preview` in the database's `extra` refuses it.
-
-        Args:
-            database_id: the database.
-            table_name: as in `table`.
-            schema: as in `table`.
-            rows: from 1 to `Settings.samples_row_limit`.
-
-        Raises:
-            PayloadError: an argument that cannot be.
-            DatabaseAccessError: as in `table`; or the database shows no previews.
-            DatabaseError, StatementRefusedError: as in `table`.
-            TemplateError, QueryError: a row rule that binds the actor cannot be evaluated.
-        """
-        table_name = _checked_table(table_name, schema, shape="databases.samples")
-        rows = self._checked_rows(rows, shape="databases.samples")
-        sampled = self._runtime.tables.sample(
-            self._actor, self._stored(database_id), table_name, schema=schema, rows=rows
-        )
-        return table_sample(database_id, table_name, schema, sampled)
-
-    def catalogs(self, database_id: int) -> tuple[str, ...]:
-        """Return the catalogs whose tables SQL on a database may name; none where the engine tells of none.
-
-        DuckDB has its attached databases, PostgreSQL the one of the connection. It takes a grant on the whole database.
-
-        Raises:
-            DatabaseAccessError: no such grant.
-            DatabaseError: the database cannot be reached.
-        """
-        return self._runtime.metadata.catalogs_of(self._actor, self._stored(database_id))
-
     def engines(self) -> tuple[DatabaseEngine, ...]:
         """Return the engines that databases may have, with what is missing to connect to them; drivers are imported.
 
         Only administrators may ask.
+
+        Examples:
+            >>> "sqlite" in [engine.engine for engine in core.databases.engines()]
+            True
         """
         self._runtime.policy.require_manage_databases(self._actor)
         registry = self._runtime.registry
         return tuple(database_engine(registry.get(name)) for name in registry.names())
-
-    def function_names(self, database_id: int) -> DatabaseFunctionNames:
-        """Return the names of the functions that SQL on a database may call (`DatabaseFunctionNamesResponse`).
-
-        Empty for engines that do not tell; functions that no user's SQL may call are left out.
-        """
-        names = self._runtime.metadata.functions_of(self._actor, self._stored(database_id))
-        return DatabaseFunctionNames(function_names=names)
 
     def schemas_access_for_file_upload(self, database_id: int) -> FileUploadSchemas:
         """Return the schemas that take uploads of the actor.
@@ -294,6 +208,11 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         They are `schemas_allowed_for_file_upload` of the database's `extra`, where that names none all its schemas;
         none while `allow_file_upload` is off, or where nothing is uploaded to the engine (contract,
         `DatabaseSchemaAccessForFileUploadResponse`).
+
+        Examples:
+            >>> _ = core.databases.update(1, {"allow_file_upload": True})
+            >>> core.databases.schemas_access_for_file_upload(1).schemas
+            ('main',)
         """
         database = self._stored(database_id)
         spec = self._spec_of(database)
@@ -314,7 +233,7 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         if_exists: str = TableExists.FAIL,
         options: FileUploadOptions | Payload | None = None,
     ) -> UploadedTable:
-        """Write the rows of a CSV, Parquet or XLSX file into a table: all of them, or nothing.
+        r"""Write the rows of a CSV, Parquet or XLSX file into a table: all of them, or nothing.
 
         The database must set `allow_file_upload`, and `schemas_allowed_for_file_upload` of its `extra` name the schema
         or nothing. It takes a grant on the schema or the database; tables that exist are changed by administrators, and
@@ -335,19 +254,19 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             PayloadSchemaError: an argument or option that cannot be.
             MissingExtraError: workbooks need the extra `excel`.
             DatabaseError: the database refused it, or it took longer than `Settings.upload_timeout_s`.
+
+        Examples:
+            >>> _ = core.databases.update(1, {"allow_file_upload": True})
+            >>> told = core.databases.upload(1, b"city,stores\nBonn,2\nGraz,1\n", "stores")
+            >>> [(column.column_name, column.type) for column in told.columns]
+            [('city', 'TEXT'), ('stores', 'INTEGER')]
         """
         form = parse(FileUploadOptions, {} if options is None else options, shape="databases.upload options")
-        _check_schema(schema, shape="databases.upload")
+        check_schema(schema, shape="databases.upload")
         act = begin_act(self._runtime, self._actor, "database.upload")
         database = self._stored(database_id)
         uploaded = self._runtime.uploads.upload(
-            self._actor,
-            database,
-            file,
-            table=table,
-            schema=schema,
-            if_exists=_if_exists(if_exists),
-            options=form,
+            self._actor, database, file, table=table, schema=schema, if_exists=_if_exists(if_exists), options=form
         )
         self._log_upload(act, database_id, uploaded)
         return uploaded_table(database_id, uploaded)
@@ -363,6 +282,10 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         """Return the charts drawn from a database and the dashboards that show them, as far as the actor may see them.
 
         Contract, `DatabaseRelatedObjectsResponse`.
+
+        Examples:
+            >>> core.databases.related_objects(1).charts.count
+            2
         """
         of_it = (ListFilter(col="database_id", op="eq", val=database_id),)
         with self._runtime.store.unit_of_work() as unit:
@@ -383,6 +306,15 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
             DatabaseNotFoundError: there is no database of this `id`.
             PayloadSchemaError: `.problems` names every field that is wrong and what would work; what has a
                 `CONNECTION_*` type in the contract is an item of its own.
+
+        Examples:
+            >>> parameters = {"host": "localhost", "port": 99999, "username": "me", "database": "sales"}
+            >>> core.databases.validate_parameters(
+            ...     {"engine": "postgresql", "configuration_method": "dynamic_form", "parameters": parameters}
+            ... )
+            Traceback (most recent call last):
+                ...
+            analytics_core.errors.PayloadSchemaError: ... parameters.port: must be a whole number from 1 to 65535
         """
         self._runtime.policy.require_manage_databases(self._actor)
         shape = "DatabaseValidateParametersSchema"
@@ -410,6 +342,9 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
 
         Raises:
             DatabaseError: what went wrong, diagnosed; ConnectionUriError when the URI is not allowed.
+
+        Examples:
+            >>> core.databases.test_connection({"database_name": "shop"})
         """
         self._runtime.policy.require_manage_databases(self._actor)
         shape = "DatabaseTestConnectionSchema"
@@ -428,44 +363,11 @@ class Databases(NamespaceWithDistinct[DatabaseListItem]):
         finally:
             self._runtime.connector.dispose(trial_of_its_own.id)
 
-    def _tables(self, database_id: int, schema: str | None, *, force: bool) -> tuple[ReflectedTable, ...]:
-        _check_schema(schema)
-        return self._runtime.metadata.tables_of(self._actor, self._stored(database_id), schema=schema, force=force)
-
-    def _checked_rows(self, rows: Any, *, shape: str) -> int:
-        most = self._runtime.settings.samples_row_limit
-        if type(rows) is not int or not 1 <= rows <= most:
-            raise payload_error(shape, "rows", f"must be a whole number from 1 to {most} (Settings.samples_row_limit)")
-        return rows
-
-    def _stored(self, database_id: int) -> Database:
-        """Return a database; the gate checks what the actor may do there."""
-        with self._runtime.store.unit_of_work() as unit:
-            return self._reader(unit).database(database_id)
-
-    def _spec_of(self, database: Database) -> EngineSpec | None:
-        return self._runtime.registry.find(database.engine)
-
     def _named(self, database_name: str | None) -> Database | None:
         if database_name is None:
             return None
         with self._runtime.store.unit_of_work() as unit:
             return unit.databases.find(database_name=database_name)
-
-
-def _check_schema(schema: Any, *, shape: str = "databases.tables") -> None:
-    """Refuse what no schema is called before a driver sees it."""
-    if schema is not None and not isinstance(schema, str):
-        raise payload_error(shape, "schema", "must be a text or null")
-    check_text(schema, shape=shape)
-
-
-def _checked_table(table_name: Any, schema: Any, *, shape: str) -> str:
-    _check_schema(schema, shape=shape)
-    if not isinstance(table_name, str) or not table_name:
-        raise payload_error(shape, "table_name", "must be the name of a table")
-    check_text(table_name, shape=shape)
-    return table_name
 
 
 def _if_exists(given: Any) -> TableExists:

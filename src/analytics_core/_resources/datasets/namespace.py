@@ -103,6 +103,10 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             VirtualDatasetError, StatementRefusedError: `sql` is not one SELECT.
             DatabaseError: the table does not exist, or the database cannot be reached.
             AlreadyExistsError: the database has a dataset of this name.
+
+        Examples:
+            >>> core.datasets.create({"database": 1, "table_name": "products"}).columns[1].column_name
+            'name'
         """
         post = parse(DatasetPost, payload, shape="DatasetRestApi.post")
         act = begin_act(self._runtime, self._actor, "dataset.create")
@@ -127,6 +131,10 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
                 on the whole database.
             AlreadyExistsError: they may read the table, but not the dataset that there is of it.
             DatabaseError: the table does not exist, or the database cannot be reached.
+
+        Examples:
+            >>> core.datasets.get_or_create({"database_id": 1, "table_name": "orders"}).id
+            1
         """
         requested = parse(GetOrCreateDataset, payload, shape="GetOrCreateDatasetSchema")
         act = begin_act(self._runtime, self._actor, "dataset.create")
@@ -160,6 +168,10 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             PayloadError: the payload breaks the shape, or the dataset is a physical one.
             NotFoundError, DatasetAccessError, DatabaseAccessError: it is unknown or not for this actor.
             AlreadyExistsError: the database has a dataset of this name.
+
+        Examples:
+            >>> core.datasets.duplicate({"base_model_id": 2, "table_name": "large_orders"}).sql
+            'SELECT * FROM orders WHERE amount > 100'
         """
         requested = parse(DatasetDuplicate, payload, shape="DatasetDuplicateSchema")
         act = begin_act(self._runtime, self._actor, "dataset.duplicate")
@@ -180,6 +192,10 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         Raises:
             NotFoundError: there is none that the actor may read, or the name means several.
             DatasetAccessError: the dataset of this id is not for the actor.
+
+        Examples:
+            >>> core.datasets.get("orders").metrics[0].expression
+            'SUM(amount)'
         """
         with self._runtime.store.unit_of_work() as unit:
             if isinstance(dataset_id, str):
@@ -213,6 +229,10 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             DatabaseAccessError: it would read from where the actor has no grant; or its SQL changes (also template
                 parameters, predicates, expressions, metrics, formats and types), without a grant on the database.
             StaleVersionError: somebody else changed it meanwhile.
+
+        Examples:
+            >>> core.datasets.update(1, {"description": "One row for each order line"}).description
+            'One row for each order line'
         """
         given = payload.to_payload() if isinstance(payload, DatasetGet) else payload
         put = parse(DatasetPut, given, shape="DatasetRestApi.put")
@@ -227,7 +247,12 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
 
     @repeated
     def refresh(self, dataset_id: int) -> DatasetGet:
-        """Read the columns from the database again: new ones are added, vanished ones dropped, calculated ones kept."""
+        """Read the columns from the database again: new ones are added, vanished ones dropped, calculated ones kept.
+
+        Examples:
+            >>> len(core.datasets.refresh(1).columns)
+            10
+        """
         act = begin_act(self._runtime, self._actor, "dataset.refresh")
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, dataset_id)
@@ -243,6 +268,11 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         """Add one column, or change the one of its `id` or name; the others stay (contract, `DatasetColumnsPut`).
 
         Errors are those of `update`.
+
+        Examples:
+            >>> large = {"column_name": "is_large", "expression": "amount > 100", "type": "BOOLEAN"}
+            >>> core.datasets.set_column(1, large).columns[-1].column_name
+            'is_large'
         """
         item = parse(ColumnPut, payload, shape="DatasetColumnsPut")
         act = begin_act(self._runtime, self._actor, "dataset.update")
@@ -254,6 +284,11 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         """Add one metric, or change the one of its `id` or name; the others stay (contract, `DatasetMetricsPut`).
 
         Errors are those of `update`.
+
+        Examples:
+            >>> average = {"metric_name": "average", "expression": "AVG(amount)"}
+            >>> core.datasets.set_metric(1, average).metrics[-1].metric_name
+            'average'
         """
         item = parse(MetricPut, payload, shape="DatasetMetricsPut")
         act = begin_act(self._runtime, self._actor, "dataset.update")
@@ -262,14 +297,26 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
 
     @repeated
     def delete_column(self, dataset_id: int, column_id: int) -> DatasetGet:
-        """Remove one column of a dataset; what no longer has its main time column has none."""
+        """Remove one column of a dataset; what no longer has its main time column has none.
+
+        Examples:
+            >>> columns = core.datasets.get(1).columns
+            >>> [column.column_name for column in core.datasets.delete_column(1, columns[0].id).columns][:2]
+            ['order_date', 'customer_id']
+        """
         act = begin_act(self._runtime, self._actor, "dataset_column.delete")
         change = partial(without_part, parts="columns", part_id=column_id)
         return self._change(dataset_id, change, act, column_id=column_id)
 
     @repeated
     def delete_metric(self, dataset_id: int, metric_id: int) -> DatasetGet:
-        """Remove one metric of a dataset."""
+        """Remove one metric of a dataset.
+
+        Examples:
+            >>> (revenue,) = core.datasets.get(1).metrics
+            >>> core.datasets.delete_metric(1, revenue.id).metrics
+            ()
+        """
         act = begin_act(self._runtime, self._actor, "dataset_metric.delete")
         change = partial(without_part, parts="metrics", part_id=metric_id)
         return self._change(dataset_id, change, act, metric_id=metric_id)
@@ -282,6 +329,11 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         Raises:
             PayloadSchemaError: `columns` is no list.
             UnknownColumnError: one of them is not there.
+
+        Examples:
+            >>> with core.datasets.batches(1, columns=["country", "amount"]) as stream:
+            ...     print(stream.schema.names)
+            ['country', 'amount']
         """
         if columns is not None and not is_list(columns):
             raise payload_error(
@@ -293,6 +345,10 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         """Return the charts drawn from a dataset and the dashboards that show them, as far as the actor may see them.
 
         Contract, `DatasetRelatedObjectsResponse`.
+
+        Examples:
+            >>> [chart.slice_name for chart in core.datasets.related_objects(1).charts.result]
+            ['Revenue by country', 'Revenue by month']
         """
         with self._runtime.store.unit_of_work() as unit:
             dataset = self._reader(unit).dataset(dataset_id)
@@ -300,7 +356,13 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
 
     @repeated
     def delete(self, dataset_id: int) -> None:
-        """Remove a dataset with its columns and metrics; InUseError while charts or row rules need it."""
+        """Remove a dataset with its columns and metrics; InUseError while charts or row rules need it.
+
+        Examples:
+            >>> core.datasets.delete(2)
+            >>> [dataset.table_name for dataset in core.datasets.list()]
+            ['orders']
+        """
         act = begin_act(self._runtime, self._actor, "dataset.delete")
         with self._runtime.store.unit_of_work() as unit:
             dataset = self._writable(unit, dataset_id)

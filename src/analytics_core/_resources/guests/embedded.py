@@ -103,6 +103,10 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
             PayloadError: the payload breaks the shape, a domain is no origin, or there are more than 1,000 of them.
             NotFoundError: there is no such dashboard.
             OwnershipError: the actor does not own it.
+
+        Examples:
+            >>> core.embedded.create(1, {"allowed_domains": ["https://shop.example"]}).allowed_domains
+            ('https://shop.example',)
         """
         domains = _read_domains(payload)
         act = begin_act(self._runtime, self._actor, "embedded.create")
@@ -133,6 +137,11 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
             PayloadError, OwnershipError: as in `create`.
             NotFoundError: there is no such dashboard, or it is not embedded.
             StaleVersionError: somebody else changed it meanwhile.
+
+        Examples:
+            >>> _ = core.embedded.create(1, {"allowed_domains": ["https://shop.example"]})
+            >>> core.embedded.update(1, {"allowed_domains": []}).allowed_domains
+            ()
         """
         domains = _read_domains(payload)
         act = begin_act(self._runtime, self._actor, "embedded.update")
@@ -152,6 +161,11 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
         Raises:
             NotFoundError: it is not embedded.
             OwnershipError: the actor does not own the dashboard.
+
+        Examples:
+            >>> made = core.embedded.create(1, {"allowed_domains": ["https://shop.example"]})
+            >>> core.embedded.get(made.uuid).dashboard_id
+            '1'
         """
         with self._runtime.store.unit_of_work() as unit:
             found = find_embedded(unit, key)
@@ -160,7 +174,14 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
 
     @repeated
     def delete(self, dashboard_id: int) -> None:
-        """End the embedding of a dashboard: its tokens open it no longer, also when it is embedded anew."""
+        """End the embedding of a dashboard: its tokens open it no longer, also when it is embedded anew.
+
+        Examples:
+            >>> _ = core.embedded.create(1, {"allowed_domains": []})
+            >>> core.embedded.delete(1)
+            >>> core.embedded.list().count
+            0
+        """
         act = begin_act(self._runtime, self._actor, "embedded.delete")
         with self._runtime.store.unit_of_work() as unit:
             self._owned(unit, dashboard_id)
@@ -168,7 +189,12 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
             act.log(unit, dashboard_id=dashboard_id)
 
     def available_domains(self) -> AvailableDomains:
-        """Return the domains that the host answers on, `Settings.available_domains` (AvailableDomainsSchema)."""
+        """Return the domains that the host answers on, `Settings.available_domains` (AvailableDomainsSchema).
+
+        Examples:
+            >>> core.embedded.available_domains().domains
+            ('app.example',)
+        """
         return AvailableDomains(domains=self._runtime.settings.available_domains)
 
     # ----------------------------------------------------------------------------------------------------- tokens
@@ -198,6 +224,14 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
                 "resources": [{"type": "dashboard", "id": core.embedded.get(1).uuid}],
                 "rls": [{"clause": "tenant = {{ value('tenant') }}", "values": {"tenant": "acme"}}],
             })
+
+        Examples:
+            >>> page = core.embedded.create(1, {"allowed_domains": ["https://shop.example"]})
+            >>> rule = {"clause": "country = {{ value('country') }}", "values": {"country": "France"}}
+            >>> sales = {"type": "dashboard", "id": page.uuid}
+            >>> token = core.embedded.guest_token({"resources": [sales], "rls": [rule]}, life_s=300)
+            >>> [row[0] for row in core.as_guest(token, origin="https://shop.example").charts.data(1)[0]]
+            ['France']
         """
         return mint_guest_token(self._runtime, self._actor, payload, life_s=life_s, all_rows=all_rows)
 
@@ -212,6 +246,17 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
         Raises:
             PayloadSchemaError: give exactly one of the two; or `subject` is no name that a guest may have.
             NotFoundError, OwnershipError, AccessError: the dashboard is unknown, or this is not for the actor.
+
+        Examples:
+            >>> page = core.embedded.create(1, {"allowed_domains": []})
+            >>> rule = {"clause": "country = 'France'"}
+            >>> sales = {"type": "dashboard", "id": page.uuid}
+            >>> token = core.embedded.guest_token({"resources": [sales], "rls": [rule]})
+            >>> core.embedded.revoke_guest_tokens(dashboard_id=1)
+            >>> core.as_guest(token)
+            Traceback (most recent call last):
+                ...
+            analytics_core.errors.GuestTokenError: the guest token opens nothing: it was revoked; ...
         """
         if (dashboard_id is None) is (subject is None):
             raise payload_error(_REVOKE, "dashboard_id", "give either a dashboard_id or a subject")

@@ -49,7 +49,12 @@ class Roles(ListedNamespace[RoleGet]):
     _resource = LISTS
 
     def create(self, payload: RolePost | Payload) -> RoleGet:
-        """Store a role without grants; AlreadyExistsError when the name is taken."""
+        """Store a role without grants; AlreadyExistsError when the name is taken.
+
+        Examples:
+            >>> core.roles.create({"name": "Auditors"}).grants
+            ()
+        """
         self._runtime.policy.require_manage_people(self._actor)
         post = parse(RolePost, payload, shape="role payload")
         act = begin_act(self._runtime, self._actor, "role.create")
@@ -59,7 +64,12 @@ class Roles(ListedNamespace[RoleGet]):
         return _answer(stored)
 
     def get(self, role_id: int) -> RoleGet:
-        """Return a role with its grants."""
+        """Return a role with its grants.
+
+        Examples:
+            >>> core.roles.get(2).name
+            'Analysts'
+        """
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             return _answer(unit.roles.get(role_id))
@@ -79,6 +89,10 @@ class Roles(ListedNamespace[RoleGet]):
                 role.
             AlreadyExistsError: the name is taken.
             StaleVersionError: somebody else changed it meanwhile.
+
+        Examples:
+            >>> core.roles.update(2, {"name": "Analysts of sales"}).name
+            'Analysts of sales'
         """
         self._runtime.policy.require_manage_people(self._actor)
         put = parse(RolePut, payload, shape="role payload")
@@ -102,6 +116,11 @@ class Roles(ListedNamespace[RoleGet]):
             AccessError, NotFoundError: only administrators remove roles, and they keep their own rank; there is no such
                 role.
             InUseError: somebody whom the store knows has it.
+
+        Examples:
+            >>> core.roles.delete(core.roles.create({"name": "Auditors"}).id)
+            >>> core.roles.list().count
+            2
         """
         self._runtime.policy.require_manage_people(self._actor)
         act = begin_act(self._runtime, self._actor, "role.delete")
@@ -118,11 +137,21 @@ class Roles(ListedNamespace[RoleGet]):
         Example:
             core.roles.grant("analysts", on=core.datasets.get(3))
             core.roles.grant("analysts", on=("schema", 1, "sales"))
+
+        Examples:
+            >>> role = core.roles.grant("Analysts", on=core.databases.get(1))
+            >>> len(role.grants)
+            2
         """
         return self._with_grants("role.grant", role, on, lambda unit, grants: grants | {_checked_grant(unit, on)})
 
     def revoke(self, role: RoleKey, *, on: On) -> RoleGet:
-        """Take read access from a role; nothing happens when it has none."""
+        """Take read access from a role; nothing happens when it has none.
+
+        Examples:
+            >>> core.roles.revoke("Analysts", on=("dataset", 1)).grants
+            ()
+        """
         return self._with_grants("role.revoke", role, on, lambda _unit, grants: grants - {_grant_of(on)})
 
     @repeated

@@ -61,7 +61,12 @@ class Users(ListedNamespace[UserGet]):
     _resource = LISTS
 
     def create(self, payload: UserPost | Payload) -> UserGet:
-        """Store a user; AlreadyExistsError when the user name is taken."""
+        """Store a user; AlreadyExistsError when the user name is taken.
+
+        Examples:
+            >>> core.users.create({"username": "joan", "first_name": "Joan", "roles": [2]}).roles[0].name
+            'Analysts'
+        """
         self._runtime.policy.require_manage_people(self._actor)
         post = parse(UserPost, payload, shape="user payload")
         act = begin_act(self._runtime, self._actor, "user.create")
@@ -72,7 +77,12 @@ class Users(ListedNamespace[UserGet]):
             return _answer(unit, stored)
 
     def get(self, user_id: int) -> UserGet:
-        """Return a user; others than oneself only for administrators."""
+        """Return a user; others than oneself only for administrators.
+
+        Examples:
+            >>> core.users.get(2).first_name
+            'Grace'
+        """
         if user_id != self._actor.id:
             self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
@@ -93,6 +103,10 @@ class Users(ListedNamespace[UserGet]):
                 user.
             AlreadyExistsError: the user name is taken.
             StaleVersionError: somebody else changed it meanwhile.
+
+        Examples:
+            >>> core.users.update(2, {"email": "grace@example.com"}).email
+            'grace@example.com'
         """
         self._runtime.policy.require_manage_people(self._actor)
         put = parse(UserPut, payload, shape="user payload")
@@ -115,6 +129,11 @@ class Users(ListedNamespace[UserGet]):
         Raises:
             InUseError: alerts or reports run as them.
             AccessError, NotFoundError: only administrators remove users, and never themselves; there is no such user.
+
+        Examples:
+            >>> core.users.delete(2)
+            >>> core.users.list().count
+            1
         """
         self._runtime.policy.require_manage_people(self._actor)
         act = begin_act(self._runtime, self._actor, "user.delete")

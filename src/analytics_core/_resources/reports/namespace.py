@@ -4,41 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from itertools import islice
+from datetime import datetime
 from typing import Final
 from uuid import uuid4
 
-from analytics_core._execution.cancel import CancelToken
-from analytics_core._records.report import ReportExecution, ReportProgress, ReportSchedule, RunCause
+from analytics_core._records.report import ReportProgress, ReportSchedule
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._reporting.alerts import Verdict
-from analytics_core._reporting.schedule import Crontab, due_times, next_due
-from analytics_core._resources.batches import is_id
+from analytics_core._reporting.schedule import Crontab, next_due
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
-from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.lists import (
     CHARTS,
     DASHBOARDS,
     DATABASES,
-    Columns,
-    Filters,
     Listing,
-    Lists,
-    Order,
-    Page,
     ResourceLists,
-    all_of_it,
     anybody,
     makers_and_owners,
 )
-from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
-from analytics_core._resources.reader import Reader
 from analytics_core._resources.reports import recipients
-from analytics_core._resources.reports.content import is_alert
-from analytics_core._resources.reports.dispatcher import RunDispatcher
-from analytics_core._resources.reports.messages import FindActor, manifest, verdict_of
 from analytics_core._resources.reports.records import (
     ScheduleRules,
     changed_schedule,
@@ -47,19 +31,14 @@ from analytics_core._resources.reports.records import (
     require_what_is_needed,
     schedule_get,
     schedule_item,
-    stored_crontab,
 )
-from analytics_core._resources.reports.trials import DryRun, Replay, Trial, compared, for_viewer, stored_manifest
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
+from analytics_core._resources.reports.runs import ScheduleRuns
 from analytics_core._security.policy import Permission
-from analytics_core.errors import NotFoundError, ReportError, ReportExistsError
+from analytics_core.errors import ReportExistsError
 from analytics_core.models.parsing import Payload, parse, payload_error
 from analytics_core.models.report import (
     RecipientType,
     ReportCreationMethod,
-    ReportExecutionLogGet,
-    ReportExecutionLogListItem,
     ReportScheduleGet,
     ReportScheduleListItem,
     ReportSchedulePost,
@@ -90,31 +69,16 @@ LISTS = ResourceLists(
     distinct=("name", "type", "timezone"),
 )
 
-EXECUTIONS = ResourceLists(
-    listing=Listing(
-        shape="report execution",
-        item=ReportExecutionLogListItem,
-        texts=("state", "error_message"),
-        moments=("scheduled_dttm", "start_dttm", "end_dttm"),
-    ),
-    repository=lambda unit: unit.report_executions,
-    item=lambda execution, _facts: shown_as(ReportExecutionLogListItem, execution),
-    permission=anybody,
-    visibility=all_of_it,
-    people_of=lambda _execution: (),
-)
 
 _POST, _PUT = "ReportScheduleRestApi.post", "ReportScheduleRestApi.put"
 _MADE_BESIDE: Final[Mapping[str, str]] = {
     ReportCreationMethod.CHARTS.value: "chart",
     ReportCreationMethod.DASHBOARDS.value: "dashboard",
 }
-_RESOLUTION: Final = timedelta(microseconds=1)
-_MOST_RUNS: Final = 1_000
 _WHAT_MOVES_RUNS: Final = ("crontab", "timezone", "active")
 
 
-class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
+class Reports(ScheduleRuns):
     """Alerts and reports: everybody who signed in creates them; owners and administrators see, run and change them.
 
     `related` takes `owners`, `created_by`, `changed_by`, `chart`, `dashboard` or `database`; `distinct` takes `name`,
@@ -122,10 +86,6 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
     """
 
     _resource = LISTS
-
-    def __init__(self, runtime: Runtime, actor: Actor, find_actor: FindActor) -> None:
-        super().__init__(runtime, actor)
-        self._find_actor = find_actor
 
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, payload: ReportSchedulePost | Payload) -> ReportScheduleGet:
@@ -148,6 +108,14 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
                 "chart": 1, "report_format": "CSV",
                 "recipients": [{"type": "Email", "recipient_config_json": {"target": "ada@example.com"}}],
             })
+
+        Examples:
+            >>> core.reports.create({
+            ...     "name": "Countries, every morning", "type": "Report", "crontab": "0 7 * * *",
+            ...     "chart": 1, "report_format": "CSV",
+            ...     "recipients": [{"type": "Email", "recipient_config_json": {"target": "bob@example.com"}}],
+            ... }).id
+            2
         """
         self._runtime.policy.require(Permission.ADD_REPORT, self._actor)
         post = parse(ReportSchedulePost, payload, shape=_POST)
@@ -173,6 +141,10 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
 
         Raises:
             NotFoundError, OwnershipError: there is none, or the actor does not own it.
+
+        Examples:
+            >>> core.reports.get(1).crontab
+            '0 9 * * MON'
         """
         with self._runtime.store.unit_of_work() as unit:
             schedule = self._reader(unit).report(schedule_id)
@@ -196,6 +168,10 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             OwnershipError: the actor is neither.
             StaleVersionError: somebody else changed it meanwhile.
             AnalyticsError: as for `create`.
+
+        Examples:
+            >>> core.reports.update(1, {"active": False}).active
+            False
         """
         put = parse(ReportSchedulePut, payload, shape=_PUT)
         act = begin_act(self._runtime, self._actor, "report.update")
@@ -218,6 +194,11 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
         """Remove an alert or a report with the log of its runs; only owners and administrators may.
 
         A run that goes on ends before it sends anything more.
+
+        Examples:
+            >>> core.reports.delete(1)
+            >>> core.reports.list().count
+            0
         """
         act = begin_act(self._runtime, self._actor, "report.delete")
         with self._runtime.store.unit_of_work() as unit:
@@ -226,160 +207,8 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             act.log(unit, details={"report_schedule": schedule_id, "name": schedule.name})
 
     # ------------------------------------------------------------------------------------------------------- runs
-    def next_runs(self, schedule_id: int, n: int = 5, *, after: datetime | None = None) -> tuple[datetime, ...]:
-        """Return the next `n` moments at which a schedule is due, in UTC, whether or not it is active.
-
-        Args:
-            schedule_id: the schedule.
-            n: from 1 to 1000.
-            after: from when on, a naive one in UTC; None: now.
-
-        Raises:
-            NotFoundError, OwnershipError: as for `get`.
-            PayloadSchemaError: `n` or `after` is none.
-        """
-        shape = "next_runs"
-        if not is_id(n) or not 1 <= n <= _MOST_RUNS:
-            raise payload_error(shape, "n", f"must be a whole number from 1 to {_MOST_RUNS}")
-        if not isinstance(after, datetime | None):
-            raise payload_error(shape, "after", "must be a datetime")
-        with self._runtime.store.unit_of_work() as unit:
-            schedule = self._reader(unit).report(schedule_id)
-        start = self._runtime.clock.now() if after is None else after
-        start = start.replace(tzinfo=UTC) if start.utcoffset() is None else start
-        return tuple(islice(due_times(stored_crontab(schedule), schedule.timezone, after=start), n))
-
-    def executions(  # noqa: PLR0917 - the schedule, and then what every list takes
-        self,
-        schedule_id: int,
-        filters: Filters = (),
-        order_by: Order = "-scheduled_dttm",
-        page: int = 0,
-        page_size: int = 25,
-        columns: Columns = None,
-    ) -> Page[ReportExecutionLogListItem]:
-        """Return one page of the runs of a schedule, the latest first; the other arguments are those of `list`.
-
-        Raises:
-            NotFoundError, OwnershipError: as for `get`.
-        """
-        return self._runs(schedule_id).page(filters, order_by, page, page_size, columns)
-
-    def execution(self, schedule_id: int, execution_id: int) -> ReportExecutionLogGet:
-        """Return one run of a schedule (contract, `ReportExecutionLogRestApi.get`).
-
-        Raises:
-            NotFoundError, OwnershipError: as for `get`; or the schedule has no such run.
-        """
-        with self._runtime.store.unit_of_work() as unit:
-            self._reader(unit).report(schedule_id)
-            return shown_as(ReportExecutionLogGet, found_execution(unit, schedule_id, execution_id))
-
     # ---------------------------------------------------------------------------------------------- what would be
-    def run_now(self, schedule_id: int) -> ReportExecutionLogGet:
-        """Run an alert or a report at once, whether or not it is active or within its grace period.
-
-        Where jobs run in this process it returns when the run is over; else the run is on its way.
-
-        Raises:
-            NotFoundError, OwnershipError: as for `get`.
-            JobError: no more work can be taken now.
-        """
-        act = begin_act(self._runtime, self._actor, "report.run_now")
-        with self._runtime.store.unit_of_work() as unit:
-            schedule = self._reader(unit).report(schedule_id)
-            asked = ReportExecution(
-                uuid=str(uuid4()),
-                schedule_id=schedule.id,
-                scheduled_dttm=_off_the_beat(unit, schedule_id, self._runtime.clock.now()),
-                cause=RunCause.MANUAL,
-                lease_until=unit.now() + timedelta(seconds=self._runtime.settings.job_lease_s),
-            )
-            run = unit.report_executions.add(asked, actor_id=None)
-            act.log(unit, chart_id=schedule.chart_id, details={"report_schedule": schedule_id})
-        dispatcher = RunDispatcher(self._runtime, waits=True)
-        job_id = dispatcher.submit(run)
-        if job_id is not None and self._runtime.jobs.is_local:
-            dispatcher.wait_for(job_id)
-        return self.execution(schedule_id, run.id)
-
-    def evaluate(self, schedule_id: int, *, at: datetime | None = None) -> Verdict:
-        """Ask the query of an alert and return what its validator says of the value; nothing is sent or stored.
-
-        Args:
-            schedule_id: the alert.
-            at: what counts as now for its template, a naive moment in UTC; None: now.
-
-        Raises:
-            NotFoundError, OwnershipError: as for `get`.
-            PayloadSchemaError: it is no alert, or `at` is no moment.
-            AlertError: its query gives more than one value, or one that its validator cannot judge.
-            AnalyticsError: what the query fails with.
-        """
-        trial = self._trial(schedule_id, at)
-        if not is_alert(trial.schedule):
-            raise payload_error("evaluate", "schedule_id", "must name an alert; a report has no query")
-        return verdict_of(trial.runtime, trial.executor, trial.schedule, CancelToken())
-
-    def dry_run(self, schedule_id: int, *, at: datetime | None = None) -> DryRun:
-        """Do all that a run does but send: return what would go to whom, and for an alert what its query says.
-
-        Messages with rows that somebody else may see, another owner or a recipient, are for administrators alone.
-
-        Args:
-            schedule_id: the alert or report.
-            at: its due time, a naive moment in UTC; None: now.
-
-        Raises:
-            NotFoundError, OwnershipError: as for `get`.
-            PayloadSchemaError: `at` is no moment.
-            AccessError: it would run as another owner, or as other recipients, and the actor is no administrator.
-            AnalyticsError: what the run would fail with.
-        """
-        trial = self._trial(schedule_id, at, find_actor=for_viewer(self._actor, self._find_actor))
-        verdict = None
-        if is_alert(trial.schedule):
-            verdict = verdict_of(trial.runtime, trial.executor, trial.schedule, CancelToken())
-        return DryRun(verdict=verdict, messages=tuple(trial.messages(verdict)))
-
-    def replay(self, schedule_id: int, execution_id: int) -> Replay:
-        """Make what a run sent again, as of its due time, and return whether it is the same; nothing is sent.
-
-        It is asked of the databases as they are now, with the rights that people have now.
-
-        Raises:
-            NotFoundError, OwnershipError: as for `execution`.
-            ReportError: the run made nothing to compare with.
-            AnalyticsError: what the run would fail with now.
-        """
-        with self._runtime.store.unit_of_work() as unit:
-            self._reader(unit).report(schedule_id)
-            execution = found_execution(unit, schedule_id, execution_id)
-        if execution.manifest is None:
-            raise ReportError(
-                f"run {execution_id} made no message that could be compared; its state: {execution.state}"
-            )
-        trial = self._trial(schedule_id, execution.scheduled_dttm)
-        verdict = Verdict(is_triggered=True, value=execution.value) if is_alert(trial.schedule) else None
-        contents = [content for _, content in trial.contents(verdict, key=execution.uuid)]
-        return compared(stored_manifest(execution), manifest(trial.schedule, contents))
-
     # ----------------------------------------------------------------------------------------------------- inside
-    def _trial(self, schedule_id: int, at: datetime | None, *, find_actor: FindActor | None = None) -> Trial:
-        """Return a run of a schedule at a moment, as whom it would run as."""
-        with self._runtime.store.unit_of_work() as unit:
-            schedule = self._reader(unit).report(schedule_id)
-        return Trial.of(self._runtime, schedule, find_actor or self._find_actor, at=at)
-
-    def _runs(self, schedule_id: int) -> Lists[ReportExecutionLogListItem]:
-        def of_schedule(_reader: Reader, query: ListQuery) -> ListQuery:
-            return replace(query, filters=(ListFilter(col="schedule_id", op="eq", val=schedule_id), *query.filters))
-
-        def schedule(unit: UnitOfWork) -> ReportSchedule:
-            return self._reader(unit).report(schedule_id)
-
-        return self._lists(replace(EXECUTIONS, visibility=of_schedule, parent=schedule))
-
     def _rules(self, unit: UnitOfWork) -> ScheduleRules:
         runtime = self._runtime
         return ScheduleRules(
@@ -436,25 +265,6 @@ class Reports(NamespaceWithDistinct[ReportScheduleListItem]):
             progress = unit.report_progress.find(schedule_id=schedule.id)
         people = read_users(self._runtime.people, schedule.owner_ids)
         return schedule_get(schedule, progress, named=named, people=people)
-
-
-def _off_the_beat(unit: UnitOfWork, schedule_id: int, now: datetime) -> datetime:
-    """Return a moment for a run that somebody asked for: neither a due time, which is on the second, nor taken.
-
-    Due times are left to the schedule.
-    """
-    moment = now if now.microsecond else now + _RESOLUTION
-    while unit.report_executions.find(schedule_id=schedule_id, scheduled_dttm=moment) is not None:
-        moment += _RESOLUTION
-    return moment
-
-
-def found_execution(unit: UnitOfWork, schedule_id: int, execution_id: int) -> ReportExecution:
-    """Return a run of a schedule; NotFoundError for one of another schedule, too."""
-    execution = unit.report_executions.get(execution_id)
-    if execution.schedule_id != schedule_id:
-        raise NotFoundError("report execution", execution_id)
-    return execution
 
 
 def _progress_of(unit: UnitOfWork, schedule_ids: Sequence[int]) -> Mapping[int, ReportProgress]:

@@ -68,6 +68,10 @@ class Scheduler(Namespace):
         Raises:
             PayloadSchemaError: `now` is no moment.
             StoreUnavailableError: nothing can be claimed; call it again.
+
+        Examples:
+            >>> core.scheduler.tick()
+            Tick(due=0, claimed=0, taken_up=0, missed=0, finished=0)
         """
         moment = self._moment(now)
         dispatcher = RunDispatcher(self._runtime, waits=wait)
@@ -90,6 +94,12 @@ class Scheduler(Namespace):
         Raises:
             AccessError, ActorRequiredError: whoever acts is no administrator any more.
             PayloadSchemaError: `interval_s` is no number of at least 0.05.
+
+        Examples:
+            >>> import threading
+            >>> stop = threading.Event()
+            >>> stop.set()
+            >>> core.scheduler.serve(stop=stop)
         """
         if not interval_s >= _SHORTEST_INTERVAL_S:
             raise payload_error("serve", "interval_s", f"must be a number of at least {_SHORTEST_INTERVAL_S} seconds")
