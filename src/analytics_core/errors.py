@@ -338,8 +338,8 @@ class UnknownMetricError(UnknownNameError, code="UNKNOWN_METRIC_ERROR"):
     noun = "metric"
     default_type = ErrorType.COLUMN_DOES_NOT_EXIST_ERROR
 
-    def __init__(self, name: str, *, dataset: str, known: Iterable[str] = ()) -> None:
-        super().__init__(name, place=f"dataset {dataset!r}", known=known)
+    def __init__(self, name: str, *, dataset: str, known: Iterable[str] = (), hint: str = "") -> None:
+        super().__init__(name, place=f"dataset {dataset!r}", known=known, hint=hint)
         self.dataset = dataset
 
 

@@ -44,7 +44,7 @@ Restart = Callable[[], None]
 
 
 def reports(kind: str, folder: Path) -> Tally:
-    """Run two days around each clock change on a store of a kind: `postgresql` or `sqlite`."""
+    """Run two days around each clock change on a store: `postgresql`, or `sqlite`, where pictures are sent at first."""
     tally, total = Tally(name=f"reports {kind}"), Judgement()
     is_server = kind == "postgresql"
     changes = CHANGES if is_server else CHANGES[1::4]
@@ -57,6 +57,7 @@ def reports(kind: str, folder: Path) -> Tally:
             kills=math.ceil(kills / len(changes)),
             restarts=int(is_server and number < RESTARTS),
             seed=number,
+            draws=not is_server and number == 0,
         )
         place = folder / str(number)
         place.mkdir()

@@ -19,6 +19,7 @@ from tests.support.filtered_dashboard import (
 )
 
 from analytics_core import AnalyticsCore, DatasetHandle, DatasetQuery
+from analytics_core._builder.forms import SHAPES
 from analytics_core.errors import (
     AccessError,
     DatasetAccessError,
@@ -196,6 +197,8 @@ def test_a_saved_query_is_answered_as_the_query_is(core: AnalyticsCore) -> None:
         assert core.charts.data(stored.id).results[0].rows() == query.run().results[0].rows()
 
 
+MONTHS: Question = lambda v: v.query("revenue").during("Last quarter", grain="month")  # noqa: E731
+DRAWN_AS = {"smooth": "Line chart"}
 CHARTS: Sequence[tuple[str, Question]] = (
     ("line", lambda v: v.query("revenue").by("tenant").during("Last quarter", grain="month").compare("1 month ago")),
     ("bar", lambda v: v.query("revenue").by("city").top(3)),
@@ -205,6 +208,10 @@ CHARTS: Sequence[tuple[str, Question]] = (
     ("big_number", lambda v: v.query("revenue").during("Last quarter", grain="month")),
     ("histogram", lambda v: v.query().raw("amount")),
     ("table", lambda v: v.query().raw("id", "city").order("-id")),
+    *((kind, lambda v: MONTHS(v).by("tenant")) for kind in ("area", "smooth", "step", "scatter")),
+    *((kind, lambda v: v.query("revenue").by("tenant")) for kind in ("funnel", "gauge")),
+    *((kind, lambda v: v.query("revenue").by("tenant", "city")) for kind in ("treemap", "sunburst")),
+    ("radar", lambda v: v.query("revenue", v.count(), v.max.amount).by("tenant")),
 )
 
 
@@ -217,6 +224,13 @@ def test_a_chart_is_stored_and_answered_as_it_is_asked(core: AnalyticsCore, kind
     stored = chart.save_as(f"a {kind}")
     assert core.charts.data(stored.id).results[0].rows() == found.rows()
     assert stored.viz_type == chart.form_data["viz_type"]
+    shown = chart._repr_mimebundle_()
+    assert {"image/svg+xml", "image/png"} & shown.keys()
+    assert chart.picture(format="svg").description.startswith(DRAWN_AS.get(kind, kind.replace("_", " ").capitalize()))
+
+
+def test_every_kind_is_drawn() -> None:
+    assert {kind for kind, _ in CHARTS} == {*SHAPES, "table"}
 
 
 def test_a_bar_chart_has_its_bars_in_the_order_of_the_question(core: AnalyticsCore) -> None:

@@ -30,6 +30,14 @@ def test_processes_that_are_killed_on_a_file_lose_and_double_nothing(tmp_path: P
     assert found.states["Success"] > 10
 
 
+@pytest.mark.long
+def test_processes_that_are_killed_while_they_draw_lose_and_double_nothing(tmp_path: Path) -> None:
+    course = Course(since=SPRING, until=SPRING + timedelta(hours=5), schedules=25, kills=5, draws=True)
+    found = Trial(course, f"sqlite:///{tmp_path}/meta.db", tmp_path).run()
+    assert_clean(found)
+    assert found.states["Success"] > 10
+
+
 @pytest.mark.server
 def test_processes_that_are_killed_on_a_server_that_restarts_lose_and_double_nothing(tmp_path: Path) -> None:
     course = Course(since=SPRING, until=SPRING + timedelta(hours=9), schedules=75, kills=10, restarts=1)

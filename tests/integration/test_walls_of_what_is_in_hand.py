@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pandas as pd
 import pytest
-from tests.support.handed_over import asked, duckdb_connection, frame
+from tests.support.handed_over import asked, duckdb_connection, frame, total, write_files
 
 import analytics_core
 from analytics_core import AnalyticsCore
@@ -118,6 +118,63 @@ def test_a_file_that_is_gone_or_changed_is_told_and_no_row_of_it(core: Analytics
     path.unlink()
     with pytest.raises(DatabaseError, match="a file cannot be read: only those that were handed over"):
         asked(core, "sales", "count")
+
+
+@pytest.mark.parametrize("text", ["amount,country\n1,2\n", "country,other\n1,2\n", "1,2\n3,4\n", "country\n1\n"])
+def test_a_csv_file_with_other_columns_is_told_and_not_read_by_place(text: str, tmp_path: Path) -> None:
+    (tmp_path / "sales.csv").write_text("country,amount\n8,9\n")
+    with analytics_core.connect({"sales": tmp_path / "sales.csv", "other": frame()}) as core:
+        (tmp_path / "sales.csv").write_text(text)
+        with pytest.raises(DatabaseError, match="cannot be read as it was when it was connected"):
+            asked(core, "sales", columns=("amount",))
+        assert asked(core, "other", "count") == [(3,)]
+        (tmp_path / "sales.csv").write_text("country,amount\n7,6\n")
+        assert asked(core, "sales", columns=("amount",)) == [(6,)]
+
+
+def test_columns_of_a_parquet_file_are_found_by_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "sales.parquet"
+
+    def rows_of(core: AnalyticsCore, columns: dict[str, list[Any]], limit: int) -> Any:
+        """Return what is answered when the file holds this; each limit is another question, which no cache knows."""
+        pd.DataFrame(columns).to_parquet(path, index=False)
+        return asked(core, "sales", columns=("a", "b"), row_limit=limit)
+
+    pd.DataFrame({"a": [1, 2], "b": [5, 6]}).to_parquet(path, index=False)
+    with analytics_core.connect(path) as core:
+        assert rows_of(core, {"a": [1, 2], "b": [5, 6]}, 10) == [(1, 5), (2, 6)]
+        # Of the same size, in the same second: a cache of DuckDB's would take it for the same file.
+        assert rows_of(core, {"b": [5, 6], "a": [1, 2]}, 11) == [(1, 5), (2, 6)]
+        assert rows_of(core, {"b": [5.5, 6], "a": [1, 2]}, 12) == [(1, 5.5), (2, 6)]
+        with pytest.raises(DatabaseError, match="no column a"):
+            rows_of(core, {"b": [5, 6], "z": [1, 2]}, 13)
+
+
+@pytest.mark.parametrize("name", ["sales.csv.gz", "sales.feather", "sales.parquet", "sales.json"])
+def test_a_file_that_is_cut_or_gone_is_told(name: str, tmp_path: Path) -> None:
+    write_files(tmp_path)
+    path = tmp_path / name
+    with analytics_core.connect(path) as core:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        with pytest.raises(DatabaseError, match="cannot be read as it was when it was connected"):
+            asked(core, "sales", total("amount"))
+        path.unlink()
+        with pytest.raises(DatabaseError, match="a file cannot be read"):
+            asked(core, "sales", total("amount"))
+
+
+def test_a_file_that_comes_later_is_no_part_of_a_glob(folder: Path) -> None:
+    with analytics_core.connect(f"{folder}/sal*.csv") as core:
+        (folder / "sales_2.csv").write_text("country,amount\nItaly,2\n")
+        assert asked(core, "sal", "count") == [(1,)]
+
+
+def test_a_link_in_the_place_of_a_file_leads_nowhere(core: AnalyticsCore, folder: Path) -> None:
+    (folder / "sales.csv").unlink()
+    (folder / "sales.csv").symlink_to(folder / "secret.csv")
+    with pytest.raises(DatabaseError) as caught:
+        asked(core, "sales", columns=("country",))
+    assert MARK not in str(caught.value.to_payload())
 
 
 def test_new_rows_of_a_file_are_read(core: AnalyticsCore, folder: Path) -> None:

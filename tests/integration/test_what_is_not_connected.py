@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
+import sqlalchemy.orm
 from tests.support.handed_over import ROWS, frame, table, write_workbook
 
 import analytics_core
@@ -34,6 +36,11 @@ def refusal(thing: Any) -> SourceError:
     return caught.value
 
 
+def of_package(module: str, name: str) -> Any:
+    """Return an object of a class that says it is of a package which need not be installed."""
+    return type(name, (), {"__module__": module})()
+
+
 @pytest.fixture
 def a_file(tmp_path: Path) -> Iterator[Any]:
     (tmp_path / "sales.csv").write_text("a\n1\n")
@@ -46,12 +53,25 @@ def a_file(tmp_path: Path) -> Iterator[Any]:
     [
         (b"PAR1", "write the bytes to a file and give its path"),
         (bytearray(b"x"), "write the bytes to a file"),
-        (io.BytesIO(b"x"), "give the path of the file in place of the open file"),
+        (io.BytesIO(b"x"), "write what is in it to a file and give its path"),
         ({1, 2}, "give a list of dicts"),
         (7, "a number is no data"),
         (None, "None cannot be connected"),
         (object(), "what can: a path, glob or folder of files, a frame"),
         ([], "its items must all be dicts"),
+        ([(1, 2)], "rows without names are a frame"),
+        ({"a": np.zeros(2)}, "make a frame of the dict"),
+        ({"a": frame()["amount"]}, "make a frame of the dict"),
+        (frame().groupby("country"), r"groups.sum\(\)"),
+        (pl.scan_csv("there is none.csv"), "run it yourself, and give its rows"),
+        (sa.select(sa.column("a")), "give the SQL to a dataset"),
+        (sa.orm.Session(), "give its engine"),
+        (of_package("sqlalchemy.ext.asyncio.engine", "AsyncEngine"), "with a driver that is not asynchronous"),
+        (of_package("ibis.expr.types.relations", "Table"), r"table.to_pyarrow\(\)"),
+        (of_package("pyspark.sql.dataframe", "DataFrame"), r"frame.toArrow\(\)"),
+        ("SELECT a FROM b", "looks like SQL"),
+        (Path("https://host/sales.parquet"), "nothing is downloaded"),
+        ("~nobody-is-called-so/sales.csv", "the home of a user that there is not"),
         ([1, 2], "its items must all be dicts"),
         ([frame(), frame()], "a dict names datasets"),
         ({}, "the dict is empty"),
@@ -63,7 +83,7 @@ def a_file(tmp_path: Path) -> Iterator[Any]:
         ({"a/b": frame()}, "no name of a dataset: .* such as 'a_b'"),
         ({"a": frame(), "A": frame()}, "two tables would be called 'A'"),
         ({"x": "sqlite:///shop.db"}, "a database is connected alone"),
-        ((row for row in ROWS), r"list\(rows\)"),
+        ((row for row in ROWS), "a list of dicts first"),
         (frame()["amount"], r"series.to_frame\('name'\)"),
         (pl.Series("a", [1]), r"series.to_frame\('name'\)"),
         (pa.chunked_array([[1]]), r"pyarrow.table\(\{'name': array\}\)"),
@@ -151,6 +171,8 @@ def written(content: bytes | str | Callable[[Path], object]) -> Callable[[Path],
         ("a.xlsx", b"PK\x03\x04secret", "file 'a.xlsx': it is no XLSX workbook that can be read"),
         ("a.xlsx", lambda path: write_workbook(path, {"Empty": []}), "no sheet of it has rows"),
         ("a.db", b"secret", "its name says that it is an SQLite database, but"),
+        ("a.xls", b"\xd0\xcf\x11\xe0secret", "a workbook of the old kind (.xls); save it as XLSX"),
+        ("a.csv.gz", b"secret", "it is compressed by gzip, but it is not"),
         ("a.py", b"secret = 1", "what it is cannot be told by its name or first bytes"),
     ],
 )  # fmt: skip
@@ -201,16 +223,19 @@ except analytics_core.errors.SourceError as error:
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become somebody without rights")
-def test_a_file_without_rights_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "sales.csv"
-    path.write_text("a\n1\n")
-    path.chmod(0o600)
-    for folder in (tmp_path, *tmp_path.parents[:-2]):
-        folder.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-c", READS_AS_NOBODY, str(path)], capture_output=True, text=True, check=True
-    )
-    assert "file 'sales.csv': this process may not read it" in done.stdout
+def test_a_file_without_rights_is_told() -> None:
+    with TemporaryDirectory() as folder:  # not below pytest's, which every session closes to others when it starts
+        path = Path(folder) / "sales.csv"
+        path.write_text("a\n1\n")
+        path.chmod(0o600)
+        assert "file 'sales.csv': this process may not look into its folder" in read_as_nobody(path)
+        path.parent.chmod(0o755)
+        assert "file 'sales.csv': this process may not read it" in read_as_nobody(path)
+
+
+def read_as_nobody(path: Path) -> str:
+    command = [sys.executable, "-c", READS_AS_NOBODY, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 # ------------------------------------------------------------------------------------------------------- columns

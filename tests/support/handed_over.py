@@ -19,7 +19,7 @@ import xlsxwriter
 
 from analytics_core import AnalyticsCore
 
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"country": "France", "amount": 10.5, "day": "2024-01-01"},
     {"country": "Italy", "amount": 2.0, "day": "2024-01-02"},
     {"country": "France", "amount": None, "day": "2024-02-01"},

@@ -44,7 +44,7 @@ class Course:
     """What happens in the simulated time from `since` until `until`.
 
     `kills` and `restarts` come at random moments; `outages` are ten minutes without any process, `jumps` times when the
-    clock is put an hour ahead, or back, for a moment.
+    clock is put an hour ahead, or back, for a moment. With `draws` what is sent are pictures, each drawn anew.
     """
 
     since: datetime
@@ -55,6 +55,7 @@ class Course:
     outages: int = 1
     jumps: int = 2
     seed: int = 1
+    draws: bool = False
 
 
 class Fleet:
@@ -135,7 +136,7 @@ class Trial:
         """Run the course to its end, wait until all is quiet, and judge."""
         self._clock.move_to(self._course.since)
         with open_core(self._url, self._folder) as core:
-            schedules = make_schedules(core, self._folder, self._course.schedules)
+            schedules = make_schedules(core, self._folder, self._course.schedules, draws=self._course.draws)
             due = {
                 number: tuple(
                     expected(one["crontab"], one["timezone"], since=self._course.since, until=self._course.until)
@@ -229,7 +230,9 @@ class Trial:
 
 
 # ---------------------------------------------------------------------------------------------------------- the store
-def make_schedules(core: AnalyticsCore, folder: Path, count: int) -> Mapping[int, Mapping[str, Any]]:
+def make_schedules(
+    core: AnalyticsCore, folder: Path, count: int, *, draws: bool = False
+) -> Mapping[int, Mapping[str, Any]]:
     """Make a store with schedules of all kinds, and return their payloads by their ids."""
     with closing(sqlite3.connect(folder / "shop.db")) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS orders (id INTEGER, day DATE, region VARCHAR(10), amount REAL)")
@@ -241,6 +244,8 @@ def make_schedules(core: AnalyticsCore, folder: Path, count: int) -> Mapping[int
     asked = {"datasource_id": dataset.id, "datasource_type": "table", "params": form(dataset.id)}
     admin.charts.create({"slice_name": "By region", "viz_type": "table", **asked})
     payloads = [_payload(number) for number in range(count)]
+    if draws:
+        payloads = [_drawn(payload, number) for number, payload in enumerate(payloads)]
     return {admin.reports.create(payload).id: payload for payload in payloads}
 
 
@@ -266,6 +271,12 @@ def _payload(number: int) -> dict[str, Any]:
         payload["grace_period"] = 7_200 if number % 3 == 1 else None
         payload = {name: value for name, value in payload.items() if value is not None}
     return payload
+
+
+def _drawn(payload: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return a schedule that sends a picture in place of a text."""
+    extra = {**payload["extra"], **({"format": "PDF"} if number % 2 else {})}
+    return {**payload, "report_format": "PNG", "extra": extra, "force_screenshot": True}
 
 
 def addresses_of(payload: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -32,6 +32,19 @@ FORMS: list[tuple[DatasetQuery, str, dict[str, Any]]] = [
             "timeseries_limit_metric": "revenue",
             "order_desc": True,
             "group_others_when_limit_reached": True,
+            "stack": "Stack",
+        },
+    ),
+    (MONTHLY, "area", {"viz_type": "echarts_area", **ALONG}),
+    (
+        MONTHLY.by("product").compare("1 year ago"),
+        "area",
+        {
+            **ALONG,
+            "viz_type": "echarts_area",
+            "groupby": ["product"],
+            "time_compare": ["1 year ago"],
+            "comparison_type": "values",
         },
     ),
     (
@@ -40,6 +53,7 @@ FORMS: list[tuple[DatasetQuery, str, dict[str, Any]]] = [
         {
             **ALONG,
             "viz_type": "echarts_timeseries_step",
+            "seriesType": "end",
             "time_compare": ["1 year ago"],
             "comparison_type": "difference",
             "contributionMode": "row",
@@ -107,7 +121,7 @@ FORMS: list[tuple[DatasetQuery, str, dict[str, Any]]] = [
     (
         SALES.query().raw("amount", "country"),
         "histogram",
-        {"viz_type": "histogram_v2", "column": "amount", "groupby": ["country"]},
+        {"viz_type": "histogram_v2", "column": "amount", "groupby": ["country"], "bins": 20},
     ),
     (
         SALES.query().raw("id").order("-id").offset(2),

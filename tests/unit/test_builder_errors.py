@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ WRITTEN: list[tuple[Line, type[Exception], str]] = [
     (lambda: SALES.query().raw("id").query("revenue"), QueryError, "have no metrics"),
     (lambda: REVENUE.during("Last quartr"), TimeRangeError, "did you mean 'Last quarter'"),
     (lambda: REVENUE.during(("a", "b")), TimeRangeError, "two dates"),
-    (lambda: REVENUE.during("Last year", grain="P1X"), UnknownTimeGrainError, "P1M"),
+    (lambda: REVENUE.during("Last year", grain="P1X"), UnknownTimeGrainError, "month, quarter"),
     (lambda: REVENUE.as_time("orderd_on"), UnknownColumnError, "did you mean 'ordered_on'"),
     (lambda: REVENUE.compare("1 yaer ago"), TimeOffsetError, "1 year ago"),
     (lambda: REVENUE.compare("1 year ago", show="percent"), UnknownNameError, "did you mean 'percentage'"),
@@ -102,11 +103,21 @@ WRITTEN: list[tuple[Line, type[Exception], str]] = [
     (lambda: C.status == object(), FilterValueError, "is no text, number"),
     (lambda: C.status == ["paid"], FilterValueError, r"use \.isin"),
     (lambda: C.amount > C.product, FilterValueError, "different kinds"),
+    (lambda: C.revenue, UnknownColumnError, r"it is a metric: sales\.m\.revenue, or query\('revenue'\)"),
+    (lambda: M.amount, UnknownMetricError, r"it is a column: sales\.sum\.amount, or query\('amount'\)"),
+    (lambda: REVENUE.by("product", ["country"]), QueryError, "each is an argument of its own"),
+    (lambda: SALES.query(["revenue"]), QueryError, "each is an argument of its own"),
+    (lambda: REVENUE.where(C.is_new), QueryError, r"\.is_true\(\)"),
     (lambda: C.amount > SALES.sum.amount, QueryError, "aggregate the column"),
     (lambda: C.amount > C["odd name"], QueryError, r"cannot be written as SQL"),
     (lambda: C.amount + C.product, QueryError, "does not hold numbers"),
     (lambda: C.amount * "3", QueryError, "'3' is no number"),
     (lambda: C.amount / float("nan"), QueryError, "is no number"),
+    (lambda: C.amount - Decimal("sNaN"), QueryError, "is no number"),
+    (lambda: SALES.sum.amount > Decimal("sNaN"), FilterValueError, "with a number"),
+    (lambda: C.amount + 10**400, QueryError, "is no number"),
+    (lambda: True * C.amount, QueryError, "is no number"),
+    (lambda: C.amount + None, QueryError, "is no number"),
     (lambda: 1 - C.double, QueryError, r"dataset\.sql"),
     (lambda: SALES.avg.amount / 2, QueryError, r"dataset\.sql"),
     (lambda: SALES.sum(SALES.sum.amount / 2), QueryError, "is a metric already"),

@@ -407,6 +407,7 @@ FILTERS: list[tuple[Any, list[dict[str, Any]]]] = [
         (C.status == "paid") | C.status.isin(["open", None]) | (C.status == "sent"),
         [{"col": "status", "op": "IN", "val": ["paid", "open", None, "sent"]}],
     ),
+    (C.status.is_null() | (C.status == "sent"), [{"col": "status", "op": "IN", "val": [None, "sent"]}]),
     (~(C.status == "paid"), [{"col": "status", "op": "!=", "val": "paid"}]),
     (~C.status.isin(["paid"]), [{"col": "status", "op": "NOT IN", "val": ["paid"]}]),
     (~C.status.is_null(), [{"col": "status", "op": "IS NOT NULL"}]),

@@ -47,6 +47,7 @@ def texts(form: dict[str, Any], name: str, values: list[Any], *parts: str) -> li
         ),
         ({"metrics": ["count"], "column_config": {"count": "none"}}, "count", 1234, "1,234"),
         ({"percent_metrics": ["count"]}, "%count", 0.25, "25.000%"),
+        ({"metric": "revenue"}, "revenue__contribution", 0.25, "25.000%"),
         ({"metrics": ["revenue"]}, "revenue__1 year ago", 1234.5, "$1,234.50"),
         ({"groupby": ["year"], "metrics": ["count"]}, "year", 2025, "2025"),
         ({"query_mode": "raw", "all_columns": ["id"]}, "id", 123456, "123456"),

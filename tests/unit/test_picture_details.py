@@ -282,3 +282,33 @@ def test_the_words_of_a_cloud_do_not_overlap() -> None:
         and abs(one[1] + one[3] / 2 - other[1] - other[3] / 2) < (one[3] + other[3]) / 2
     ]
     assert overlaps == []
+
+
+# --------------------------------------------------------------------------------------------------------------- maps
+def test_points_of_a_grid_are_added_up_in_squares() -> None:
+    spatial = {"type": "latlong", "lonCol": "lon", "latCol": "lat"}
+    columns = {"lon": [8.0, 8.0, 12.0, None], "lat": [47.0, 47.0, 50.0, 1.0], "n": [3, 4, 5, 6]}
+    specification = draw({"viz_type": "deck_grid", "spatial": spatial, "size": "n"}, columns)
+    assert sorted(row["c4"] for row in specification["layer"][0]["data"]["values"]) == [5.0, 7.0]
+    assert "Map of n in 2 squares by longitude and latitude, of 3 points; from 5 to 7" in specification["description"]
+
+
+def test_labels_of_a_crowded_heatmap_do_not_overlap() -> None:
+    names = [f"a channel with number {place}" for place in range(40)]
+    columns = {"a": names * 40, "b": [name for name in names for _ in names], "n": list(range(1_600))}
+    specification = draw({"viz_type": "heatmap_v2", "x_axis": "a", "groupby": "b", "metric": "n"}, columns)
+    axis = {name: specification["layer"][0]["encoding"][name]["axis"] for name in ("x", "y")}
+    assert len(axis["x"]["values"]) * 11 * 1.4 < 640 - 160
+    assert len(axis["y"]["values"]) * 12 < 400 - 80 - 90
+
+
+def test_series_of_one_metric_are_called_by_their_groups() -> None:
+    columns = {"t": MONTHS, "sales, North": [1] * 12, "sales, South": [2] * 12}
+    form = {"viz_type": "echarts_timeseries_line", "x_axis": "t", "metrics": ["sales"], "groupby": ["region"]}
+    assert "Line chart of 2 series (North, South) by t" in draw(form, columns, "t")["description"]
+
+
+@pytest.mark.parametrize(("told", "drawn"), [(None, "step-before"), ("middle", "step"), ("end", "step-after")])
+def test_steps_turn_where_the_form_says(told: str | None, drawn: str) -> None:
+    form = {"viz_type": "echarts_timeseries_step", "x_axis": "t", "seriesType": told}
+    assert draw(form, {"t": MONTHS, "n": [1] * 12}, "t")["layer"][0]["mark"]["interpolate"] == drawn

@@ -156,7 +156,8 @@ class DatasetNames:
         """Return what is known of a column, by its name or the one that people see; UnknownColumnError otherwise."""
         own = self._columns.get(name) or self._columns.get(self._verbose.get(name, ""))
         if own is None:
-            raise UnknownColumnAttributeError(str(name), dataset=self.dataset, known=self._columns)
+            hint = f"it is a metric: {self._code('m', name)}, or query({name!r})" if name in self._metrics else ""
+            raise UnknownColumnAttributeError(str(name), dataset=self.dataset, known=self._columns, hint=hint)
         return own
 
     def column(self, name: str) -> ColumnExpression:
@@ -170,7 +171,8 @@ class DatasetNames:
         Filters find a metric by its name only where no column is called so.
         """
         if name not in self._metrics:
-            raise UnknownMetricAttributeError(str(name), dataset=self.dataset, known=self._metrics)
+            hint = f"it is a column: {self._code('sum', name)}, or query({name!r})" if name in self._columns else ""
+            raise UnknownMetricAttributeError(str(name), dataset=self.dataset, known=self._metrics, hint=hint)
         is_hidden = name in self._columns or name in self._verbose
         sql = f"({self._metrics[name]}\n)"
         return MetricExpression(name, name, self._code("m", name), filter_name=None if is_hidden else name, sql=sql)

@@ -46,7 +46,7 @@ def metric_of(names: DatasetNames, metric: object) -> MetricExpression:
             return names.aggregates(Aggregate.SUM, "sum")(metric)
         case SqlExpression():
             return sql_metric(metric)
-    raise QueryError(f"{short_repr(metric)} is no metric; give a name, {names.owner}.sum.NAME or SQL")
+    raise QueryError(f"{_rejected(metric)} is no metric; give a name, {names.owner}.sum.NAME or SQL")
 
 
 def column_of(names: DatasetNames, column: object) -> ColumnExpression:
@@ -60,7 +60,12 @@ def column_of(names: DatasetNames, column: object) -> ColumnExpression:
             raise QueryError(f"{column.code} is a metric, which rows cannot be grouped by")
         case SqlExpression():
             return sql_column(column)
-    raise QueryError(f"{short_repr(column)} is no column; give a name, {names.owner}.c.NAME or SQL")
+    raise QueryError(f"{_rejected(column)} is no column; give a name, {names.owner}.c.NAME or SQL")
+
+
+def _rejected(given: object) -> str:
+    several = " (each is an argument of its own)" if isinstance(given, list | tuple | set) else ""
+    return f"{short_repr(given)}{several}"
 
 
 def group_name(names: DatasetNames, spec: QuerySpecification, column: object) -> str:
@@ -83,7 +88,10 @@ def conditions_of(
     for item in conditions:
         condition = item.condition if isinstance(item, SqlExpression) else item
         if not isinstance(condition, QueryCondition):
-            raise QueryError(f".{call} takes conditions, such as {names.owner}.c.NAME == 'a', not {short_repr(item)}")
+            raise QueryError(
+                f".{call} takes conditions, such as {names.owner}.c.NAME == 'a', .is_true() of a Boolean or "
+                f"{names.owner}.sql('a = 1'), not {short_repr(item)}"
+            )
         if any(single.place is wrong for single in condition.singles):
             other = "having" if call == "where" else "where"
             raise QueryError(f".{call} speaks of {_SPOKEN_OF[call]}, and {condition.code} does not; use .{other}")

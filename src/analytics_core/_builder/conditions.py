@@ -49,7 +49,7 @@ _INVERSE: Final = MappingProxyType(
 )
 """What holds where an operator does not, nulls aside; IS TRUE is missing, since null is neither true nor false."""
 
-_MEMBERS: Final = frozenset({FilterOperator.EQUALS, FilterOperator.IN})
+_MEMBERS: Final = frozenset({FilterOperator.EQUALS, FilterOperator.IN, FilterOperator.IS_NULL})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -118,7 +118,7 @@ def _members(singles: tuple[SingleCondition, ...]) -> tuple[Any, list[Any]]:
     given = singles[0].filter if len(singles) == 1 else None
     if given is None or given["op"] not in _MEMBERS:
         return None, []
-    value = given["val"]
+    value = given.get("val")
     return given["col"], value if isinstance(value, list) else [value]
 
 

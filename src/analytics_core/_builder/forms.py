@@ -70,6 +70,7 @@ _ALLOWED: Final[Mapping[ChartLayout, tuple[str, ...]]] = MappingProxyType(
 """The steps that a chart has fields for, in the order in which it takes them."""
 
 _WINDOWS: Final = ("mean", "sum", "std")
+_BINS: Final = 20
 
 
 def chart_form(kind: object, spec: QuerySpecification, axes: QueryAxes, *, dataset_id: int) -> dict[str, Any]:
@@ -156,7 +157,7 @@ def _columns(kind: str, shape: ChartShape, spec: QuerySpecification, axes: Query
     columns = [column.payload for column in axes.columns]
     match shape.layout:
         case ChartLayout.SERIES | ChartLayout.GRID:
-            return {**told, **_along(kind, shape, spec, axes)}
+            return {**told, **_along(kind, shape, spec, axes), **_style(kind, spec, axes)}
         case ChartLayout.NUMBER:
             return {**told, **_number(kind, axes)}
         case ChartLayout.PIVOT:
@@ -167,6 +168,14 @@ def _columns(kind: str, shape: ChartShape, spec: QuerySpecification, axes: Query
                 "groupbyRows": [column.payload for column in axes.columns if column.name not in across],
             }
     return {**told, shape.dimensions: columns}
+
+
+def _style(kind: str, spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
+    """Return what suits a kind: values of a step hold until the next one, and areas would hide one another."""
+    if kind == "step":
+        return {"seriesType": "end"}
+    is_alone = len(axes.columns) < 2 or bool(spec.offsets) or any(step.verb == "forecast" for step in spec.steps)
+    return {} if kind != "area" or is_alone else {"stack": "Stack"}
 
 
 def _along(kind: str, shape: ChartShape, spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
@@ -216,7 +225,8 @@ def _distribution(kind: str, shape: ChartShape, spec: QuerySpecification, axes: 
     if spec.metrics is not None or not axes.columns:
         raise QueryError(f"a {kind} chart counts the values of a column in its rows; name it: query().raw('amount')")
     measured, *groups = axes.columns
-    return {"viz_type": shape.viz_type, "column": measured.payload, "groupby": [column.payload for column in groups]}
+    grouped = [column.payload for column in groups]
+    return {"viz_type": shape.viz_type, "column": measured.payload, "groupby": grouped, "bins": _BINS}
 
 
 # -------------------------------------------------------------------------------------------------------- steps

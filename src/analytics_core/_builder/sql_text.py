@@ -45,6 +45,8 @@ def combined_sql(left: str, sign: str, right: str) -> str:
 
 def number_sql(value: object) -> str | None:
     """Return a finite number as SQL; None when it is none."""
+    if isinstance(value, Decimal) and not value.is_finite():
+        return None
     number = float(value) if isinstance(value, Decimal) else scalar(value)
     if not isinstance(number, int | float) or isinstance(number, bool) or not abs(number) <= LARGEST:
         return None

@@ -155,9 +155,12 @@ def grain_text(value: object) -> str:
     """
     if isinstance(value, str) and value.upper() in TimeGrain.__members__:
         return TimeGrain[value.upper()].value
-    grain = parse_grain(value, place="grain") if isinstance(value, str) else None
+    try:
+        grain = parse_grain(value, place="grain") if isinstance(value, str) else None
+    except UnknownTimeGrainError:
+        grain = None
     if grain is None:
-        raise UnknownTimeGrainError(str(value), place="grain", known=[known.value for known in TimeGrain])
+        raise UnknownTimeGrainError(str(value), place="grain", known=[known.name.lower() for known in TimeGrain])
     return grain.value
 
 

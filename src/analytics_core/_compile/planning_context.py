@@ -117,7 +117,8 @@ def _check_names(dataset: Dataset, source: TableSource | SqlSource, spec: Engine
             "give each an alias of its own in the SQL"
         )
     if any(MARK in name for name in names):
-        raise QueryError(f"dataset {dataset.id}: a name of a table or column holds a control character; rename it")
+        what = "a name of a table or column holds a control character; rename it"
+        raise QueryError(f"dataset {dataset.table_name!r}: {what}")
 
 
 def _table_names(source: TableSource | SqlSource) -> tuple[str, ...]:

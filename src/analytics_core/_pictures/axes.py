@@ -54,7 +54,7 @@ def time_axis(view: ChartView, moments: Sequence[int], spec: str, title: str | N
     if len(distinct) <= min(_FEW_MOMENTS, max(2, view.size.width_px // _TICK_PX)):
         axis["values"] = distinct
     else:
-        axis["tickCount"] = max(2, view.size.width_px // (_TICK_PX + 20))
+        axis["tickCount"] = max(3, view.size.width_px // _TICK_PX)
     if spec or len(distinct) == 1:
         is_day = not any(moment % _DAY_MS for moment in distinct)
         axis["format"] = spec or ("%Y-%m-%d" if is_day else "%Y-%m-%d %H:%M")
@@ -78,14 +78,14 @@ def category_axis(
         title: what the axis is called; None for nothing.
         horizontal: whether the categories stand one below the other.
         angle: by how many degrees labels lean; None for what fits.
-        room_px: the width of the axis; None for about that of the picture.
+        room_px: the length of the axis; None for about that of the picture.
     """
     width = room_px or view.size.width_px - 80
     axis: dict[str, Any] = {"title": axis_title(title), "grid": False, "ticks": False, "labelPadding": 6}
     count = max(len(labels), 1)
     if horizontal:
         axis["labelLimit"] = min(_LONGEST_LABEL_PX + 30, view.size.width_px // 3)
-        fit = (view.size.height_px - 80) / (LABEL_PX + 2)
+        fit = (room_px or view.size.height_px - 80) / (LABEL_PX + 2)
     else:
         room = width / count
         widest = max((text_width(label, LABEL_PX) for label in labels), default=0)

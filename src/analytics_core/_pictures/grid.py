@@ -46,6 +46,11 @@ class GridColumn:
     repeated: frozenset[int] = field(default_factory=frozenset)
 
 
+def fitting_rows(view: ChartView) -> int:
+    """Return how many rows a table can show at most; the cells of no other row need texts."""
+    return max(1, int(view.size.height_px // _ROW_PX))
+
+
 def draw_grid(
     view: ChartView, columns: Sequence[GridColumn], rows: int, description: str, notes: Sequence[str], *, all_rows: int
 ) -> Drawing:

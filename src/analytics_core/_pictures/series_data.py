@@ -110,7 +110,8 @@ def read_series(table: Table, form: FormFields, *, is_bar: bool, suffix: str = "
     kind = _axis_kind(table, form, axis, is_bar=is_bar)
     found = _long(table, axis, dimensions, measured) if dimensions and axis else _wide(table, axis, measured)
     found = _placed(found, table, axis, kind)
-    found = replace(found, series=tuple(_with_roles(_distinct(found.series), form.items(f"time_compare{suffix}"))))
+    series = _without_metric(_distinct(found.series), metrics)
+    found = replace(found, series=tuple(_with_roles(series, form.items(f"time_compare{suffix}"))))
     return sorted_series(found, form)
 
 
@@ -222,6 +223,14 @@ def mapped(series: PlottedSeries, change: Callable[[Sequence[float | None]], Seq
 def _distinct(series: Sequence[PlottedSeries]) -> list[PlottedSeries]:
     labels = cells.distinct_texts([one.label for one in series])
     return [replace(one, label=label) for one, label in zip(series, labels, strict=True)]
+
+
+def _without_metric(series: list[PlottedSeries], metrics: Sequence[str]) -> list[PlottedSeries]:
+    """Return series whose labels do not begin with the only metric, as those of pivoted answers do."""
+    start = f"{metrics[0]}, " if len(metrics) == 1 else ""
+    if not start or len(series) < 2 or not all(one.label.startswith(start) for one in series):
+        return series
+    return [replace(one, label=one.label.removeprefix(start)) for one in series]
 
 
 def _with_roles(series: Sequence[PlottedSeries], periods: Sequence[Any]) -> list[PlottedSeries]:

@@ -18,6 +18,7 @@ from analytics_core._pictures.kinds import (
     gauges,
     grids,
     hierarchies,
+    maps,
     mixed,
     numbers,
     parts,
@@ -60,7 +61,7 @@ _OLD_NAMES: Final = MappingProxyType(
 
 _MODULES: Final = (
     *(numbers, series, mixed, tables, pivots, parts, hierarchies, trees, gauges, distributions, grids),
-    *(clouds, flows, spans, profiles, points),
+    *(clouds, flows, spans, profiles, points, maps),
 )
 KINDS: Final[Mapping[str, PictureKind]] = MappingProxyType(
     {kind.name: kind for module in _MODULES for kind in module.KINDS}

@@ -55,7 +55,13 @@ class Table:
     def texts(self, name: str) -> list[str]:
         """Return the values of a column as short texts; moments as dates."""
         if name not in self.data.temporal:
-            return [cells.text(value) for value in self.values(name)]
+            known: dict[str, str] = {}
+            return [
+                known.setdefault(value, known.get(value) or cells.text(value))
+                if type(value) is str
+                else cells.text(value)
+                for value in self.values(name)
+            ]
         found = []
         for value in self.values(name):
             ms = cells.moment_ms(value)

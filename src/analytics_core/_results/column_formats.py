@@ -34,6 +34,7 @@ _AS_SUITS: Final = frozenset({"SMART_NUMBER", "smart_date", ""})
 """What forms have where nobody chose a format. In a table of text people want all digits, and whole moments."""
 
 _PLAIN: Final = re.compile(r"(-?)(\d+)((?:\.\d+)?)")
+_CONTRIBUTION: Final = "__contribution"
 _SHARE: Final = ".3%"
 
 
@@ -105,7 +106,7 @@ class ChartFormats:
             return own
         stored = self.metrics.get(metric, MetricFormat())
         number = own.number or self._first(_NUMBERS, _number) or _number(stored.number)
-        if name.startswith("%") and own.number is None:
+        if (name.startswith("%") or name.endswith(_CONTRIBUTION)) and own.number is None:
             return ColumnFormat(number=_SHARE, is_amount=True)
         currency = own.currency or self._first(_CURRENCIES, parse_currency) or parse_currency(stored.currency)
         return ColumnFormat(number=number, small=own.small, time=time, currency=currency, is_amount=True)

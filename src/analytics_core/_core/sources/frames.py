@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import pandas as pd
 import pyarrow as pa
@@ -23,18 +23,16 @@ def frame_of(thing: Any, name: str) -> HandedFrame | None:
     """Return a frame as Arrow data, and None for what is no frame; `name` is what errors call it.
 
     Numbers, moments and texts that Arrow, Polars or pandas hold in Arrow's way are not copied. A lazy frame is
-    collected, a reader is read to its end.
+    collected, a relation of DuckDB run, a reader is read to its end.
 
     Raises:
         SourceError: it has no columns, two of one name, or one that no column of a database can be.
     """
-    package = type(thing).__module__.partition(".")[0]
+    thing, package = _collected(thing, name), type(thing).__module__.partition(".")[0]
     if isinstance(thing, ds.Dataset):
         return _of_dataset(thing, name)
     if isinstance(thing, pd.DataFrame):
         return _of_pandas(thing, name)
-    if package == "polars" and type(thing).__name__ == "LazyFrame":
-        thing = thing.collect()
     if package == "polars" and type(thing).__name__ == "DataFrame":
         return _of_polars(thing, name)
     if isinstance(thing, pa.Table | pa.RecordBatch):
@@ -64,6 +62,21 @@ def frame_of_rows(rows: Sequence[Mapping[str, Any]], name: str) -> HandedFrame:
     headers = list(dict.fromkeys(header for row in rows for header in row))
     columns = [_column([row.get(header) for row in rows], header, name) for header in headers]
     return _of_arrow(_table(columns, headers, name), name)
+
+
+_LAZY: Final = {"LazyFrame": "collect", "DuckDBPyRelation": "to_arrow_table"}
+"""How rows that are not yet there are asked for."""
+
+
+def _collected(thing: Any, name: str) -> Any:
+    method = _LAZY.get(type(thing).__name__)
+    if method is None:
+        return thing
+    try:
+        return getattr(thing, method)()
+    except Exception as error:  # whatever the rows are made of
+        what = f"what it is made of cannot be run ({type(error).__name__}); run it yourself, and give its rows"
+        raise SourceError(f"{name}: {what}") from error
 
 
 def _is_one_column(thing: Any) -> bool:

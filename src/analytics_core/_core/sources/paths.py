@@ -41,6 +41,8 @@ _BEGINNINGS: Final = {
     b"PK\x03\x04": FileType.XLSX,
     b"\xff\xff\xff\xff": FileType.ARROW_STREAM,
 }
+_GZIP: Final = b"\x1f\x8b"
+_OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0"
 _TEXTS: Final = frozenset({FileType.CSV, FileType.JSON})
 _DUCKDB: Final = slice(8, 12)
 """Where a DuckDB database says that it is one: `DUCK`, after a checksum."""
@@ -54,6 +56,14 @@ _MOST_FILES: Final = 10_000
 
 
 # ------------------------------------------------------------------------------------------------------ which files
+def path_of(text: str) -> Path:
+    """Return a text as a path, `~` being somebody's home; SourceError where nobody is called so."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise SourceError(f"{short_repr(text)} begins with the home of a user that there is not") from error
+
+
 def is_glob(text: str) -> bool:
     """Tell whether a text is a pattern of paths and not itself a path that there is."""
     return _GLOB.search(text) is not None and not Path(text).exists()
@@ -65,7 +75,7 @@ def files_of_glob(pattern: str) -> list[Path]:
     Raises:
         SourceError: there are none, or too many.
     """
-    path = Path(pattern)
+    path = path_of(pattern)
     anchor = Path(path.anchor) if path.anchor else Path()
     found = sorted(one for one in anchor.glob(str(path.relative_to(path.anchor))) if one.is_file())
     if not found:
@@ -95,7 +105,10 @@ def check_there(path: Path) -> None:
             return
         parent = path.parent
         beside = [one.name for one in parent.iterdir()] if parent.is_dir() else None
-    except OSError:  # a name that is too long, or a folder that may not be read
+    except PermissionError as error:
+        what = "this process may not look into its folder; give it the right, or a copy that it may read"
+        raise broken_file(path, what) from error
+    except OSError:  # a name that is too long
         beside = []
     if beside is None:
         message = f"there is no folder {path.parent.name!r} for the file {path.name!r}; paths begin in {_here()}"
@@ -150,8 +163,12 @@ def type_of(path: Path) -> FileType:
     found = next((kind for beginning, kind in _BEGINNINGS.items() if begins.startswith(beginning)), None)
     if found is not None:
         return found
+    if named in _TEXTS and path.suffix.lower() == ".gz" and not begins.startswith(_GZIP):
+        raise broken_file(path, "its name says that it is compressed by gzip, but it is not; rename it")
     if named in _TEXTS:
         return named
+    if begins.startswith(_OLD_OFFICE):
+        raise broken_file(path, "it is a workbook of the old kind (.xls); save it as XLSX")
     if named is not None:
         raise broken_file(
             path, f"its name says that it is {named.value}, but it does not begin as one; it may be damaged"

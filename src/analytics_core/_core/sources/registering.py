@@ -54,13 +54,20 @@ def add_database(core: AnalyticsCore, runtime: Runtime, source: HandedOver, *, n
 def add_datasets(core: AnalyticsCore, database_id: int, source: HandedOver | DatabaseFile) -> None:
     """Store a dataset for each table; a database of more than a hundred tables gets none."""
     if isinstance(source, HandedTables):
-        for name in source.tables:
-            core.datasets.create({"database": database_id, "table_name": name})
+        made = [core.datasets.create({"database": database_id, "table_name": name}) for name in source.tables]
+        _read_one_row(core, made[0])
         return
     tables = [table.value for table in core.databases.tables(database_id) if table.value]
     for table in tables if len(tables) <= _MOST_TABLES else ():
         with suppress(DatabaseError):  # a view that is broken is no dataset; whoever asks for it is told why
             core.datasets.create({"database": database_id, "table_name": table})
+
+
+def _read_one_row(core: AnalyticsCore, dataset: DatasetGet) -> None:
+    """Ask for a row as everybody will: what cannot be read shows now, and the first question finds all ready."""
+    query = {"columns": [dataset.columns[0].column_name], "row_limit": 1}
+    payload = {"datasource": {"id": dataset.id, "type": "table"}, "queries": [query]}
+    core.charts.data(payload).raise_for_error()
 
 
 def dataset_from(core: AnalyticsCore, runtime: Runtime, thing: Any, name: str, *, may_replace: bool) -> DatasetGet:

@@ -90,7 +90,7 @@ def taken(thing: Any, settings: Settings) -> Taken:
         return thing.render_as_string(hide_password=False)
     if isinstance(thing, sa.Engine):
         return _engine(thing)
-    if _is_duckdb(thing, "DuckDBPyConnection"):
+    if _is_duckdb(thing):
         return _connection(thing)
     if isinstance(thing, str | os.PathLike):
         return _named(os.fspath(thing), settings, is_text=isinstance(thing, str))
@@ -120,13 +120,11 @@ def check_name(name: object) -> str:
 def _named(text: str | bytes, settings: Settings, *, is_text: bool) -> Taken:
     if isinstance(text, bytes):
         raise SourceError("the path is given as bytes; give it as text: os.fsdecode(path)")
-    wrong = advice.not_a_url(text) if is_text else None
-    if wrong is not None:
-        raise wrong
+    advice.check_is_path_or_url(text)
     if is_text and "://" in text:
         return text
     if not paths.is_glob(text):
-        path = Path(text).expanduser()
+        path = paths.path_of(text)
         paths.check_there(path)
         if not path.is_dir() and (kind := paths.type_of(path)) in DATABASES:
             return DatabaseFile(engine="sqlite" if kind is FileType.SQLITE else "duckdb", path=path.resolve())
@@ -138,7 +136,7 @@ def _tables_of_path(text: str, settings: Settings) -> dict[str, HandedTable]:
     if paths.is_glob(text):
         found = paths.files_of_glob(text)
         return {_name_of_glob(text): files.table_of_files(found, settings)}
-    path = Path(text).expanduser()
+    path = paths.path_of(text)
     paths.check_there(path)
     if path.is_dir():
         return _each([str(file) for file in paths.files_of_folder(path)], settings)
@@ -193,7 +191,7 @@ def _of_mapping(thing: Mapping[Any, Any], settings: Settings) -> dict[str, Hande
             "the dict is empty; its keys name datasets, such as {'orders': frame, 'people': 'people.csv'}"
         )
     for name, value in thing.items():
-        if isinstance(value, list | tuple) and value and not isinstance(value[0], Mapping | str | os.PathLike):
+        if advice.is_column(value):
             raise advice.no_columns(str(name))
         _add(found, check_name(name), _table(value, str(name), settings))
     return found
@@ -204,8 +202,6 @@ def _table(thing: Any, name: str, settings: Settings) -> HandedTable:
     frame = frames.frame_of(thing, name or "the frame")
     if frame is not None:
         return frame
-    if _is_duckdb(thing, "DuckDBPyRelation"):
-        return frames.required_frame(thing.to_arrow_table(), name or "the relation")
     if isinstance(thing, str | os.PathLike):
         thing = [thing]
     if isinstance(thing, list | tuple) and thing:
@@ -221,14 +217,12 @@ def _files_of(path: Any) -> list[Path]:
     text = os.fspath(path)
     if not isinstance(text, str):
         raise advice.not_taken(text)
-    wrong = advice.not_a_url(text)
-    if wrong is not None:
-        raise wrong
+    advice.check_is_path_or_url(text)
     if "://" in text:
         raise SourceError("a database is connected alone, by its URL; the values of a dict are frames and files")
     if paths.is_glob(text):
         return paths.files_of_glob(text)
-    found = Path(text).expanduser()
+    found = paths.path_of(text)
     paths.check_there(found)
     if found.is_dir():
         raise SourceError(
@@ -256,8 +250,8 @@ def _can_read(root: Any, data: Any) -> bool:
 
 
 # ------------------------------------------------------------------------------------------- connections and engines
-def _is_duckdb(thing: Any, name: str) -> bool:
-    return type(thing).__name__ == name and "duckdb" in type(thing).__module__
+def _is_duckdb(thing: Any) -> bool:
+    return type(thing).__name__ == "DuckDBPyConnection" and "duckdb" in type(thing).__module__
 
 
 def _connection(connection: Any) -> HandedConnection:

@@ -97,14 +97,18 @@ _LOCKED = meanings.LOCKED.said(
 _ERRORS = meanings.patterns(
     (
         r"^(?:conversion|invalid input) error: (?:csv error|malformed json|json transform error|no magic bytes)"
-        r"|^binder error: contents of view were altered|^io error: .*mismatch between (?:schemas|the schema)",
+        r"|^invalid input error: error when sniffing file"
+        r"|^binder error: (?:contents of view were altered|column_types error)"
+        r"|^io error: (?:.*mismatch between (?:schemas|the schema)|input is not a gzip stream)"
+        r"|^invalid input error: arrow_scan: .*: invalid: could not open",
         meanings.BAD_VALUE.said(
             "a file behind this table cannot be read as it was when it was connected: rows of it have other columns or "
             "values now; connect again, or mend the file"
         ),
     ),
     (
-        r"^permission error: cannot access file|^io error: no files found",
+        r"^permission error: cannot access file|^io error: no files found"
+        r"|^invalid input error: arrow_scan: .*: failed to open local file",
         meanings.NO_DATABASE.said(
             "a file cannot be read: only those that were handed over are, and they must still be there"
         ),

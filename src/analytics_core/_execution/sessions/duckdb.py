@@ -35,7 +35,7 @@ from analytics_core._execution.sessions.base import (
     reject_missing_file,
     reject_plan_that_runs,
 )
-from analytics_core._execution.sessions.duckdb_tables import open_tables
+from analytics_core._execution.sessions.duckdb_tables import CsvHeaders, open_tables
 from analytics_core._forks import forkable_lock
 from analytics_core._records.datasource import Access
 from analytics_core.errors import DatabaseError
@@ -77,12 +77,15 @@ class PooledCursor(ConnectionWrapper):
     """A cursor of the root as SQLAlchemy's dialect wants it; `native` is the driver's own connection.
 
     Its transactions are read-only unless write access was asked for: the second wall of databases in memory, and of
-    files that may change.
+    files that may change. `headers` watches the CSV files behind its tables.
     """
 
-    def __init__(self, native: duckdb.DuckDBPyConnection, access: Access = Access.READ) -> None:
+    def __init__(
+        self, native: duckdb.DuckDBPyConnection, access: Access = Access.READ, headers: CsvHeaders | None = None
+    ) -> None:
         super().__init__(native)
         self.native = native
+        self.headers = headers
         self._access = access
 
     def begin(self) -> None:
@@ -92,10 +95,11 @@ class PooledCursor(ConnectionWrapper):
 
 @dataclass(frozen=True, slots=True)
 class _Root:
-    """The connection that opened a file or a memory, and whether what it opened may change."""
+    """The connection that opened a file or a memory, whether what it opened may change, and its CSV files."""
 
     connection: duckdb.DuckDBPyConnection
     may_change: bool
+    headers: CsvHeaders
 
 
 class DuckdbSession(Session):
@@ -111,10 +115,11 @@ class DuckdbSession(Session):
         """Return an engine over cursors of the shared root, which the first connection opens."""
 
         def open_connection() -> PooledCursor:
-            cursor = self._cursor(request)
+            root = self._root(request)
+            cursor = root.connection.cursor()
             if isinstance(request.handed_over, HandedConnection):
                 _set_apart(cursor)
-            return PooledCursor(cursor, request.access)
+            return PooledCursor(cursor, request.access, root.headers)
 
         options = {"poolclass": sa.QueuePool, **request.pool_options}
         return sa.create_engine("duckdb://", creator=open_connection, hide_parameters=True, **options)
@@ -125,6 +130,8 @@ class DuckdbSession(Session):
         native = raw.native
         statement = request.statement
         _reject_unless_one_query(native, statement.sql)
+        if raw.headers is not None:
+            raw.headers.check(native, statement.sql)
         raw.begin()
         try:
             with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
@@ -145,7 +152,7 @@ class DuckdbSession(Session):
     @contextmanager
     def writer(self, request: OpenRequest) -> Iterator[duckdb.DuckDBPyConnection]:
         """Give a writable cursor of the database in memory; external access stays off."""
-        with closing(self._cursor(request)) as cursor:
+        with closing(self._root(request).connection.cursor()) as cursor:
             yield cursor
 
     def release(self, request: OpenRequest) -> None:
@@ -160,11 +167,13 @@ class DuckdbSession(Session):
         root = self._roots.get(_place(request))
         return None if root is None else root.may_change
 
-    def _cursor(self, request: OpenRequest) -> duckdb.DuckDBPyConnection:
+    def _root(self, request: OpenRequest) -> _Root:
         with self._lock:
             if _place(request) not in self._roots:
                 reject_missing_file(request, engine="duckdb")
-                self._roots[_place(request)] = _Root(_open_root(request), request.may_change)
+                tables = request.handed_over.tables if isinstance(request.handed_over, HandedTables) else {}
+                headers = CsvHeaders(tables)  # as they are before they are opened
+                self._roots[_place(request)] = _Root(_open_root(request), request.may_change, headers)
             root = self._roots[_place(request)]
             if request.access is Access.WRITE and request.file is not None and not root.may_change:
                 raise DatabaseError(
@@ -173,7 +182,7 @@ class DuckdbSession(Session):
                     engine="duckdb",
                     retryable=True,
                 )
-            return root.connection.cursor()
+            return root
 
 
 def _set_apart(cursor: duckdb.DuckDBPyConnection) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 
@@ -25,7 +27,7 @@ def open_tables(tables: Mapping[str, HandedTable], config: Mapping[str, Any]) ->
     try:
         allow_only(root, [table for table in tables.values() if isinstance(table, HandedFiles)])
         for name, table in tables.items():
-            relation_of(root, table).create_view(name, replace=False)
+            _by_name(root, table).create_view(name, replace=False)
         root.execute("SET lock_configuration = true")
     except BaseException:  # whatever happens, an interruption too, nothing stays open
         root.close()
@@ -38,7 +40,58 @@ def allow_only(root: duckdb.DuckDBPyConnection, files: list[HandedFiles]) -> Non
     # DuckDB takes the list only after it was started, and only while access is on.
     root.execute("SET GLOBAL allowed_paths = $1", [[str(path) for one in files for path in one.paths]])
     root.execute("SET GLOBAL enable_external_access = false")
+    # Its cache takes a file of the same size and second for the same: old columns would be read from new bytes.
+    root.execute("SET GLOBAL enable_external_file_cache = false")
     root.execute("SET GLOBAL TimeZone = 'UTC'")
+
+
+def _by_name(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.DuckDBPyRelation:
+    """Return the rows such that columns of a file which change places later are still found by their names."""
+    relation = relation_of(root, table)
+    if isinstance(table, HandedFrame):
+        return relation
+    _require_columns(relation, table)
+    return relation.select(*map(duckdb.ColumnExpression, relation.columns))
+
+
+_ALTERED: Final = "Binder Error: Contents of view were altered"
+"""What DuckDB says of other files than CSV."""
+
+
+def _require_columns(relation: duckdb.DuckDBPyRelation, table: HandedFiles) -> None:
+    if table.format is FileFormat.CSV and table.types is not None and relation.columns != list(table.types):
+        raise duckdb.BinderException(_ALTERED)
+
+
+class CsvHeaders:
+    """Tells of CSV files that have other columns than when they were opened: DuckDB would go on to read by place."""
+
+    def __init__(self, tables: Mapping[str, HandedTable]) -> None:
+        files = {name: table for name, table in tables.items() if isinstance(table, HandedFiles)}
+        self._tables = {_word(name): table for name, table in files.items() if table.format is FileFormat.CSV}
+        self._seen = {path: _state_of(path) for table in self._tables.values() for path in table.paths}
+
+    def check(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
+        """Raise duckdb.Error when a file that a statement may read was written anew, with other columns."""
+        for table in (table for word, table in self._tables.items() if word.search(sql)):
+            for path in table.paths:
+                state = _state_of(path)
+                if state != self._seen[path]:
+                    file = replace(table, paths=(path,))
+                    _require_columns(relation_of(cursor, file), file)
+                    self._seen[path] = state
+
+
+def _word(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+
+
+def _state_of(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:  # DuckDB tells when it reads the file
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.DuckDBPyRelation:

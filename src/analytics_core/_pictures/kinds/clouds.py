@@ -13,7 +13,11 @@ from analytics_core._pictures.text_metrics import fitted, text_width
 
 _MOST_WORDS: Final = 150
 _CELL_PX: Final = 3
-_MOST_STEPS: Final = 1_500
+_FEW_WORDS: Final = 30
+_NOTE_PX: Final = 18
+"""What a note takes that more than a few words may need."""
+
+_MOST_STEPS: Final = 1_000
 _GOLDEN_ANGLE: Final = math.pi * (3 - math.sqrt(5))
 """Places that turn by this angle lie evenly around the middle."""
 
@@ -30,11 +34,9 @@ def _word_cloud(view: ChartView) -> Drawing:
         notes.append(f"Shows the {_MOST_WORDS} largest of {len(words):,} words.")
         words = words[:_MOST_WORDS]
     canvas = Canvas(view, notes)
-    placed = _laid_out(view, words, canvas.room)
+    placed = _laid_out(view, words, canvas.room.inset(bottom=_NOTE_PX if len(words) > _FEW_WORDS else 0))
     if len(placed) < len(words):
-        notes.append(f"No room for {cells.counted(len(words) - len(placed), 'word')}.")
-        canvas = Canvas(view, notes)
-        placed = _laid_out(view, words, canvas.room)
+        canvas = Canvas(view, [*notes, f"No room for {cells.counted(len(words) - len(placed), 'word')}."])
     labels = [part.label for part in words]
     colours = dict(zip(labels, view.series_colours(labels), strict=True))
     for label, box, px, upright in placed:
@@ -56,7 +58,7 @@ def _laid_out(view: ChartView, words: list[Part], room: Box) -> list[tuple[str, 
         text_width(part.label, 1) * (small + (large - small) * _share(part.value, low, high)) ** 2 for part in words
     )
     shrink = min(1.0, math.sqrt(room.width * room.height * 0.55 / max(area, 1)))
-    taken = [0] * int(room.height // _CELL_PX)
+    space = _FreeSpace(room)
     found: list[tuple[str, Box, float, bool]] = []
     for place, part in enumerate(words):
         px = max((small + (large - small) * _share(part.value, low, high)) * shrink, _LEAST_PX)
@@ -64,7 +66,7 @@ def _laid_out(view: ChartView, words: list[Part], room: Box) -> list[tuple[str, 
         upright = form.get("rotation") == "square" and place % 3 == 2 and text_width(part.label, px) + 4 < room.height
         for smaller in dict.fromkeys((px, max(px * 0.7, _LEAST_PX), _LEAST_PX)):
             width, height = min(text_width(part.label, smaller) + 4, room.width), smaller * 1.15
-            box = _free_place(room, (height, width) if upright else (width, height), taken)
+            box = space.take(height, width) if upright else space.take(width, height)
             if box is not None:
                 found.append((part.label, box, smaller, upright))
                 break
@@ -75,28 +77,41 @@ def _share(value: float, low: float, high: float) -> float:
     return math.sqrt((value - low) / (high - low)) if high > low else 0.5
 
 
-def _free_place(room: Box, size: tuple[float, float], taken: list[int]) -> Box | None:
-    """Return the place nearest to the middle that no word has, and mark it as taken; None where there is none.
+class _FreeSpace:
+    """The cells of a room that no word has yet.
 
-    Args:
-        room: where words may stand.
-        size: the width and height of the word.
-        taken: for each line of cells of the room a number whose bits are the cells that words have.
+    A number holds them, a bit each, line by line: so a place is looked at in one operation.
     """
-    across, down = int(room.width // _CELL_PX), len(taken)
-    width, height = (math.ceil(side / _CELL_PX) for side in size)
-    for step in range(_MOST_STEPS):
-        reach, angle = 0.75 * math.sqrt(step / _MOST_STEPS), step * _GOLDEN_ANGLE
-        left = round(across * (0.5 + reach * math.cos(angle)) - width / 2)
-        top = round(down * (0.5 + reach * math.sin(angle)) - height / 2)
-        if left < 0 or top < 0 or left + width > across or top + height > down:
-            continue
-        cells_of_word = ((1 << width) - 1) << left
-        if not any(line & cells_of_word for line in taken[top : top + height]):
-            for line in range(top, top + height):
-                taken[line] |= cells_of_word
-            return Box(x=room.x + left * _CELL_PX, y=room.y + top * _CELL_PX, width=size[0], height=size[1])
-    return None
+
+    def __init__(self, room: Box) -> None:
+        self._room = room
+        self._across, self._down = int(room.width // _CELL_PX), int(room.height // _CELL_PX)
+        self._taken = 0
+        self._too_large: list[tuple[int, int]] = []
+        spots = ((0.75 * math.sqrt(step / _MOST_STEPS), step * _GOLDEN_ANGLE) for step in range(_MOST_STEPS))
+        self._spots = [
+            (int(self._across * (0.5 + reach * math.cos(angle))), int(self._down * (0.5 + reach * math.sin(angle))))
+            for reach, angle in spots
+        ]
+
+    def take(self, width_px: float, height_px: float) -> Box | None:
+        """Return the free place nearest to the middle, which is no longer free then; None where there is none."""
+        width, height = math.ceil(width_px / _CELL_PX), math.ceil(height_px / _CELL_PX)
+        if any(width >= wide and height >= high for wide, high in self._too_large):
+            return None
+        shape = sum(((1 << width) - 1) << (line * self._across) for line in range(height))
+        right, bottom, stride = self._across - width, self._down - height, self._across
+        for x, y in self._spots:
+            left, top = x - width // 2, y - height // 2
+            if left < 0 or top < 0 or left > right or top > bottom:
+                continue
+            first = top * stride + left
+            if not (self._taken >> first) & shape:
+                self._taken |= shape << first
+                corner = (self._room.x + left * _CELL_PX, self._room.y + top * _CELL_PX)
+                return Box(x=corner[0], y=corner[1], width=width_px, height=height_px)
+        self._too_large.append((width, height))
+        return None
 
 
 KINDS: Final = (PictureKind(name="word_cloud", noun="word cloud", draw=_word_cloud),)

@@ -30,43 +30,42 @@ def _histogram(view: ChartView) -> Drawing:
     columns = [texts_of(view, table, name) for name in groups]
     labels = [", ".join(keys) for keys in zip(*columns, strict=True)] if columns else ["all"] * table.rows
     labels = cells.distinct_texts(cells.shortened(label) for label in labels)[:_MOST_GROUPS]
-    rows = _bin_rows(table, bins, labels)
-    is_share = form.flag("normalize")
-    shown = (
-        view.number_format("y_axis_format")
-        if form.get("y_axis_format")
-        else NumberFormat(spec=".0%")
-        if is_share
-        else NumberFormat()
-    )
+    is_share = form.flag("normalize") and not form.get("y_axis_format")
+    shown = NumberFormat(spec=".0%") if is_share else view.number_format("y_axis_format")
+    layer = _bin_layer(view, bins, _bin_rows(table, bins, labels), labels, shown)
+    layers = [layer, _bin_labels(view, table, bins, shown, layer["encoding"])] if form.flag("show_value") else [layer]
+    write = view.number_format("x_axis_format").text
+    told = f"Histogram of {_measured(view)} in {cells.counted(len(bins), 'bin')} "
+    told += f"from {write(bins[0][1])} to {write(bins[-1][2])}"
+    counts = {name: math.fsum(value or 0 for value in table.numbers(name)) for name, *_ in bins}
+    _, low, high = max(bins, key=lambda item: counts[item[0]])
+    return Drawing(layers=tuple(layers), description=f"{told}; the fullest is {write(low)} to {write(high)}")
+
+
+def _bin_layer(
+    view: ChartView,
+    bins: Sequence[tuple[str, float, float]],
+    rows: list[dict[str, Any]],
+    labels: Sequence[str],
+    shown: NumberFormat,
+) -> dict[str, Any]:
+    form = view.form
+    title = form.text("x_axis_title") or _measured(view)
+    across = axes.value_axis(view, view.number_format("x_axis_format"), title, zero=False, grid=False)
+    across["axis"]["values"] = [bins[0][1], *(high for _, _, high in bins)]
+    across["scale"]["nice"] = False
+    title = form.text("y_axis_title") or ("Share" if form.flag("normalize") else "Count")
+    up = axes.value_axis(view, shown, f"Cumulative {title.lower()}" if form.flag("cumulative") else title)
     colour = {
         "field": "c2",
         "type": "nominal",
         "scale": {"domain": labels, "range": view.series_colours(labels)},
         "legend": legend_of(view, labels, symbol="square"),
     }
-    across = axes.value_axis(
-        view, view.number_format("x_axis_format"), form.text("x_axis_title") or _measured(view), zero=False, grid=False
-    )
-    across["axis"]["values"] = [bins[0][1], *(high for _, _, high in bins)]
-    across["scale"]["nice"] = False
-    title = form.text("y_axis_title") or ("Share" if is_share else "Count")
-    up = axes.value_axis(view, shown, f"Cumulative {title.lower()}" if form.flag("cumulative") else title)
     encoding = {"x": {"field": "c0", **across}, "x2": {"field": "c1"}, "y": {"field": "c3", **up}}
     encoding |= {"y2": {"field": "c4"}, "color": colour}
-    layers: list[dict[str, Any]] = [
-        {
-            "data": {"values": rows},
-            "mark": {"type": "rect", "stroke": view.colours.background, "strokeWidth": 1},
-            "encoding": encoding,
-        }
-    ]
-    if form.flag("show_value"):
-        layers.append(_bin_labels(view, table, bins, shown, encoding))
-    told = f"Histogram of {_measured(view)} in {cells.counted(len(bins), 'bin')} from {bins[0][1]:g} to {bins[-1][2]:g}"
-    counts = {name: math.fsum(value or 0 for value in table.numbers(name)) for name, *_ in bins}
-    fullest = max(bins, key=lambda item: counts[item[0]])
-    return Drawing(layers=tuple(layers), description=f"{told}; the fullest is {fullest[1]:g} to {fullest[2]:g}")
+    mark = {"type": "rect", "stroke": view.colours.background, "strokeWidth": 1}
+    return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
 
 def _bin_rows(table: Table, bins: Sequence[tuple[str, float, float]], labels: Sequence[str]) -> list[dict[str, Any]]:

@@ -113,13 +113,7 @@ def _heat_layers(
     label = NumberFormat(spec=".0%") if is_share else shown
     legend = {"title": None, "orient": "right", "gradientLength": max(view.size.height_px // 3, 60), **label.axis()}
     colour["legend"] = legend if form.flag("show_legend", absent=True) and high > low else None
-    across = form.text("x_axis_title") or names[0]
-    longest = max((text_width(line, LABEL_PX) for line in lines), default=0.0)
-    room_px = max(view.size.width_px - min(longest, view.size.width_px / 3) - 110, 40)
-    base = {
-        "x": {"field": "c0", **axes.category_axis(view, columns, across, room_px=room_px)},
-        "y": {"field": "c1", **axes.category_axis(view, lines, form.text("y_axis_title") or names[1], horizontal=True)},
-    }
+    base = _heat_axes(view, columns, lines, names)
     for channel in base.values():
         channel["axis"]["domain"] = False
     tips = [
@@ -127,7 +121,8 @@ def _heat_layers(
         {"field": "c1", "type": "nominal", "title": names[1]},
     ]
     tips.append({"field": "c2", "type": "quantitative", "title": names[2]})
-    gap = 1 if len(columns) * len(lines) < 2_000 else 0
+    cell_px = min((view.size.width_px - 180) / len(columns), (view.size.height_px - 120) / len(lines))
+    gap = 1 if cell_px > 8 else 0
     mark = {"type": "rect", "stroke": view.colours.background, "strokeWidth": gap}
     layers: list[dict[str, Any]] = [
         {"data": {"values": rows}, "mark": mark, "encoding": {**base, "color": colour, "tooltip": tips}}
@@ -136,6 +131,22 @@ def _heat_layers(
         room = ((view.size.width_px - 180) / len(columns), (view.size.height_px - 120) / len(lines))
         layers += _heat_texts(rows, base, ends=(low, high), ramp=ramp, shown=shown, room=room)
     return layers
+
+
+def _heat_axes(
+    view: ChartView, columns: Sequence[str], lines: Sequence[str], names: tuple[str, str, str]
+) -> dict[str, Any]:
+    """Return the scales and axes, with as many labels as have room beside each other."""
+    across = view.form.text("x_axis_title") or names[0]
+    longest = max((text_width(line, LABEL_PX) for line in lines), default=0.0)
+    width = max(view.size.width_px - min(longest, view.size.width_px / 3) - 110, 40)
+    x = axes.category_axis(view, columns, across, room_px=width)
+    below = 14.0
+    if x["axis"]["labelAngle"]:
+        below = min(max(text_width(column, LABEL_PX) for column in columns), x["axis"]["labelLimit"]) * 0.75
+    height = max(view.size.height_px - below - 80, 20)
+    up = axes.category_axis(view, lines, view.form.text("y_axis_title") or names[1], horizontal=True, room_px=height)
+    return {"x": {"field": "c0", **x}, "y": {"field": "c1", **up}}
 
 
 def _heat_texts(

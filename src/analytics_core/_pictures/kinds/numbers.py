@@ -111,7 +111,7 @@ def _headline(canvas: Canvas, shown: str, below: list[tuple[str, str]]) -> None:
     """Draw a number as large as its room allows, and lines under it."""
     lines = [line for line in below if line[0]]
     share = min(max(canvas.form.number("header_font_size") or 0.4, 0.1), 0.7)
-    wide = canvas.room.width * 0.94 / max(text_width(shown, 1, bold=True), 0.1)
+    wide = canvas.room.width * 0.86 / max(text_width(shown, 1, bold=True), 0.1)
     px = max(min(canvas.room.height * share, wide, _LARGEST_PX), 10)
     small = max(min(px * 0.3, 18), 11)
     height = px + len(lines) * small * 1.5

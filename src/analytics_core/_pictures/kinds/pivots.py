@@ -11,7 +11,7 @@ from typing import Final
 from analytics_core._pictures import cells
 from analytics_core._pictures.cell_colours import conditional_fills
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
-from analytics_core._pictures.grid import GridColumn, draw_grid
+from analytics_core._pictures.grid import GridColumn, draw_grid, fitting_rows
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.parts_data import texts_of
 
@@ -132,6 +132,7 @@ def _ordered(
 
 def _drawing(view: ChartView, cube: _Cube, heads: Sequence[str], metrics: Sequence[str]) -> Drawing:
     rows, columns = cube.rows[:_MOST_ROWS], cube.columns[:_MOST_COLUMNS]
+    fitting = fitting_rows(view)
     notes = []
     if len(columns) < len(cube.columns):
         notes.append(f"Shows {len(columns)} of {len(cube.columns):,} columns.")
@@ -146,10 +147,12 @@ def _drawing(view: ChartView, cube: _Cube, heads: Sequence[str], metrics: Sequen
         fills = conditional_fills(view, metrics[0] if len(metrics) == 1 else name, numbers)
         headers = column if any(column) else (metrics[0],)
         grid.append(
-            GridColumn(headers=headers, texts=[write(v) for v in numbers], align="right", fills=fills, total=total)
+            GridColumn(
+                headers=headers, texts=list(map(write, numbers[:fitting])), align="right", fills=fills, total=total
+            )
         )
     if view.form.flag("rowTotals") and len(columns) > 1:
-        totals = [write(cube.cell(row, None)) for row in rows]
+        totals = [write(cube.cell(row, None)) for row in rows[:fitting]]
         headers = (*[""] * (levels - 1), _TOTAL)
         whole = write(cube.cell(None, None)) if has_total else None
         grid.append(GridColumn(headers=headers, texts=totals, align="right", total=whole))

@@ -43,8 +43,8 @@ def _draw(view: ChartView, *, mark: str, noun: str, curve: str | None = None) ->
     told = form.get("seriesType")
     if mark == "any":
         mark = {"bar": "bar", "scatter": "point"}.get(str(told), "line")
-    if mark == "line" and curve is None:
-        curve = CURVES.get(str(told)) if isinstance(told, str) else None
+    if mark == "line":
+        curve = CURVES.get(str(told), curve)
     if mark == "line" and form.flag("area"):
         mark = "area"
     data = limited_for(view, read_series(view.table, form, is_bar=mark == "bar"), mark, _stack(view, mark))
@@ -210,7 +210,7 @@ KINDS: Final = (
     PictureKind(
         name="echarts_timeseries_step",
         noun="step chart",
-        draw=partial(_draw, mark="line", noun="step chart", curve=None),
+        draw=partial(_draw, mark="line", noun="step chart", curve="step-before"),
     ),
     PictureKind(name="echarts_timeseries_bar", noun="bar chart", draw=partial(_draw, mark="bar", noun="bar chart")),
     PictureKind(name="echarts_area", noun="area chart", draw=partial(_draw, mark="area", noun="area chart")),

@@ -9,7 +9,7 @@ from typing import Any, Final
 from analytics_core._pictures import cells
 from analytics_core._pictures.cell_colours import conditional_fills
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
-from analytics_core._pictures.grid import GridColumn, draw_grid
+from analytics_core._pictures.grid import GridColumn, draw_grid, fitting_rows
 from analytics_core._pictures.number_formats import NumberFormat, number_format
 from analytics_core._pictures.table import Table
 from analytics_core._pictures.time_formats import moment_text, time_format
@@ -104,7 +104,7 @@ def _grid_column(view: ChartView, table: Table, column: _Column, totals: Table |
 
 
 def _texts(view: ChartView, table: Table, column: _Column) -> list[str]:
-    name, values = column.name, table.values(column.name)[:_MOST_ROWS]
+    name, values = column.name, table.values(column.name)[: fitting_rows(view)]
     if column.is_number:
         pairs = zip(values, table.numbers(name), strict=False)
         return [cells.text(value) if read is None else _number_text(view, column, read) for value, read in pairs]
