@@ -16,9 +16,9 @@ def main(picture: str = "revenue.png") -> None:
             orders = core.dataset("orders")
             print(orders.query("amount").by("category").top(3).pandas().to_string(index=False))
 
-            months = orders.query("amount").by("category").during("2024-01-01 : 2025-01-01", grain="month")
-            months.chart("line").picture(scale=2).save(picture)
-            print(f"\n{picture}: {months.chart('line').picture().description}")
+            months = orders.query("amount").by("category").during(grain="month").chart("line").picture(scale=2)
+            months.save(picture)
+            print(f"\n{picture}: {months.description}")
 
 
 if __name__ == "__main__":

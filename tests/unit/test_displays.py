@@ -276,3 +276,13 @@ def test_a_password_of_a_connection_is_not_shown() -> None:
     )
     page, text = shown(connection)
     assert "hidden" not in page + text
+
+
+def test_an_answer_that_is_a_list_goes_over_its_items() -> None:
+    from analytics_core.models.lists import DistinctItem, DistinctResponse
+
+    empty, answer = DistinctResponse(), DistinctResponse(result=(DistinctItem(text="a"), DistinctItem(text="b")))
+    assert [item.text for item in answer] == ["a", "b"]
+    assert (len(answer), answer[1].text, bool(empty), len(empty)) == (2, "b", True, 0)
+    assert answer == DistinctResponse(result=answer.result)
+    assert answer.to_payload()["result"] == [{"text": "a"}, {"text": "b"}]

@@ -61,7 +61,7 @@ class Jobs(Namespace):
 
         Examples:
             >>> _ = core.charts.submit(1)
-            >>> [(job.kind, job.state) for job in core.jobs.list().result]
+            >>> [(job.kind, job.state) for job in core.jobs.list()]
             [('chart-data', 'success')]
         """
         check_page(page, page_size, shape="jobs")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Self, SupportsIndex, TypeVar
 from uuid import UUID
 
 from pydantic import (
@@ -131,6 +131,26 @@ class Answer(StrictShape):
         return record_blocks(self)
 
     _repr_mimebundle_ = mime_bundle
+
+
+class ListAnswer(Answer):
+    """An answer whose `result` is a list: it is as long as that, gives its items by position, and goes over them."""
+
+    def _items(self) -> tuple[Any, ...]:
+        items: tuple[Any, ...] = vars(self)["result"]
+        return items
+
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]  # pydantic goes over fields, of which there is one
+        return iter(self._items())
+
+    def __len__(self) -> int:
+        return len(self._items())
+
+    def __getitem__(self, position: SupportsIndex | slice) -> Any:
+        return self._items()[position]
+
+    def __bool__(self) -> bool:
+        return True  # it is an answer, also when it is empty
 
 
 class StampedAnswer(Answer):

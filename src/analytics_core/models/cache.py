@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from analytics_core.models.base import Answer, Omittable, StrictShape, Texts, Whole
+from analytics_core.models.base import Answer, ListAnswer, Omittable, StrictShape, Texts, Whole
 from analytics_core.models.enums import DatasourceType
 
 
@@ -52,13 +52,13 @@ class CacheWarmUpResult(Answer):
     viz_status: str | None = None
 
 
-class ChartCacheWarmUpResponse(Answer):
+class ChartCacheWarmUpResponse(ListAnswer):
     """What became of a chart's warm-up (contract, `ChartCacheWarmUpResponseSchema`)."""
 
     result: tuple[CacheWarmUpResult, ...] = ()
 
 
-class DatasetCacheWarmUpResponse(Answer):
+class DatasetCacheWarmUpResponse(ListAnswer):
     """What became of the warm-up of a dataset's charts (contract, response of `DatasetCacheWarmUpRequestSchema`)."""
 
     result: tuple[CacheWarmUpResult, ...] = ()

@@ -14,6 +14,7 @@ from analytics_core.models.base import (
     JsonInput,
     JsonObject,
     JsonText,
+    ListAnswer,
     Moment,
     Omittable,
     ReadOnly,
@@ -148,7 +149,7 @@ class FavoriteStatus(Answer):
     value: Bool = False
 
 
-class FavoriteStatuses(Answer):
+class FavoriteStatuses(ListAnswer):
     """Which charts are favorites of the caller (contract, `GetFavStarIdsSchema`)."""
 
     result: tuple[FavoriteStatus, ...] = ()

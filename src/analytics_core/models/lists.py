@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from analytics_core.models.base import Answer, JsonObject, StrictShape, Whole
+from analytics_core.models.base import Answer, JsonObject, ListAnswer, StrictShape, Whole
 
 
 class ListOperator(StrEnum):
@@ -37,7 +37,7 @@ class RelatedItem(Answer):
     extra: JsonObject | None = None
 
 
-class RelatedResponse(Answer):
+class RelatedResponse(ListAnswer):
     """The choices of a related field (contract, `RelatedResponseSchema`)."""
 
     count: Whole = 0
@@ -50,7 +50,7 @@ class DistinctItem(Answer):
     text: str | None = None
 
 
-class DistinctResponse(Answer):
+class DistinctResponse(ListAnswer):
     """The distinct values of a field (contract, `DistincResponseSchema`)."""
 
     count: Whole = 0
@@ -65,7 +65,7 @@ class RelatedChart(Answer):
     viz_type: str | None = None
 
 
-class RelatedCharts(Answer):
+class RelatedCharts(ListAnswer):
     """The charts that use a database or a dataset."""
 
     count: Whole = 0
@@ -81,7 +81,7 @@ class RelatedDashboard(Answer):
     json_metadata: JsonObject | None = None
 
 
-class RelatedDashboards(Answer):
+class RelatedDashboards(ListAnswer):
     """The dashboards that use a database or a dataset."""
 
     count: Whole = 0

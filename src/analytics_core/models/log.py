@@ -10,6 +10,7 @@ from analytics_core.models.base import (
     Answer,
     JsonInput,
     JsonText,
+    ListAnswer,
     Moment,
     Number,
     Omittable,
@@ -83,7 +84,7 @@ class RecentActivity(Answer):
     time_delta_humanized: str | None = None
 
 
-class RecentActivityList(Answer):
+class RecentActivityList(ListAnswer):
     """What a user did lately (contract, `RecentActivityResponseSchema`)."""
 
     result: tuple[RecentActivity, ...] = ()

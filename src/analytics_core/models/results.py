@@ -11,7 +11,7 @@ from pydantic import ConfigDict
 
 from analytics_core._display.blocks import Blocks
 from analytics_core.errors import ErrorLevel, ErrorType
-from analytics_core.models.base import Answer, Bool, Ids, JsonObject, Objects, Texts, Whole
+from analytics_core.models.base import Answer, Bool, Ids, JsonObject, ListAnswer, Objects, Texts, Whole
 from analytics_core.models.display import page_blocks
 from analytics_core.models.enums import QueryStatus
 
@@ -40,7 +40,7 @@ class ChartDataResult(Answer):
     stacktrace: str | None = None
 
 
-class ChartDataResponse(Answer):
+class ChartDataResponse(ListAnswer):
     """The answer to a query context: one result a query (contract, `ChartDataResponseSchema`)."""
 
     result: tuple[ChartDataResult, ...] = ()
@@ -69,7 +69,7 @@ class JobItem(Answer):
     expires_on: datetime | None
 
 
-class JobPage(Answer):
+class JobPage(ListAnswer):
     """A page of jobs, and how many there are in all."""
 
     count: int

@@ -229,7 +229,7 @@ class Charts(ChartQuestions):
 
         Examples:
             >>> core.charts.add_favourite(2)
-            >>> [one.value for one in core.charts.favourite_status([1, 2]).result]
+            >>> [one.value for one in core.charts.favourite_status([1, 2])]
             [False, True]
         """
         Favourites(self._runtime, self._actor, TagTarget.CHART).add(chart_id)
@@ -239,7 +239,7 @@ class Charts(ChartQuestions):
 
         Examples:
             >>> core.charts.remove_favourite(1)
-            >>> core.charts.favourite_status([1]).result[0].value
+            >>> core.charts.favourite_status([1])[0].value
             False
         """
         Favourites(self._runtime, self._actor, TagTarget.CHART).remove(chart_id)
@@ -248,7 +248,7 @@ class Charts(ChartQuestions):
         """Return for each id whether the actor gave a star to this chart; at most a thousand ids.
 
         Examples:
-            >>> [(one.id, one.value) for one in core.charts.favourite_status([1, 2]).result]
+            >>> [(one.id, one.value) for one in core.charts.favourite_status([1, 2])]
             [(1, False), (2, False)]
         """
         return Favourites(self._runtime, self._actor, TagTarget.CHART).status(ids)

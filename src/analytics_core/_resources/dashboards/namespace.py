@@ -256,7 +256,7 @@ class Dashboards(DashboardQueries):
 
         Examples:
             >>> core.dashboards.add_favourite(1)
-            >>> core.dashboards.favourite_status([1]).result[0].value
+            >>> core.dashboards.favourite_status([1])[0].value
             True
         """
         Favourites(self._runtime, self._actor, TagTarget.DASHBOARD).add(dashboard_id)
@@ -266,7 +266,7 @@ class Dashboards(DashboardQueries):
 
         Examples:
             >>> core.dashboards.remove_favourite(1)
-            >>> core.dashboards.favourite_status([1]).result[0].value
+            >>> core.dashboards.favourite_status([1])[0].value
             False
         """
         Favourites(self._runtime, self._actor, TagTarget.DASHBOARD).remove(dashboard_id)
@@ -275,7 +275,7 @@ class Dashboards(DashboardQueries):
         """Return for each id whether the actor gave a star to this dashboard; at most a thousand ids.
 
         Examples:
-            >>> [(one.id, one.value) for one in core.dashboards.favourite_status([1]).result]
+            >>> [(one.id, one.value) for one in core.dashboards.favourite_status([1])]
             [(1, False)]
         """
         return Favourites(self._runtime, self._actor, TagTarget.DASHBOARD).status(ids)
