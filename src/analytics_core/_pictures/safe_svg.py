@@ -37,6 +37,7 @@ _LAST_FONT: Final = "sans-serif"
 """What a text is set in where none of its fonts is there; without it the renderer would leave the text out."""
 
 _LONGEST_DEPTH: Final = 200
+_TO_ESCAPE: Final = re.compile(r"""[&<>"'\n\r\t]""")
 _WHITE: Final = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
@@ -167,4 +168,4 @@ class _Copy:
 
 
 def _quoted(value: str) -> str:
-    return f'"{escape(value).translate(_WHITE)}"'
+    return f'"{escape(value).translate(_WHITE)}"' if _TO_ESCAPE.search(value) else f'"{value}"'
