@@ -312,3 +312,26 @@ def test_series_of_one_metric_are_called_by_their_groups() -> None:
 def test_steps_turn_where_the_form_says(told: str | None, drawn: str) -> None:
     form = {"viz_type": "echarts_timeseries_step", "x_axis": "t", "seriesType": told}
     assert draw(form, {"t": MONTHS, "n": [1] * 12}, "t")["layer"][0]["mark"]["interpolate"] == drawn
+
+
+# ------------------------------------------------------------------------------------------------------ small pictures
+def small(labels: Sequence[str]) -> dict[str, Any]:
+    columns = {"t": MONTHS, **{label: [1] * 12 for label in labels}}
+    form = {"viz_type": "echarts_timeseries_line", "x_axis": "t", "y_axis_title": "a title that is long"}
+    data = PictureData(columns=columns, temporal=frozenset({"t"}))
+    return chart_specification(form, [data], size=Size(width_px=260, height_px=180))
+
+
+def test_a_legend_that_could_name_nothing_is_left_out() -> None:
+    def legend(labels: Sequence[str]) -> Any:
+        return small(labels)["layer"][0]["encoding"]["color"]["legend"]
+
+    assert legend([f"a series with a long name {place}" for place in range(9)]) is None
+    assert legend(["one", "two"])["columns"] == 2
+
+
+def test_the_title_of_an_axis_is_cut_before_it_moves_the_plot() -> None:
+    assert small(["one", "two"])["config"]["axisY"] == {"titleLimit": 70}
+    shown = drawn_texts(small(["one", "two"]))
+    assert "a title that is long" not in shown
+    assert [text for text in shown if text.startswith("a title") and text.endswith("…")] != []

@@ -13,6 +13,9 @@ from analytics_core._pictures.theme import LABEL_PX
 _SYMBOL_PX: Final = 28
 _ROW_PX: Final = 16
 _LONGEST_PX: Final = 180
+_LEAST_ENTRIES: Final = 3
+"""A legend with room for fewer, and with more labels, explains nothing."""
+
 _SIDES: Final = frozenset({"left", "right", "top", "bottom"})
 
 
@@ -46,6 +49,8 @@ def legend_of(view: ChartView, labels: Sequence[str], *, symbol: str) -> dict[st
         return {**found, "symbolLimit": most, "labelLimit": label_px, "columns": 1}
     columns = max(1, min(len(labels), int((view.size.width_px - 60) / width)))
     rows = max(1, view.size.height_px // 4 // _ROW_PX)
+    if len(labels) > rows * columns and rows * columns < _LEAST_ENTRIES:
+        return None
     # the renderer writes one more entry, which counts the others, where there are more than the limit
     limit = rows * columns if len(labels) <= rows * columns else rows * columns - 1
     return {**found, "columns": columns, "symbolLimit": max(limit, 1), "labelLimit": _LONGEST_PX, "columnPadding": 12}

@@ -165,7 +165,7 @@ def _specification(view: ChartView, drawing: Drawing) -> dict[str, Any]:
         **(pixels if drawing.is_canvas else fit),
         "width": view.size.width_px,
         "height": view.size.height_px,
-        "config": config_of(view.colours),
+        "config": config_of(view.colours) | ({} if drawing.is_canvas else _title_limits(view)),
         "layer": [dict(layer) for layer in drawing.layers],
         **drawing.further,
     }
@@ -176,6 +176,14 @@ def _specification(view: ChartView, drawing: Drawing) -> dict[str, Any]:
         if lines := note_lines(notes, width):
             found["layer"].append(_foot(lines, view))
     return found
+
+
+def _title_limits(view: ChartView) -> dict[str, Any]:
+    """Return how long titles of axes may be; a longer one would push the plot out of the picture."""
+    return {
+        "axisX": {"titleLimit": max(view.size.width_px - 80, 40)},
+        "axisY": {"titleLimit": max(view.size.height_px - 110, 40)},
+    }
 
 
 def _foot(lines: list[str], view: ChartView) -> dict[str, Any]:
