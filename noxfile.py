@@ -7,6 +7,7 @@ Each session makes its own environment. `.ci/run` makes one environment for all 
 from __future__ import annotations
 
 import os
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -113,6 +114,18 @@ def attacks(session: nox.Session) -> None:
     """Try to learn of hidden rows and hidden things, at length: every road, four engines, small and large tables."""
     _install(session, ENGINES)
     session.run("python", "-m", "pytest", "-n", "2", "tests/attacks", *session.posargs)
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """Show hostile charts, dashboards, notebooks and mails in a real browser (chromium): nothing runs, nothing loads.
+
+    Without chromium it is skipped; Debian's package `chromium` has it.
+    """
+    if not any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")):
+        session.skip("there is no chromium here; Debian's package `chromium` has it")
+    _install(session, ENGINES)
+    session.run("python", "-m", "pytest", "tests/browser", *session.posargs)
 
 
 @nox.session

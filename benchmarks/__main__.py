@@ -1,7 +1,7 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
     python -m benchmarks ../shared/bench
-        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards,hand,builder]
+        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards,hand,builder,pictures]
         [--plan-rows 2000000]
         [--engines sqlite,duckdb,postgres]
         [--acceptance ../shared/acceptance] [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
@@ -24,6 +24,7 @@ from benchmarks import (
     against_peer,
     against_prophet,
     bench_frames,
+    bench_pictures,
     builder,
     dashboards,
     fence,
@@ -53,6 +54,7 @@ PARTS = (
     "dashboards",
     "hand",
     "builder",
+    "pictures",
 )
 
 
@@ -93,6 +95,8 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
         yield from bench_frames.compare()
     if "builder" in arguments.parts:
         yield from builder.compare()
+    if "pictures" in arguments.parts:
+        yield from bench_pictures.compare()
 
 
 def _of_forms(folder: Path | None) -> Iterator[Ratio | Unmeasured]:

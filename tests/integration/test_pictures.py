@@ -245,7 +245,10 @@ def dashboard(world: ReportWorld, *, css: str = "") -> int:
         "TAB-1": {"type": "TAB", "children": ["HEADER", "CHART-1"], "meta": {"text": "Regions"}},
         "TAB-2": {"type": "TAB", "children": ["MARKDOWN", "CHART-2"], "meta": {"text": HOSTILE}},
         "HEADER": {"type": "HEADER", "meta": {"text": HOSTILE}},
-        "MARKDOWN": {"type": "MARKDOWN", "meta": {"code": f"*Hello* {HOSTILE}", "width": 12, "height": 10}},
+        "MARKDOWN": {
+            "type": "MARKDOWN",
+            "meta": {"code": f"*Hello* ![a map](http://x.example/b.png) {HOSTILE}", "width": 12, "height": 10},
+        },
         "CHART-1": {"type": "CHART", "meta": {"chartId": 1, "width": 6, "height": 30}},
         "CHART-2": {"type": "CHART", "meta": {"chartId": chart, "width": 12, "height": 30}},
     }
@@ -290,7 +293,7 @@ def test_a_page_of_a_dashboard_holds_its_charts_and_nothing_that_acts(world: Rep
     page = world.admin.dashboards.page(made, theme="dark")
     assert page.count("<svg ") == 2
     assert ".dashboard-title{color:red;}" in page
-    assert "<em>Hello</em>" in page
+    assert "<em>Hello</em> a map" in page
     for word in ("<script", "x.example", "onerror"):
         assert word not in page
     assert "Content-Security-Policy\" content=\"default-src 'none'" in page

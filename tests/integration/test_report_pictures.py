@@ -21,9 +21,10 @@ from tests.support.reports import HOUR, KEY, NOON, ReportWorld, form, mail, repo
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._adapters.job_runners import ThreadJobRunner
+from analytics_core._resources.reports.namespace import Reports
 from analytics_core._resources.reports.run_log import TOOK_TOO_LONG
 from analytics_core._resources.reports.trials import Trial
-from analytics_core.errors import PictureError, ReportError
+from analytics_core.errors import PayloadSchemaError, PictureError, ReportError
 from analytics_core.notifiers import EmailNotifier, SmtpSettings
 from analytics_core.renderers import PictureFormat, VegaRenderer
 from analytics_core.testing import FakeRenderer, InlineJobRunner, Outbox
@@ -72,7 +73,7 @@ def test_a_chart_as_png_stands_inside_the_mail(world: ReportWorld, renderer: Fak
     (image,) = message.images
     (drawn,) = renderer.drawn
     assert drawn.specification is not None
-    assert (drawn.specification["width"], drawn.specification["height"], drawn.format) == (1_000, 600, "png")
+    assert (drawn.specification["width"], drawn.specification["height"], drawn.format) == (1_000, 184, "png")
     assert (image.content_type, image.content_id, message.attachments) == ("image/png", "picture-1", ())
     assert message.html is not None
     tag = re.search(r"<img[^>]*>", message.html)
@@ -266,6 +267,20 @@ def test_a_run_that_draws_while_its_process_ends_is_left_to_others(tmp_path: Pat
         assert [len(entry.message.images) for entry in outbox.sent] == [1]
 
 
+def test_a_process_without_a_renderer_makes_texts_and_can_put_a_report_with_pictures_to_rest(
+    world: ReportWorld,
+) -> None:
+    drawn = world.report(report_format="PNG")
+    reports = Reports(replace(world.host._runtime, renderer=None), world.admin._actor(), lambda _: world.admin._actor())
+    payload = {"name": "text", "type": "Report", "crontab": "0 * * * *", "chart": 1}
+    text = reports.create({**payload, "recipients": [mail("bob@example.com")]})
+    assert text.report_format == "TEXT"
+    assert reports.update(drawn.id, {"active": False, "name": "at rest"}).active is False
+    for changes in ({"report_format": "PNG"}, {"extra": {"format": "PDF"}}):
+        with pytest.raises(PayloadSchemaError, match=re.escape('pip install "analytics-core[charts]"')):
+            reports.update(text.id, changes)
+
+
 def test_a_process_without_a_renderer_says_what_it_lacks(world: ReportWorld) -> None:
     made, runtime = world.report(report_format="PNG"), replace(world.host._runtime, renderer=None)
     with runtime.store.unit_of_work() as unit:
@@ -295,9 +310,9 @@ def test_a_png_and_a_pdf_arrive_in_a_mail_server_and_open(tmp_path: Path) -> Non
             parts = {part.get_content_type(): part for part in opened(mails).walk()}
             image = parts["image/png"]
             assert (image["Content-ID"], image.get_content_disposition()) == ("<picture-1>", "inline")
-            shown = world.admin.charts.picture(1, width_px=800, height_px=480, scale=2.0)
+            shown = world.admin.charts.picture(1, width_px=800, height_px=184, scale=2.0)
             assert image.get_payload(decode=True) == shown.data
-            assert (shown.format, shown.data[16:24]) == (PictureFormat.PNG, b"\0\0\x06\x40\0\0\x03\xc0")  # 1600 by 960
+            assert (shown.format, shown.data[16:24]) == (PictureFormat.PNG, b"\0\0\x06\x40\0\0\x01\x70")  # 1600 by 368
             world.admin.reports.delete(made.id)
             world.report(name="pdf", chart=None, dashboard=shop(world), extra={"format": "PDF"})
             world.pass_time()

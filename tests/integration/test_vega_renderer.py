@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
 import os
 import signal
@@ -11,10 +12,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from importlib import metadata
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pypdf import PdfReader
 
 from analytics_core.errors import PictureError, SettingsError
 from analytics_core.renderers import PictureFormat, VegaRenderer
@@ -31,6 +35,7 @@ BARS: dict[str, Any] = {
     },
     "config": {"font": "Liberation Sans, Arial"},
 }
+DIGESTS = {"1.9.0.post1": "860aa474cd13c5d5dbd95ccb497f825821c3baee00bc7e4af6eb7e766f654669"}
 NEVER_ENDS = {**BARS, "transform": [{"calculate": "length(sequence(0, 1e8))", "as": "z"}] * 50}
 
 
@@ -45,9 +50,13 @@ def renderer() -> Iterator[VegaRenderer]:
 
 
 @pytest.fixture(scope="module")
-def elsewhere() -> Iterator[VegaRenderer]:
-    """Yield a renderer whose process started with another zone, another language and a secret around it."""
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VegaRenderer]:
+    """Yield a renderer whose process started with other fonts, another zone and language, and a secret around it."""
+    home = tmp_path_factory.mktemp("home")
+    fonts = home / "fonts.conf"
+    fonts.write_text('<?xml version="1.0"?><fontconfig><dir>/usr/share/fonts/truetype/dejavu</dir></fontconfig>')
     changes = {"TZ": "Pacific/Auckland", "LANG": "tr_TR.UTF-8", "ANALYTICS_CORE_SECRET_KEY": "hunter2"}
+    changes |= {"HOME": str(home), "FONTCONFIG_FILE": str(fonts), "FONTCONFIG_PATH": str(home)}
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     made = VegaRenderer()
@@ -68,6 +77,14 @@ def test_other_processes_in_other_zones_give_the_same_bytes(
     assert {elsewhere.render(BARS, format=format), *here} == {here[0]}
 
 
+def test_a_picture_is_the_same_on_every_machine_with_this_version(renderer: VegaRenderer) -> None:
+    """Texts are measured for it: the width of labels decides where the axes of `BARS` stand."""
+    version = metadata.version("vl-convert-python")
+    if version not in DIGESTS:
+        pytest.skip(f"the picture of vl-convert {version} is not stored")
+    assert hashlib.sha256(renderer.render(BARS, format=PictureFormat.SVG)).hexdigest() == DIGESTS[version]
+
+
 def test_secrets_around_a_process_are_not_in_its_environment(elsewhere: VegaRenderer) -> None:
     (process,) = elsewhere._idle
     variables = Path(f"/proc/{process._process.pid}/environ")
@@ -82,18 +99,41 @@ def test_letters_of_the_system_s_fonts_are_boxes_unless_a_folder_has_them(
         page = f'<svg xmlns="http://www.w3.org/2000/svg" width="30" height="30">{text}</svg>'
         return by.render_pages([page], format=PictureFormat.PNG)
 
-    assert width("☃", renderer) == width("中", renderer) != width("a", renderer)
+    assert width("Ա", renderer) == width("中", renderer) != width("a", renderer)
     fonts = Path("/usr/share/fonts/truetype/dejavu")
     if not fonts.is_dir():
         return
     with_fonts = VegaRenderer(font_directories=[fonts])
     try:
-        assert width("☃", with_fonts) != width("☃", renderer)
+        assert width("Ա", with_fonts) != width("Ա", renderer)
         assert width("a", with_fonts) == width("a", renderer)
     finally:
         with_fonts.close()
     with pytest.raises(SettingsError, match="no folder"):
         VegaRenderer(font_directories=[tmp_path / "none"])
+
+
+def test_emoji_are_left_out_of_pixels_and_documents_and_stay_in_svg(renderer: VegaRenderer) -> None:
+    def drawn(text: str, format: PictureFormat) -> bytes:
+        page = '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="30"><text y="20">{}</text></svg>'
+        return renderer.render_pages([page.format(text)], format=format)
+
+    assert drawn("\U0001f3ce\ufe0f Sales", PictureFormat.PNG) == drawn("Sales", PictureFormat.PNG)
+    assert "\U0001f3ce" not in PdfReader(BytesIO(drawn("\U0001f3ce Sales", PictureFormat.PDF))).pages[0].extract_text()
+    assert "\U0001f3ce" in drawn("\U0001f3ce Sales", PictureFormat.SVG).decode()
+
+
+def test_thousands_of_shapes_that_shine_through_are_no_drawings_of_their_own_in_a_document(
+    renderer: VegaRenderer,
+) -> None:
+    inner = (
+        '<path d="M0,0h9v9z" fill="#123456" opacity="0.5"/><path d="M0,0h9" fill="none" stroke="red" opacity="0.5"/>'
+    )
+    page = f'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="30">{inner * 50}</svg>'
+    (made,) = PdfReader(BytesIO(renderer.render_pages([page], format=PictureFormat.PDF))).pages
+    assert len(made["/Resources"].get("/XObject", {})) == 0
+    both = page.replace('stroke="red"', "").replace('fill="none"', 'stroke="red"')
+    assert renderer.render_pages([both], format=PictureFormat.PDF).startswith(b"%PDF")
 
 
 def test_a_picture_that_takes_too_long_is_given_up_and_the_next_one_is_drawn() -> None:

@@ -31,7 +31,7 @@ SETTLE_S = 0.12
 POINTER_STEPS = 7
 USE = """
 (() => {
-  const parts = [...document.querySelectorAll('*')].slice(0, 4000);
+  const parts = [...document.querySelectorAll('*')].slice(0, 50000);
   addEventListener('click', event => {
     const link = event.target.closest && event.target.closest('a');
     const target = link && (link.href.baseVal || link.href) || '';
@@ -41,9 +41,11 @@ USE = """
     const to = event.submitter && event.submitter.getAttribute('formaction') || event.target.action;
     if (/^https?:/.test(to)) event.preventDefault(); }, true);
   for (const part of parts) {
-    for (const kind of ['mouseover', 'mouseenter', 'mousemove', 'mouseout', 'focus', 'focusin', 'pointerover',
-                        'pointerrawupdate', 'animationstart', 'transitionend', 'toggle', 'beforetoggle', 'begin'])
-      part.dispatchEvent(new Event(kind, {bubbles: true}));
+    for (const kind of ['mouseover', 'mouseenter', 'mousemove', 'mouseout', 'pointerover', 'pointermove', 'focus',
+                        'pointerrawupdate', 'focusin', 'animationstart', 'transitionend', 'toggle', 'beforetoggle']) {
+      const made = kind.startsWith('pointer') ? PointerEvent : kind.startsWith('mouse') ? MouseEvent : Event;
+      part.dispatchEvent(new made(kind, {bubbles: true, clientX: 5, clientY: 5}));
+    }
     part.dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}));
   }
   return parts.length;
@@ -108,18 +110,26 @@ class Browser:
         self._server.shutdown()
         self._server.server_close()
 
-    def show(self, page: str | bytes, content_type: str = "text/html") -> Shown:
-        """Show a page, move the pointer over it, point at and click all its elements, and tell what happened."""
+    def show(self, page: str | bytes, content_type: str = "text/html", *, until: str = "true") -> Shown:
+        """Show a page, move the pointer over it, point at and click all its elements, and tell what happened.
+
+        `until` is an expression of JavaScript that is true when the page is ready.
+        """
         self._page = (page.encode() if isinstance(page, str) else page, f"{content_type}; charset=utf-8")
         self._asked.clear()
         self._events.clear()
         self.pages += 1
         self._call("Page.navigate", url=f"{self.address}/page/{self.pages}")
         self._await("Page.loadEventFired")
+        end = time.monotonic() + LIMIT_S
+        while not self.evaluate(f"Boolean({until})"):
+            if time.monotonic() > end:
+                raise TimeoutError(f"the page is not ready: {until}")
+            self._read(0.05)
         self._move_pointer()
-        elements = self._evaluate(USE)
+        elements = self.evaluate(USE)
         self._settle()
-        title = self._evaluate("document.title || ''")
+        title = self.evaluate("document.title || ''")
         return Shown(
             executed=tuple(self._executed()), loaded=tuple(self._loaded()), elements=elements or 0, title=str(title)
         )
@@ -159,8 +169,8 @@ class Browser:
     def _move_pointer(self) -> None:
         for step in range(POINTER_STEPS * POINTER_STEPS):
             row, column = divmod(step, POINTER_STEPS)
-            x, y = 30 + column * 100, 30 + row * 70
-            self._call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+            self._send("Input.dispatchMouseEvent", type="mouseMoved", x=30 + column * 100, y=30 + row * 70)
+        self._call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
 
     def _executed(self) -> Iterator[str]:
         for event in self._events:
@@ -184,7 +194,8 @@ class Browser:
         while (left := end - time.monotonic()) > 0:
             self._read(left)
 
-    def _evaluate(self, expression: str) -> Any:
+    def evaluate(self, expression: str) -> Any:
+        """Return what an expression of JavaScript gives in the page that is shown."""
         answer = self._call("Runtime.evaluate", expression=expression, userGesture=True, returnByValue=True)
         return answer.get("result", {}).get("value")
 

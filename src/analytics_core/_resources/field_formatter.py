@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from html import escape
@@ -29,9 +29,13 @@ class MarkdownToHtml:
     """Writes Markdown as HTML; what it takes to do so is made when the first text comes, and kept for the next.
 
     A text that comes again, as in a list of copies, is not written again.
+
+    Args:
+        loads_images: whether an image is one, whose reader asks its host for it; else it is its alternative text.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, loads_images: bool = True) -> None:
+        self._loads_images = loads_images
         self._parser: Any = None
         self._written: dict[str, str] = {}
 
@@ -52,8 +56,16 @@ class MarkdownToHtml:
 
         if len(markdown) > LONGEST_MARKDOWN:
             return f"<pre>{escape(markdown)}</pre>"
-        self._parser = self._parser or MarkdownIt()
-        return str(nh3.clean(self._parser.render(markdown)))
+        if self._parser is None:
+            self._parser = MarkdownIt()
+            if not self._loads_images:
+                self._parser.add_render_rule("image", _alternative_text)
+        tags = None if self._loads_images else nh3.ALLOWED_TAGS - {"img"}
+        return str(nh3.clean(self._parser.render(markdown), tags=tags))
+
+
+def _alternative_text(_renderer: Any, tokens: Sequence[Any], place: int, *_more: Any) -> str:
+    return escape(tokens[place].content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

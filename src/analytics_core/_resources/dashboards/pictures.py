@@ -85,7 +85,7 @@ class DashboardDrawer:
 
     def html(self, look: Look) -> str:
         """Return the dashboard as one page of HTML."""
-        markdown = MarkdownToHtml()
+        markdown = MarkdownToHtml(loads_images=False)
         return self._page(look).html(lambda text: markdown(text) or "")
 
     def picture(self, look: Look) -> Picture:

@@ -159,7 +159,7 @@ class ScheduleRules:
         yield from self._query_problems(schedule, before)
         options, of_options = _options_of(schedule)
         yield from of_options
-        yield from self._content_problems(schedule, options)
+        yield from self._content_problems(schedule, before, options)
         yield from self._filter_problems(schedule, before, options)
         if before is None or (before.recipients, before.extra) != (schedule.recipients, schedule.extra):
             own_rows = options.run_as is RunAs.RECIPIENT
@@ -213,9 +213,12 @@ class ScheduleRules:
         except QueryError as error:
             yield Problem(path="sql", message=error.message)
 
-    def _content_problems(self, schedule: ReportSchedule, options: ReportOptions) -> Iterator[Problem]:
+    def _content_problems(
+        self, schedule: ReportSchedule, before: ReportSchedule | None, options: ReportOptions
+    ) -> Iterator[Problem]:
         asked = str(options.format or schedule.report_format)
-        if asked in (ReportFormat.PNG, FurtherFormat.PDF) and not self.draws_pictures:
+        is_new = before is None or (before.report_format, before.extra) != (schedule.report_format, schedule.extra)
+        if is_new and asked in (ReportFormat.PNG, FurtherFormat.PDF) and not self.draws_pictures:
             path = "report_format" if options.format is None else "extra.format"
             message = (
                 'asks for a picture, and this core has no renderer: pip install "analytics-core[charts]" brings one; '

