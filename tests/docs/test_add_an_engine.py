@@ -77,7 +77,12 @@ def install(folder: Path, target: str = "") -> None:
 
 def run(code: str, path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=path, env={"PYTHONPATH": str(path)}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=path,
+        env={"PYTHONPATH": str(path)},
     )
 
 

@@ -38,4 +38,6 @@ def test_every_module_and_test_that_a_row_names_is_there(row: list[str]) -> None
     tests = files_in(shown_by)
     assert tests
     assert [name for name in tests if not (PROJECT / "tests" / name).is_file()] == []
-    assert any("def test_" in (PROJECT / "tests" / name).read_text(encoding="utf-8") or "suite" in name for name in tests)
+    assert any(
+        "def test_" in (PROJECT / "tests" / name).read_text(encoding="utf-8") or "suite" in name for name in tests
+    )
