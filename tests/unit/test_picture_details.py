@@ -140,6 +140,28 @@ def grouped(count: int, **form: Any) -> dict[str, Any]:
     return draw({"viz_type": "echarts_timeseries_bar", "x_axis": "t", **form}, columns, "t")
 
 
+def test_a_table_may_be_as_tall_as_its_rows_up_to_fifty() -> None:
+    heights = []
+    for rows in (2, 20, 500):
+        data = PictureData(columns={"n": list(range(rows))})
+        found = chart_specification({"viz_type": "table"}, [data], title="N", size=Size(fits_rows=True))
+        heights.append(found["height"])
+        assert ("Shows the first" in found["description"]) is (rows == 500)
+    assert heights == sorted(heights)
+    assert (heights[0] < 130, 480 < heights[1] < 540, 1_150 < heights[2] <= 1_240) == (True, True, True)
+
+
+@pytest.mark.parametrize("kind", ["pie", "treemap_v2"])
+def test_the_sum_of_an_answer_that_was_cut_is_not_called_the_whole(kind: str) -> None:
+    form = {"viz_type": kind, "metric": "n", "groupby": ["g"]}
+    whole, cut = (
+        draw(form, {"g": ["a", "b"], "n": [30, 10]}, is_cut=is_cut)["description"] for is_cut in (False, True)
+    )
+    assert ("of 40 in all" in whole, "there are more" in whole) == (True, False)
+    assert ("of 40 together, and there are more" in cut, "in all" in cut) == (True, False)
+    assert "sums and shares are those of the groups that are shown" in cut
+
+
 def test_bars_side_by_side_that_have_no_room_are_those_of_the_largest_series() -> None:
     specification = grouped(48)
     assert specification["description"].endswith("Shows the 11 largest of 48 series.")

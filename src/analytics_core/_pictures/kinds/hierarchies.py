@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import MOST_MARKS, ChartView, Drawing, PictureKind
 from analytics_core._pictures.number_formats import NumberFormat
@@ -53,7 +52,7 @@ def _grouped(parts: Parts) -> tuple[Group, tuple[str, ...]]:
 
 
 def _told(parts: Parts, largest: Group, shown: NumberFormat) -> str:
-    text = f"{parts.measure}{parts.by}: {cells.counted(len(parts.parts), 'group')} of {shown.text(parts.total)} in all"
+    text = f"{parts.measure}{parts.by}: {parts.whole('group', shown.text(parts.total))}"
     return f"{text}; the largest is {largest.label} with {shown.text(largest.value)}"
 
 

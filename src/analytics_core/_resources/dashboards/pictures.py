@@ -91,15 +91,19 @@ class DashboardDrawer:
     def picture(self, look: Look) -> Picture:
         """Return the dashboard as a picture: a PDF has a page for each tab, a PNG or an SVG one below the other."""
         page = self._page(look)
-        pages = page.svg_pages() if look.format is PictureFormat.PDF else (page.svg(),)
-        scale = min(look.scale, max((_MOST_PIXELS / (look.width_px * page.height_px)) ** 0.5, 0.1))
         return Picture(
-            data=self._drawer.draw(pages, look.format, scale=scale, keep_s=self._keep_s()),
+            data=self._whole(page, look, look.format),
             format=look.format,
             description=self._description(),
             width_px=look.width_px,
             height_px=page.height_px,
+            redraw=lambda other: self._whole(page, look, other),
         )
+
+    def _whole(self, page: DashboardPage, look: Look, format: PictureFormat) -> bytes:
+        pages = page.svg_pages() if format is PictureFormat.PDF else (page.svg(),)
+        scale = min(look.scale, max((_MOST_PIXELS / (look.width_px * page.height_px)) ** 0.5, 0.1))
+        return self._drawer.draw(pages, format, scale=scale, keep_s=self._keep_s())
 
     def _keep_s(self) -> int | None:
         return keeping_of([chart.answer for chart in self._data if chart.answer is not None])
@@ -151,7 +155,8 @@ class DashboardDrawer:
         if chart.answer is None:
             return {}, (PictureData(error=chart.error or "it was not answered"),)
         try:
-            return form_of_chart(self._find_chart(chart.chart_id)), picture_data(chart.answer)
+            form = form_of_chart(self._find_chart(chart.chart_id))
+            return form, picture_data(chart.answer, form)
         except AnalyticsError as error:  # the chart went, or its rights did, since it was answered
             return {}, (PictureData(error=error.message),)
 
