@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from tests.support.guests import guest_world
 from tests.support.reports import KEY, ReportWorld, form, report_world
 
 from analytics_core import AnalyticsCore, Settings
+from analytics_core._resources.dashboards.pictures import filter_facts
+from analytics_core._results.dashboard_answer import DashboardChart, FilterState
 from analytics_core.errors import (
     AnalyticsError,
     ChartAccessError,
@@ -325,6 +328,23 @@ def test_the_filters_of_a_dashboard_count_and_are_told(world: ReportWorld, rende
     world.admin.dashboards.picture(dashboard(world), filters={"Region": ["EU"]})
     assert shown(renderer)[0] == {"EU"}
     assert ">Region: EU</text>" in renderer.drawn[-1].pages[0]
+
+
+def test_the_head_of_a_board_tells_ranges_and_the_tabs_that_a_filter_acts_on() -> None:
+    charts = [DashboardChart(chart_id=place, name="a", tabs=(tab,)) for place, tab in ((1, "Sums"), (2, "Rows"))]
+    price = FilterState(
+        filter_id="p", name="Price", kind="filter_range", value=[50, 100], set_by="caller", chart_ids=(2,)
+    )
+    assert filter_facts([price], charts) == "Price: 50 – 100 (tab Rows)"
+    open_one = replace(price, value=[None, 100], chart_ids=(1, 2))
+    assert filter_facts([open_one], charts) == "Price: at most 100"
+
+
+def test_emoji_are_told_by_their_names_in_pictures(world: ReportWorld, renderer: FakeRenderer) -> None:
+    made = dashboard(world)
+    world.admin.dashboards.update(made, {"dashboard_title": "Go \U0001f680"})
+    world.admin.dashboards.picture(made)
+    assert "Go :rocket:" in renderer.drawn[-1].pages[0]
 
 
 def test_a_page_of_a_dashboard_holds_its_charts_and_nothing_that_acts(world: ReportWorld) -> None:

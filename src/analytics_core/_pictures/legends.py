@@ -58,7 +58,7 @@ def legend_of(view: ChartView, labels: Sequence[str], *, symbol: str) -> dict[st
         "columns": columns,
         "symbolLimit": max(limit, 1),
         "labelLimit": _LONGEST_PX,
-        "columnPadding": 12 + round(width * 0.1),
+        "columnPadding": 12 + round(width * 0.1),  # names are wider in other fonts
     }
 
 

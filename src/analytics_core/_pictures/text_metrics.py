@@ -25,7 +25,7 @@ ELLIPSIS: Final = "…"
 
 
 def text_width(text: str, font_px: float, *, bold: bool = False) -> float:
-    """Return how many pixels wide a text is at most, in the font of pictures or in one that browsers put in its place."""
+    """Return how many pixels wide a text is at most, in the font of pictures or in one that takes its place."""
     em = sum(_WIDTHS.get(letter) or (_WIDE if ord(letter) >= _FIRST_WIDE else _OTHER) for letter in text)
     return em * font_px * _WIDEST * (_BOLD if bold else 1)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypedDict
 
+from analytics_core._pictures import cells
 from analytics_core._pictures.dashboard_page import MARGIN_PX, ChartImage, DashboardPage, ImageKey, image_key
 from analytics_core._pictures.data import PictureData, Size, Theme
 from analytics_core._pictures.markdown_lines import markdown_height
@@ -33,6 +34,7 @@ _MOST_PIXELS: Final = 30_000_000
 
 _LONGEST_FACTS: Final = 300
 _LEAST_PX: Final = 600
+_RANGE: Final = "filter_range"
 
 
 class ShownDashboard(TypedDict, total=False):
@@ -125,7 +127,7 @@ class DashboardDrawer:
         )
         return DashboardPage(
             title=self._title(),
-            facts=_facts(self._data.filters),
+            facts=filter_facts(self._data.filters, tuple(self._data)),
             pages=pages,
             charts=dict(self._images(pages, look)),
             theme=look.theme,
@@ -175,12 +177,33 @@ class DashboardDrawer:
         return ChartImage(svg=svg, description=str(specification.get("description", "")))
 
 
-def _facts(filters: Sequence[FilterState]) -> str:
-    """Return in one line what the filters are set to."""
-    told = [f"{one.name}: {_value_text(one.value)}" for one in filters if one.value not in (None, [], (), {}, "")]
+def filter_facts(filters: Sequence[FilterState], charts: Sequence[DashboardChart]) -> str:
+    """Return in one line what the filters are set to, and of which tabs where they do not act on all that is shown."""
+    set_ones = [one for one in filters if one.value not in (None, [], (), {}, "")]
+    told = [f"{one.name}: {_value_text(one)}{_tabs_text(one, charts)}" for one in set_ones]
     text = " · ".join(told)
     return text if len(text) <= _LONGEST_FACTS else f"{text[: _LONGEST_FACTS - 1]}…"
 
 
-def _value_text(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def _value_text(state: FilterState) -> str:
+    value: Any = state.value
+    if not isinstance(value, list | tuple):
+        return str(value)
+    if state.kind == _RANGE and len(value) == 2:
+        return _range_text(*value)
+    return ", ".join(cells.text(one) for one in value)
+
+
+def _range_text(low: Any, high: Any) -> str:
+    if low is None or high is None:
+        return f"at most {high}" if low is None else f"at least {low}"
+    return f"{low} – {high}"
+
+
+def _tabs_text(state: FilterState, charts: Sequence[DashboardChart]) -> str:
+    """Return on which of the outermost tabs a filter acts; nothing where it acts on all of them."""
+    every = dict.fromkeys(chart.tabs[0] for chart in charts if chart.tabs)
+    own = dict.fromkeys(chart.tabs[0] for chart in charts if chart.tabs and chart.chart_id in state.chart_ids)
+    if not own or len(own) == len(every):
+        return ""
+    return f" (tab{'' if len(own) == 1 else 's'} {', '.join(own)})"
