@@ -26,7 +26,7 @@ _HEAD_GAP_PX: Final = 14
 _HEAD_LINE: Final = 1.5
 _CODE_FONT: Final = "Liberation Mono, Courier New, monospace, sans-serif"
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_CODE: Final = "#8a5a00"
+_CODE: Final = "#a87016"
 """Of code in a line, on light and dark pages: not every machine has a font of code."""
 
 _FIRST_EMOJI: Final = 0x1F000

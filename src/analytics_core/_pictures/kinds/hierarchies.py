@@ -138,9 +138,11 @@ class _Treemap:
         kind = _OLD_LABELS[kind] if isinstance(kind, int) and 0 <= kind < len(_OLD_LABELS) else str(kind).casefold()
         value = self.shown.text(group.value)
         lines = {"key": [group.label], "value": [value]}.get(kind, [group.label, value])
-        inside = box.inset(4, 3, 4, 3)
+        inside = box.inset(4, 3, 0, 3)
         for place, line in enumerate(lines):
             words = fitted(line, inside.width, LABEL_PX)
+            if line == value and words != line:
+                continue  # a number without its end is another one
             if len(words) > 1 and inside.height >= (place + 1) * _LINE_PX:
                 at = (inside.x, inside.y + place * _LINE_PX)
                 self.canvas.text(words, *at, readable_on(colour), baseline="top")
