@@ -195,15 +195,14 @@ def test_the_gauge_of_a_share_ends_at_the_whole(value: float, end: str) -> None:
 
 
 def test_a_number_in_a_treemap_is_whole_or_left_out() -> None:
-    values = [round(1_000 / place, 2) for place in range(1, 40)]
+    values = [round(1_000 / place, 6) for place in range(1, 40)]
     columns = {"g": [f"group {place}" for place in range(1, 40)], "n": values}
-    found = draw({"viz_type": "treemap_v2", "metric": "n", "groupby": ["g"], "number_format": ",.2f"}, columns)
-    written = {
-        row["c2"] for layer in found["layer"] if layer["mark"]["type"] == "text" for row in layer["data"]["values"]
-    }
+    found = draw({"viz_type": "treemap_v2", "metric": "n", "groupby": ["g"], "number_format": ",.6f"}, columns)
+    layers = [layer for layer in found["layer"] if layer["mark"]["type"] == "text"]
+    written = {row["c2"] for layer in layers for row in layer["data"]["values"]}
     numbers = {text for text in written if text[0].isdigit()}
     assert 3 < len(numbers) < 39
-    assert numbers <= {f"{value:,.2f}" for value in values}
+    assert numbers <= {f"{value:,.6f}" for value in values}
 
 
 def test_bars_side_by_side_that_have_no_room_are_those_of_the_largest_series() -> None:
