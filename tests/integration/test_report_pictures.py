@@ -312,7 +312,7 @@ def test_a_png_and_a_pdf_arrive_in_a_mail_server_and_open(tmp_path: Path) -> Non
             assert (image["Content-ID"], image.get_content_disposition()) == ("<picture-1>", "inline")
             shown = world.admin.charts.picture(1, width_px=800, scale=2.0)
             assert image.get_payload(decode=True) == shown.data
-            assert (shown.format, shown.data[16:24]) == (PictureFormat.PNG, b"\0\0\x06\x40\0\0\x01\x70")  # 1600 by 368
+            assert (shown.format, shown.data[16:24]) == (PictureFormat.PNG, b"\0\0\x06\x40\0\0\0\xe6")  # 1600 by 230
             world.admin.reports.delete(made.id)
             world.report(name="pdf", chart=None, dashboard=shop(world), extra={"format": "PDF"})
             world.pass_time()
