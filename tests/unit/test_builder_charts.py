@@ -9,7 +9,8 @@ import pytest
 from tests.support.builder import RecordingCharts, sales
 
 from analytics_core import DatasetQuery
-from analytics_core.errors import QueryError
+from analytics_core._builder.forms import SHAPES
+from analytics_core.errors import QueryError, UnknownNameError
 
 SALES = sales()
 REVENUE = SALES.query("revenue")
@@ -163,7 +164,7 @@ FORMS: list[tuple[DatasetQuery, str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("query", "kind", "expected"), FORMS, ids=lambda value: repr(value)[:50])
 def test_a_chart_has_the_form_of_its_kind(query: DatasetQuery, kind: str, expected: dict[str, Any]) -> None:
     form = query.chart(kind).form_data
-    assert form == {"datasource": "7__table", "adhoc_filters": [], **expected}
+    assert form == {"datasource": "7__table", "adhoc_filters": [], "row_limit": None, **expected}
 
 
 REFUSED = [
@@ -191,6 +192,50 @@ def test_what_a_kind_has_no_field_for_is_told(query: DatasetQuery, kind: str, to
 
 def test_further_fields_go_into_the_form() -> None:
     assert MONTHLY.chart("bar", stack="Stack", x_axis_title="Month").form_data["stack"] == "Stack"
+
+
+def asked_by(chart: Any) -> dict[str, Any]:
+    query: dict[str, Any] = chart.payload()["queries"][0]
+    return query
+
+
+@pytest.mark.parametrize("kind", ["line", "bar", "area", "smooth", "step", "scatter", "big_number"])
+def test_a_chart_along_time_asks_for_all_rows_in_order_of_time(kind: str) -> None:
+    query = asked_by(MONTHLY.chart(kind))
+    assert query["orderby"] == [["ordered_on", True]]
+    assert "row_limit" not in query
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SHAPES if kind not in ("big_number", "heatmap", "histogram")])
+def test_no_kind_has_a_limit_that_the_question_has_not(kind: str) -> None:
+    assert "row_limit" not in asked_by(BY_PRODUCT.chart(kind))
+    assert asked_by(BY_PRODUCT.limit(7).chart(kind))["row_limit"] == 7
+
+
+def test_fields_given_by_hand_say_how_many_rows_a_chart_has() -> None:
+    query = asked_by(BY_PRODUCT.limit(7).chart("pie", row_limit=3))
+    assert query["row_limit"] == 3
+
+
+def test_a_chart_of_other_columns_than_the_question_is_asked_by_its_form() -> None:
+    query = asked_by(BY_PRODUCT.top(2).others().chart("pie", groupby=["country"]))
+    assert query["columns"] == ["country"]
+    assert query["series_columns"] == ["product"]
+
+
+UNKNOWN = [
+    ({"stak": "Stack"}, UnknownNameError, "did you mean 'stack'"),
+    ({"x_titel": "Month"}, UnknownNameError, "x_axis_title"),
+    ({"theme": "dark"}, QueryError, r"\.chart\('bar'\)\.picture\(theme=\.\.\.\)"),
+]
+
+
+@pytest.mark.parametrize(("form", "error", "told"), UNKNOWN)
+def test_a_field_that_no_form_has_is_an_error_of_its_line(form: Any, error: type[QueryError], told: str) -> None:
+    with pytest.raises(error, match=told):
+        BY_PRODUCT.chart("bar", **form)
+    with pytest.raises(error):
+        BY_PRODUCT.chart("table", **form)
 
 
 def test_a_table_asks_what_the_query_asks() -> None:

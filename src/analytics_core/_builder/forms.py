@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
 
 from analytics_core._builder.expressions import ColumnExpression
-from analytics_core._builder.payload import QueryAxes, chosen_series, limits_series
+from analytics_core._builder.payload import QueryAxes, chosen_series, limits_series, query_bounds
 from analytics_core._builder.specification import QuerySpecification, VerbStep
 from analytics_core.errors import QueryError, UnknownNameError
 
@@ -69,6 +69,18 @@ _ALLOWED: Final[Mapping[ChartLayout, tuple[str, ...]]] = MappingProxyType(
 )
 """The steps that a chart has fields for, in the order in which it takes them."""
 
+_ALONG_TIME: Final = (ChartLayout.SERIES, ChartLayout.NUMBER)
+_QUESTION_FIELDS: Final = frozenset({"x_axis", "groupby", "columns", "column", "metric", "metrics", "viz_type"})
+_SERIES_FIELDS: Final = frozenset({"series_columns", "series_limit", "limit", "series_limit_metric"})
+_BOUND_FIELDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "row_limit": frozenset({"row_limit"}),
+        "row_offset": frozenset({"row_offset"}),
+        "orderby": frozenset({"order_by_cols", "order_desc", "sort_by_metric", "timeseries_limit_metric"}),
+    }
+)
+"""The fields of forms that say what a query has under another name."""
+
 _WINDOWS: Final = ("mean", "sum", "std")
 _BINS: Final = 20
 
@@ -84,7 +96,33 @@ def chart_form(kind: object, spec: QuerySpecification, axes: QueryAxes, *, datas
         raise UnknownNameError(str(kind), place=".chart", known=(TABLE, *SHAPES))
     shape = SHAPES[kind]
     _check_steps(kind, shape, spec)
-    return {**_common(spec, axes, dataset_id), **_columns(kind, shape, spec, axes), **_step_fields(spec)}
+    common = _common(spec, axes, dataset_id)
+    series = [column.payload for column in axes.columns[1:]]
+    if shape.layout is ChartLayout.SERIES and common.get("series_columns") != series:
+        common.pop("series_columns", None)  # such a form tells series apart by them alone
+    return {**common, **_columns(kind, shape, spec, axes), **_step_fields(spec)}
+
+
+def chart_query(
+    query: Mapping[str, Any], kind: str, spec: QuerySpecification, axes: QueryAxes, form: Collection[str]
+) -> dict[str, Any]:
+    """Return the query of a chart for the rows of the question, in its order; along a time axis, in order of time.
+
+    Args:
+        query: what the form of the chart asks; forms of many kinds have an order and a limit of their own.
+        kind: of the chart.
+        spec: the question.
+        axes: its columns.
+        form: the fields of the form that were given by hand; what they say stays.
+    """
+    given = set(form)
+    if given & _QUESTION_FIELDS:
+        return dict(query)
+    bounds: dict[str, Any] = {"row_limit": None, "row_offset": 0, **query_bounds(spec, axes)}
+    if axes.axis is not None and SHAPES[kind].layout in _ALONG_TIME:
+        bounds.setdefault("orderby", [[axes.axis.name, True]])
+    told = {name: value for name, value in bounds.items() if not given & _BOUND_FIELDS.get(name, _SERIES_FIELDS)}
+    return {name: value for name, value in {**query, **told}.items() if name not in told or value is not None}
 
 
 def table_form(spec: QuerySpecification, axes: QueryAxes, *, dataset_id: int) -> dict[str, Any]:
@@ -112,7 +150,7 @@ def _common(spec: QuerySpecification, axes: QueryAxes, dataset_id: int) -> dict[
 
 
 def _limits(spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
-    told: dict[str, Any] = {} if spec.limit is None else {"row_limit": spec.limit}
+    told: dict[str, Any] = {"row_limit": spec.limit}  # null: no limit of the kind, that of all questions
     if spec.top is None:
         return told
     count, by = spec.top

@@ -81,7 +81,7 @@ def query_context(spec: QuerySpecification, *, dataset_id: int, main_time: str |
         "post_processing": _steps(spec, axes),
     }
     query |= {name: value for name, value in told.items() if value}
-    query |= _bounds(spec, axes)
+    query |= query_bounds(spec, axes)
     return {"datasource": {"id": dataset_id, "type": "table"}, "queries": [query]}
 
 
@@ -147,7 +147,7 @@ def chosen_series(spec: QuerySpecification, axes: QueryAxes) -> list[Any]:
     return [column.payload for column in axes.dimensions if not spec.top_of or column.name in spec.top_of]
 
 
-def _bounds(spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
+def query_bounds(spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
     """Return order and limits: of rows, or, where rows have a time axis or others are grouped, of series."""
     order, limit = spec.order, spec.limit
     bounds: dict[str, Any] = {}

@@ -23,9 +23,9 @@ from analytics_core._builder.arguments import (
     one_of,
     order_key,
 )
-from analytics_core._builder.charts import QueryChart
+from analytics_core._builder.charts import QueryChart, query_chart, table_chart
 from analytics_core._builder.expressions import ColumnExpression
-from analytics_core._builder.forms import TABLE, chart_form, table_form
+from analytics_core._builder.forms import TABLE
 from analytics_core._builder.payload import annotation_layer, query_axes, query_context
 from analytics_core._builder.runnable import ChartNamespace, RunnableQuery
 from analytics_core._builder.specification import ChainCall, QuerySpecification, VerbStep
@@ -461,8 +461,8 @@ class DatasetQuery(RunnableQuery):
         spec, dataset_id = self._specification, self._facts.id
         axes = query_axes(spec, main_time=self._facts.main_dttm_col)
         if kind == TABLE:
-            return QueryChart({**table_form(spec, axes, dataset_id=dataset_id), **form}, self._charts, self.payload())
-        return QueryChart({**chart_form(kind, spec, axes, dataset_id=dataset_id), **form}, self._charts)
+            return table_chart(spec, axes, self.payload(), dataset_id=dataset_id, form=form, charts=self._charts)
+        return query_chart(kind, spec, axes, dataset_id=dataset_id, form=form, charts=self._charts)
 
     def save_as(self, name: str) -> ChartGet:
         """Store the query as a chart, a table, and return it: `core.charts.data` answers it as `run` does.
