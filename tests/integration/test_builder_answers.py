@@ -270,6 +270,38 @@ def test_values_of_an_axis_are_chosen_with_all_of_their_series(core: AnalyticsCo
     assert shown.to_dict() == pytest.approx(cells.to_dict())
 
 
+NOT_ADDED_UP: Sequence[tuple[str, Question]] = (
+    ("AVG(amount)", lambda v: v.query(v.avg.amount)),
+    ("COUNT_DISTINCT(city)", lambda v: v.query(v.count_distinct.city)),
+    ("revenue / count", lambda v: v.query(v.m.revenue / v.count())),
+)
+
+
+@pytest.mark.parametrize(("label", "question"), NOT_ADDED_UP)
+def test_sums_of_what_does_not_add_up_are_told(core: AnalyticsCore, label: str, question: Question) -> None:
+    cells = question(core.dataset("visits")).by("tenant", "region").pivot("region", totals=True)
+    running = question(core.dataset("visits")).by("tenant").cumulative()
+    for asked, place in ((cells, "the totals"), (cells.chart("pivot_table"), "the totals"), (running, "the running")):
+        (note,) = asked.run().results[0].notes
+        assert place in note
+        assert repr(label) in note
+
+
+def test_sums_of_what_adds_up_are_not_told(core: AnalyticsCore) -> None:
+    visits = core.dataset("visits")
+    query = visits.query("revenue", visits.count()).by("tenant", "region")
+    assert query.pivot("region", totals=True).run().results[0].notes == ()
+    assert query.pivot("region", totals=True).chart("pivot_table").run().results[0].notes == ()
+
+
+def test_the_total_of_greatest_values_is_the_greatest(core: AnalyticsCore) -> None:
+    visits = core.dataset("visits")
+    greatest = visits.query(visits.max.amount).run().results[0].rows()[0][0]
+    found = visits.query(visits.max.amount).by("tenant", "region").pivot("region", totals=True).run().results[0]
+    assert found.rows()[-1][-1] == greatest
+    assert found.notes == ()
+
+
 # ------------------------------------------------------------------------------------------------ rights of who asks
 def test_a_reader_gets_the_rows_that_their_rules_leave(one: FilteredDashboard) -> None:
     visits = one.reader.dataset("visits")

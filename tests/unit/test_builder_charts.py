@@ -120,6 +120,30 @@ FORMS: list[tuple[DatasetQuery, str, dict[str, Any]]] = [
         },
     ),
     (
+        REVENUE.during("Last year").compare("1 year ago"),
+        "big_number",
+        {
+            "viz_type": "pop_kpi",
+            "metric": "revenue",
+            "time_compare": ["1 year ago"],
+            "comparison_type": "values",
+            **YEAR,
+        },
+    ),
+    (
+        SALES.query(SALES.min.amount.label("least")).by("product", "country").pivot("country", totals=True),
+        "pivot_table",
+        {
+            "viz_type": "pivot_table_v2",
+            "metrics": [{**SALES.min.amount.payload, "label": "least", "hasCustomLabel": True}],
+            "groupbyColumns": ["country"],
+            "groupbyRows": ["product"],
+            "rowTotals": True,
+            "colTotals": True,
+            "aggregateFunction": "Minimum",
+        },
+    ),
+    (
         SALES.query().raw("amount", "country"),
         "histogram",
         {"viz_type": "histogram_v2", "column": "amount", "groupby": ["country"], "bins": 20},
@@ -168,6 +192,15 @@ def test_a_chart_has_the_form_of_its_kind(query: DatasetQuery, kind: str, expect
 
 
 REFUSED = [
+    (MONTHLY.compare("1 year ago"), "big_number", "leave out grain"),
+    (REVENUE.during("Last year").compare("1 year ago", show="ratio"), "big_number", "leave out grain, show"),
+    (MONTHLY.by("product").pivot("product", totals=True), "line", r"no field for totals of \.pivot"),
+    (BY_PRODUCT.by("country").pivot("country", fill=0), "pivot_table", r"no field for fill of \.pivot"),
+    (
+        SALES.query("revenue", SALES.max.amount).by("product", "country").pivot("country", totals=True),
+        "pivot_table",
+        "totals of one kind",
+    ),
     (MONTHLY.by("product").pivot("product").cumulative("max"), "line", "no running max"),
     (MONTHLY.rolling(3, "median"), "line", "mean, sum, std"),
     (MONTHLY.share().rolling(3), "line", "in this order"),
@@ -236,6 +269,11 @@ def test_a_field_that_no_form_has_is_an_error_of_its_line(form: Any, error: type
         BY_PRODUCT.chart("bar", **form)
     with pytest.raises(error):
         BY_PRODUCT.chart("table", **form)
+
+
+def test_a_kind_that_questions_are_not_drawn_as_is_made_by_its_form() -> None:
+    with pytest.raises(UnknownNameError, match=r"core\.charts\.create\(\{'viz_type'"):
+        BY_PRODUCT.chart("waterfall")
 
 
 def test_a_table_asks_what_the_query_asks() -> None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from analytics_core._builder.expressions import ColumnExpression
-from analytics_core._builder.payload import QueryAxes, chosen_series, limits_series, query_bounds
+from analytics_core._builder.payload import QueryAxes, chosen_series, extremes_of, limits_series, query_bounds
 from analytics_core._builder.specification import QuerySpecification, VerbStep
 from analytics_core.errors import QueryError, UnknownNameError
 
@@ -81,6 +81,10 @@ _BOUND_FIELDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 )
 """The fields of forms that say what a query has under another name."""
 
+_OTHER_KINDS: Final = (
+    "charts of all kinds of the gallery are stored with their form: core.charts.create({'viz_type': 'waterfall', "
+    "'params': json.dumps(form), ...})"
+)
 _WINDOWS: Final = ("mean", "sum", "std")
 _BINS: Final = 20
 
@@ -93,9 +97,9 @@ def chart_form(kind: object, spec: QuerySpecification, axes: QueryAxes, *, datas
         QueryError: the kind has no field for a step, or for so many metrics or columns.
     """
     if not isinstance(kind, str) or kind not in SHAPES:
-        raise UnknownNameError(str(kind), place=".chart", known=(TABLE, *SHAPES))
+        raise UnknownNameError(str(kind), place=".chart", known=(TABLE, *SHAPES), hint=_OTHER_KINDS)
     shape = SHAPES[kind]
-    _check_steps(kind, shape, spec)
+    _check_steps(kind, shape, spec, is_one_number=axes.axis is None)
     common = _common(spec, axes, dataset_id)
     series = [column.payload for column in axes.columns[1:]]
     if shape.layout is ChartLayout.SERIES and common.get("series_columns") != series:
@@ -197,15 +201,29 @@ def _columns(kind: str, shape: ChartShape, spec: QuerySpecification, axes: Query
         case ChartLayout.SERIES | ChartLayout.GRID:
             return {**told, **_along(kind, shape, spec, axes), **_style(kind, spec, axes)}
         case ChartLayout.NUMBER:
-            return {**told, **_number(kind, axes)}
+            return {**told, **_number(kind, axes, is_compared=bool(spec.offsets))}
         case ChartLayout.PIVOT:
             across = [name for step in spec.steps if step.verb == "pivot" for name in step.options["columns"]]
             return {
                 **told,
+                **_totals(spec),
                 "groupbyColumns": [column.payload for column in axes.columns if column.name in across],
                 "groupbyRows": [column.payload for column in axes.columns if column.name not in across],
             }
     return {**told, shape.dimensions: columns}
+
+
+def _totals(spec: QuerySpecification) -> dict[str, Any]:
+    if not any(step.verb == "pivot" and step.options["totals"] for step in spec.steps):
+        return {}
+    extremes = {extremes_of(spec).get(metric.name) for metric in spec.metrics or ()}
+    function = _TOTALS.get(extremes.pop()) if len(extremes) == 1 else None
+    if function is None:
+        raise QueryError(f"a pivot table has totals of one kind; draw sums and extremes apart, or .chart('{TABLE}')")
+    return {"rowTotals": True, "colTotals": True, "aggregateFunction": function}
+
+
+_TOTALS: Final[Mapping[str | None, str]] = MappingProxyType({None: "Sum", "min": "Minimum", "max": "Maximum"})
 
 
 def _style(kind: str, spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
@@ -251,11 +269,11 @@ def _axis_order(spec: QuerySpecification) -> tuple[str, bool] | None:
     return key.label, key.is_ascending
 
 
-def _number(kind: str, axes: QueryAxes) -> dict[str, Any]:
+def _number(kind: str, axes: QueryAxes, *, is_compared: bool) -> dict[str, Any]:
     if axes.dimensions:
         raise QueryError(f"a {kind} chart shows one number, and the query is grouped by {axes.dimensions[0].name!r}")
     if axes.axis is None:
-        return {"viz_type": "big_number_total"}
+        return {"viz_type": "pop_kpi" if is_compared else "big_number_total"}
     return {"x_axis": _axis_field(axes.axis, axes), "time_grain_sqla": axes.grain}
 
 
@@ -268,12 +286,27 @@ def _distribution(kind: str, shape: ChartShape, spec: QuerySpecification, axes: 
 
 
 # -------------------------------------------------------------------------------------------------------- steps
-def _check_steps(kind: str, shape: ChartShape, spec: QuerySpecification) -> None:
+def _check_steps(kind: str, shape: ChartShape, spec: QuerySpecification, *, is_one_number: bool) -> None:
     allowed = _ALLOWED.get(shape.layout, ())
+    if shape.layout is ChartLayout.NUMBER and is_one_number:
+        allowed = ("compare",)
     verbs = [step.verb for step in spec.steps]
+    if shape.layout is ChartLayout.NUMBER and spec.offsets and (verbs or not is_one_number):
+        raise QueryError(f"a {kind} chart compares one number with another one; leave out grain, show and other steps")
     unknown = next((verb for verb in verbs if verb not in allowed), "compare" if spec.offsets else None)
     if unknown is not None and unknown not in allowed:
         raise QueryError(f"a {kind} chart has no field for .{unknown}; leave it out, or draw .chart('{TABLE}')")
+    pivots = [step.options for step in spec.steps if step.verb == "pivot"]
+    lost = [
+        option
+        for one in pivots
+        for option in ("fill", "totals")
+        if one[option] is not None and one[option] is not False
+    ]
+    if "fill" in lost or (lost and shape.layout is not ChartLayout.PIVOT):
+        raise QueryError(
+            f"a {kind} chart has no field for {lost[0]} of .pivot; leave it out, or draw .chart('{TABLE}')"
+        )
     places = [allowed.index(verb) for verb in verbs]
     if places != sorted(set(places)):
         order = ", ".join(f".{verb}" for verb in allowed)

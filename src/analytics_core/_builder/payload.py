@@ -12,7 +12,7 @@ from analytics_core._builder.specification import QuerySpecification
 from analytics_core._builder.steps import StepWriter
 from analytics_core._builder.values import ColumnFacts, count_of, text_of
 from analytics_core.errors import DuplicateLabelError, EmptyQueryError, QueryError
-from analytics_core.models.enums import GenericType
+from analytics_core.models.enums import Aggregate, GenericType
 
 BASE_AXIS: Final = "BASE_AXIS"
 
@@ -128,7 +128,18 @@ def _steps(spec: QuerySpecification, axes: QueryAxes) -> list[dict[str, Any]]:
         metrics=[metric.name for metric in spec.metrics or ()],
         offsets=spec.offsets,
         grain=axes.grain,
+        extremes=extremes_of(spec),
     ).operations(spec.steps)
+
+
+def extremes_of(spec: QuerySpecification) -> dict[str, str]:
+    """Return `min` or `max` by the label of each metric that is the least or the greatest value of a column."""
+    told = (
+        (metric.name, metric.payload.get("aggregate"))
+        for metric in spec.metrics or ()
+        if isinstance(metric.payload, Mapping)
+    )
+    return {name: aggregate.lower() for name, aggregate in told if aggregate in (Aggregate.MIN, Aggregate.MAX)}
 
 
 def limits_series(spec: QuerySpecification, axes: QueryAxes) -> bool:
