@@ -19,6 +19,7 @@ from analytics_core._resources.pictures import (
     checked_look,
     form_of_chart,
     keeping_of,
+    largest_scale,
 )
 from analytics_core._resources.stored_json import json_object
 from analytics_core._results.dashboard_answer import DashboardChart, FilterState
@@ -28,9 +29,6 @@ from analytics_core.errors import AnalyticsError, PictureError, QueryError, Unkn
 from analytics_core.models.enums import PictureFormat
 
 USUAL: Final = Size(width_px=1_200, height_px=800)
-_MOST_PIXELS: Final = 30_000_000
-"""Of a PNG; a dashboard that is larger is drawn at a smaller scale."""
-
 _LONGEST_FACTS: Final = 300
 _LEAST_PX: Final = 600
 
@@ -92,7 +90,7 @@ class DashboardDrawer:
         """Return the dashboard as a picture: a PDF has a page for each tab, a PNG or an SVG one below the other."""
         page = self._page(look)
         pages = page.svg_pages() if look.format is PictureFormat.PDF else (page.svg(),)
-        scale = min(look.scale, max((_MOST_PIXELS / (look.width_px * page.height_px)) ** 0.5, 0.1))
+        scale = min(look.scale, largest_scale(look.width_px, page.height_px))
         return Picture(
             data=self._drawer.draw(pages, look.format, scale=scale, keep_s=self._keep_s()),
             format=look.format,
