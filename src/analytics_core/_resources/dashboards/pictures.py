@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Final, TypedDict
 
 from analytics_core._pictures.dashboard_page import MARGIN_PX, ChartImage, DashboardPage, ImageKey, image_key
 from analytics_core._pictures.data import PictureData, Size, Theme
-from analytics_core._pictures.markdown_lines import markdown_height
+from analytics_core._pictures.markdown_lines import lines_height, markdown_lines
 from analytics_core._pictures.page_layout import BoxKind, PageLayout, page_layouts
 from analytics_core._pictures.specification import chart_specification
 from analytics_core._resources.dashboards.answers import AnsweredDashboard
@@ -110,12 +111,13 @@ class DashboardDrawer:
         return self._dashboard.dashboard_title or f"dashboard {self._dashboard.id}"
 
     def _page(self, look: Look) -> DashboardPage:
+        lines = cache(markdown_lines)
         pages = page_layouts(
             json_object(self._dashboard.position_json),
             [chart.chart_id for chart in self._data],
             width_px=look.width_px - 2 * MARGIN_PX,
             shown_tabs=self._shown_tabs,
-            markdown_px=markdown_height,
+            markdown_px=lambda text, width: lines_height(lines(text, width)),
         )
         return DashboardPage(
             title=self._title(),
@@ -124,6 +126,7 @@ class DashboardDrawer:
             charts=dict(self._images(pages, look)),
             theme=look.theme,
             css=self._dashboard.css or "",
+            lines=lines,
         )
 
     def _images(self, pages: Sequence[PageLayout], look: Look) -> Iterator[tuple[ImageKey, ChartImage]]:
