@@ -180,7 +180,7 @@ class VegaRenderer:
                 self._give_back(process)
                 return answer
             self._drop(process)
-            if process.is_new or is_last:
+            if process.is_new or process.is_late or is_last:
                 break
         if self._is_closed:
             raise PictureError("the renderer is closed")

@@ -8,14 +8,13 @@ from typing import Any
 from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
-from analytics_core._pictures.data import Size
 from analytics_core._querying.explain import Explanation, with_form_fields
 from analytics_core._resources.charts.extra_filters import GivenFilters
 from analytics_core._resources.charts.queries import ChartQueries, Question, question_text
 from analytics_core._resources.dashboards.shown_charts import ShownCharts
 from analytics_core._resources.jobs import job_of, submit_job
 from analytics_core._resources.namespace import NamespaceWithDistinct
-from analytics_core._resources.pictures import PictureDrawer, checked_look, form_of_chart
+from analytics_core._resources.pictures import PictureDrawer, chart_look, form_of_chart
 from analytics_core._results.answer import ChartData
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core._results.picture import Picture
@@ -77,7 +76,7 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             theme: `light` or `dark`.
             width_px: the width of the layout, from 60 to 4,000; None: 640.
             height_px: likewise; None: 400.
-            scale: how many pixels of a PNG each of these becomes, from 0.5 to 4.
+            scale: how many pixels of a PNG each of these becomes, from 0.5 to 4; a PNG has 30,000,000 at most.
             force: read from the source, not the cache.
 
         Raises:
@@ -93,9 +92,7 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             >>> print(picture.description.split(". ")[1])
             Bar chart of Revenue by country
         """
-        look = checked_look(
-            format=format, theme=theme, width_px=width_px, height_px=height_px, scale=scale, usual=Size()
-        )
+        look = chart_look(format=format, theme=theme, width_px=width_px, height_px=height_px, scale=scale)
         drawer = PictureDrawer(self._runtime)
         queries = ChartQueries(self._runtime, self._actor)
         request = queries.request(question, force=force)
