@@ -8,6 +8,7 @@ from contextlib import closing
 from datetime import UTC, date, datetime
 from typing import Any
 
+import pandas as pd
 import pytest
 from tests.support.filtered_dashboard import (
     COLUMNS,
@@ -18,6 +19,7 @@ from tests.support.filtered_dashboard import (
     url_of,
 )
 
+import analytics_core
 from analytics_core import AnalyticsCore, DatasetHandle, DatasetQuery
 from analytics_core._builder.forms import SHAPES
 from analytics_core.errors import (
@@ -268,6 +270,13 @@ def test_values_of_an_axis_are_chosen_with_all_of_their_series(core: AnalyticsCo
     cells = query.pivot("tenant").pandas().set_index("city").sum(axis=1)
     shown = query.chart("bar").pandas().set_index("city").sum(axis=1)
     assert shown.to_dict() == pytest.approx(cells.to_dict())
+
+
+def test_a_line_of_more_than_ten_thousand_points_has_all_of_them_in_order_of_time() -> None:
+    hours = pd.DataFrame({"hour": pd.date_range("2023-01-01", periods=10_050, freq="h"), "value": range(10_050, 0, -1)})
+    with analytics_core.connect(hours) as core:
+        query = core.dataset().query("value").during(grain="hour")
+        assert query.chart("line").run().results[0].rows() == query.run().results[0].rows()
 
 
 NOT_ADDED_UP: Sequence[tuple[str, Question]] = (

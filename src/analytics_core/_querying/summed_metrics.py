@@ -60,13 +60,12 @@ def _adds_up(metric: str | AdhocMetric, saved: Mapping[str, str]) -> bool:
 def _summed(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
     """Yield what adds up, in words, and the column that it adds up."""
     for step in steps:
-        match step.options:
-            case PivotOptions(marginal_distributions=True, aggregates=aggregates):
-                for name, spec in aggregates.items():
-                    if spec.operator in _SUMS:
-                        yield f"{step.place}: the totals", spec.column or name
-            case CumOptions(operator=CumulativeOperator.SUM, columns=columns):
-                yield from ((f"{step.place}: the running results", name) for name in columns)
+        options = step.options
+        if isinstance(options, PivotOptions) and options.marginal_distributions:
+            sums = [(name, spec) for name, spec in options.aggregates.items() if spec.operator in _SUMS]
+            yield from ((f"{step.place}: the totals", spec.column or name) for name, spec in sums)
+        elif isinstance(options, CumOptions) and options.operator is CumulativeOperator.SUM:
+            yield from ((f"{step.place}: the running results", name) for name in options.columns)
 
 
 def _totals_of_form(query: ChartDataQueryObject, form: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
