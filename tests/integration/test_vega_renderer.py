@@ -195,13 +195,45 @@ def test_a_renderer_that_nobody_closes_takes_its_process_along() -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such clock here")
-def test_a_process_whose_parent_was_killed_ends_at_the_limit_of_its_picture() -> None:
+def test_a_process_whose_parent_was_killed_ends_at_the_limit_of_its_picture(tmp_path: Path) -> None:
     text = json.dumps(NEVER_ENDS).encode()
     head = {"kind": "specification", "format": "svg", "scale": 1.0, "limit_s": 1.0, "lengths": [len(text)]}
-    program = "from analytics_core._adapters.vega_worker import main; main([])"
+    program = "import sys; from analytics_core._adapters.vega_worker import main; main([], sys.argv[1])"
     request = json.dumps(head).encode() + b"\n" + text
-    done = subprocess.run([sys.executable, "-c", program], input=request, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], input=request, capture_output=True, timeout=60, check=False
+    )
     assert (done.returncode, done.stdout) == (-signal.SIGALRM, b"")
+
+
+def test_processes_leave_no_folder_however_they_end(tmp_path: Path) -> None:
+    script = """
+import os, sys
+from analytics_core.renderers import PictureFormat, VegaRenderer
+page = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
+renderer, found = VegaRenderer(), []
+for is_killed in (True, False):
+    renderer.render_pages([page], format=PictureFormat.PNG)
+    found.append(len(os.listdir(sys.argv[1])))
+    if is_killed:
+        renderer._idle[0]._process.kill()
+renderer.close()
+print(*found, len(os.listdir(sys.argv[1])))
+renderer = VegaRenderer()
+renderer.render_pages([page], format=PictureFormat.PNG)
+"""
+    command, around = [sys.executable, "-c", script, str(tmp_path)], {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, env=around, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "1 1 0\n"
+    assert list(tmp_path.iterdir()) == []  # nor does one that nobody closed
+
+
+def test_a_process_without_a_parent_removes_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    program = "import sys; from analytics_core._adapters.vega_worker import main; main([], sys.argv[1])"
+    subprocess.run([sys.executable, "-c", program, str(folder)], input=b"", timeout=60, check=True)
+    assert not folder.exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
@@ -22,7 +24,7 @@ from analytics_core.models.enums import PictureFormat
 
 _PROGRAM: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from analytics_core._adapters.vega_worker import main; main(json.loads(sys.argv[2]))"
+    "from analytics_core._adapters.vega_worker import main; main(json.loads(sys.argv[2]), sys.argv[3])"
 )
 _KEPT_VARIABLES: Final = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMPDIR")
 _SCALES: Final = (0.1, 10.0)
@@ -213,19 +215,25 @@ class VegaRenderer:
 
 
 class _Process:
-    """One process that draws; `is_new` until its first answer, `is_late` when it was killed for taking too long."""
+    """One process that draws; `is_new` until its first answer, `is_late` when it was killed for taking too long.
+
+    Its folder is made and removed here: who is killed removes nothing.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+        self._folder = ""
         try:
+            self._folder = tempfile.mkdtemp(prefix="analytics_core-")
             self._process = subprocess.Popen(  # noqa: S603 - our own program
-                command,
+                [*command, self._folder],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env={**kept, "TZ": "UTC"},
             )
         except OSError as error:
+            self._remove_folder()
             raise PictureError(f"the process that draws pictures does not start: {error.strerror}") from None
         self.is_new = True
         self.is_late = False
@@ -272,13 +280,18 @@ class _Process:
         self._process.kill()
 
     def end(self) -> None:
-        """Kill it, and wait until it is over."""
+        """Kill it, wait until it is over, and remove its folder."""
         self._process.kill()
         for pipe in _pipes(self._process):
             with suppress(OSError):
                 pipe.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def forget(self) -> None:
         """Let go of a process that is the parent's."""

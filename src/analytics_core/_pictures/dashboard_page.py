@@ -49,8 +49,8 @@ class DashboardPage:
     """A dashboard that is laid out.
 
     `facts` is one line under the title, such as what its filters are set to; `charts` are the drawn charts by their
-    `image_key`; `css` is the style sheet of the dashboard, as it is stored; `lines` gives the lines of a Markdown text at
-    a width: reading it takes time, so it may be one that remembers them.
+    `image_key`; `css` is the style sheet of the dashboard, as it is stored. `lines` gives the lines of a Markdown text
+    at a width: reading it takes time, so it may be one that remembers them.
     """
 
     title: str
