@@ -110,6 +110,7 @@ def test_what_a_renderer_cannot_draw_is_an_error(world: ReportWorld, renderer: F
         ({"height_px": 1e9}, QueryError, "height_px"),
         ({"scale": float("nan")}, QueryError, "scale"),
         ({"scale": 100}, QueryError, "scale"),
+        ({"scale": 4, "width_px": 4_000, "height_px": 4_000}, QueryError, r"256,000,000 pixels.* scale 1\.36 or less"),
     ],
     ids=str,
 )
@@ -118,6 +119,12 @@ def test_a_look_that_cannot_be_is_an_error(
 ) -> None:
     with pytest.raises(error, match=says):
         world.admin.charts.picture(1, **options)
+
+
+def test_a_large_layout_is_drawn_at_the_scale_that_the_error_names_and_as_svg_at_any(world: ReportWorld) -> None:
+    size = {"width_px": 4_000, "height_px": 4_000}
+    assert world.admin.charts.picture(1, scale=1.36, **size).width_px == 4_000
+    assert world.admin.charts.picture(1, scale=4, format="svg", **size).width_px == 4_000
 
 
 def test_a_picture_is_saved_and_shown_in_a_notebook(world: ReportWorld, tmp_path: Path) -> None:

@@ -136,8 +136,12 @@ def test_thousands_of_shapes_that_shine_through_are_no_drawings_of_their_own_in_
     assert renderer.render_pages([both], format=PictureFormat.PDF).startswith(b"%PDF")
 
 
-def test_a_picture_that_takes_too_long_is_given_up_and_the_next_one_is_drawn() -> None:
-    renderer = VegaRenderer(timeout_s=60)
+@pytest.mark.skipif(os.name != "posix", reason="a script that counts is a program there")
+def test_a_picture_that_takes_too_long_is_given_up_at_once_and_the_next_one_is_drawn(tmp_path: Path) -> None:
+    counting, starts = tmp_path / "python", tmp_path / "starts"
+    counting.write_text(f'#!/bin/sh\necho >> "{starts}"\nexec "{sys.executable}" "$@"\n')
+    counting.chmod(0o755)
+    renderer = VegaRenderer(timeout_s=60, python=str(counting))
     try:
         before = renderer.render_pages([PAGE], format=PictureFormat.PNG)
         renderer._timeout_s = 0.5
@@ -145,6 +149,7 @@ def test_a_picture_that_takes_too_long_is_given_up_and_the_next_one_is_drawn() -
         with pytest.raises(PictureError, match=r"not drawn in 0.5 s"):
             renderer.render(NEVER_ENDS, format=PictureFormat.SVG)
         assert time.monotonic() - began < 20
+        assert starts.read_text() == "\n"  # no other process tried the same again
         renderer._timeout_s = 60
         assert renderer.render_pages([PAGE], format=PictureFormat.PNG) == before
     finally:
@@ -166,6 +171,34 @@ def test_a_process_that_was_killed_is_replaced(renderer: VegaRenderer) -> None:
         process._process.kill()
         process._process.wait()
     assert renderer.render_pages([PAGE], format=PictureFormat.PNG) == before
+
+
+def test_what_cannot_be_drawn_costs_no_process(renderer: VegaRenderer) -> None:
+    renderer.render_pages([PAGE], format=PictureFormat.PNG)
+    before = list(renderer._idle)
+    for wrong in ({"mark": "nothing"}, {**BARS, "transform": [{"calculate": "no_function()", "as": "z"}]}):
+        with pytest.raises(PictureError):
+            renderer.render(wrong, format=PictureFormat.SVG)
+    assert renderer._idle == before
+    assert before[0]._process.poll() is None
+
+
+def test_ctrl_c_in_a_terminal_does_not_reach_the_processes(renderer: VegaRenderer) -> None:
+    renderer.render_pages([PAGE], format=PictureFormat.PNG)
+    assert os.getpgid(renderer._idle[0]._process.pid) != os.getpgrp()
+
+
+EMBEDDED = """
+import sys; from pathlib import Path
+from analytics_core.renderers import PictureFormat, VegaRenderer
+sys.path.append(Path("objects")); sys.executable = ""
+VegaRenderer().render({}, format=PictureFormat.SVG)
+"""
+
+
+def test_imports_may_have_paths_that_are_objects_and_a_program_may_have_no_interpreter() -> None:
+    done = subprocess.run([sys.executable, "-c", EMBEDDED], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("name one: VegaRenderer(python=...)\n")
 
 
 def test_drawing_starts_no_thread_and_no_process_that_stays() -> None:
@@ -190,13 +223,45 @@ def test_a_renderer_that_nobody_closes_takes_its_process_along() -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such clock here")
-def test_a_process_whose_parent_was_killed_ends_at_the_limit_of_its_picture() -> None:
+def test_a_process_whose_parent_was_killed_ends_at_the_limit_of_its_picture(tmp_path: Path) -> None:
     text = json.dumps(NEVER_ENDS).encode()
     head = {"kind": "specification", "format": "svg", "scale": 1.0, "limit_s": 1.0, "lengths": [len(text)]}
-    program = "from analytics_core._adapters.vega_worker import main; main([])"
+    program = "import sys; from analytics_core._adapters.vega_worker import main; main([], sys.argv[1])"
     request = json.dumps(head).encode() + b"\n" + text
-    done = subprocess.run([sys.executable, "-c", program], input=request, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], input=request, capture_output=True, timeout=60, check=False
+    )
     assert (done.returncode, done.stdout) == (-signal.SIGALRM, b"")
+
+
+def test_processes_leave_no_folder_however_they_end(tmp_path: Path) -> None:
+    script = """
+import os, sys
+from analytics_core.renderers import PictureFormat, VegaRenderer
+page = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
+renderer, found = VegaRenderer(), []
+for is_killed in (True, False):
+    renderer.render_pages([page], format=PictureFormat.PNG)
+    found.append(len(os.listdir(sys.argv[1])))
+    if is_killed:
+        renderer._idle[0]._process.kill()
+renderer.close()
+print(*found, len(os.listdir(sys.argv[1])))
+renderer = VegaRenderer()
+renderer.render_pages([page], format=PictureFormat.PNG)
+"""
+    command, around = [sys.executable, "-c", script, str(tmp_path)], {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, env=around, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "1 1 0\n"
+    assert list(tmp_path.iterdir()) == []  # nor does one that nobody closed
+
+
+def test_a_process_without_a_parent_removes_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    program = "import sys; from analytics_core._adapters.vega_worker import main; main([], sys.argv[1])"
+    subprocess.run([sys.executable, "-c", program, str(folder)], input=b"", timeout=60, check=True)
+    assert not folder.exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytics_core._pictures.markdown_lines import markdown_height, markdown_lines
+from analytics_core._pictures.markdown_lines import lines_height, markdown_lines
 from analytics_core._pictures.text_metrics import text_width
 
 TEXT = """# Sales *now*
@@ -41,7 +41,7 @@ def test_blocks_become_lines_in_their_order() -> None:
         True,
         True,
     )
-    assert markdown_height(TEXT, 600) > lines[-1].y
+    assert lines_height(lines) > lines[-1].y
 
 
 def test_words_keep_how_they_are_set_where_lines_break() -> None:
@@ -70,4 +70,4 @@ def test_texts_beyond_reason_are_cut() -> None:
     assert len(markdown_lines("a\n\n" * 50_000, 200)) <= 500
     assert markdown_lines("> " * 5_000 + "deep", 200) is not None
     assert markdown_lines("", 200) == ()
-    assert markdown_height("", 200) == 0
+    assert lines_height(()) == 0

@@ -96,6 +96,26 @@ TABS = {
 }
 
 
+def test_markdown_beyond_what_all_texts_of_a_dashboard_may_have_is_cut_with_a_note() -> None:
+    texts = ["a" * 15_000, "b" * 30_000, "c" * 10_000, "d" * 15_000, "e" * 2_000, "f", ""]
+    names = [f"M{place}" for place in range(len(texts))]
+    boxes = {name: node("MARKDOWN", code=text) for name, text in zip(names, texts, strict=True)}
+    read = list[str]()
+    (page,) = laid_out(
+        {**grid(*names), **boxes}, charts=(), markdown_px=lambda text, width: float(len(read.append(text) or text))
+    )
+    shown = [box.text for box in page.boxes]
+    assert shown == read
+    notes = ["left out" in text for text in shown]
+    assert notes == [False, True, False, True, True, True, False]
+    assert shown[0] == texts[0]
+    assert shown[2] == texts[2]
+    assert [len(text) <= 20_000 for text in shown] == [True] * 7
+    assert sum(len(text) for text in shown if not text.startswith("\n")) <= 50_200
+    assert shown[3].startswith("d")
+    assert shown[4] == shown[5]
+
+
 def test_tabs_at_the_top_are_pages_and_inner_ones_stand_below_their_titles() -> None:
     first, second = laid_out(TABS)
     assert ([box.chart_id for box in first.boxes], first.title) == ([1], "One")

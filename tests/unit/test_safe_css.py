@@ -32,6 +32,10 @@ from analytics_core._pictures.safe_css import safe_css
         ("@keyframes x{from{color:red}}", ""),
         (".a{color:red", ".a{color:red;}"),
         ("/* .a{color:red} ", ""),
+        (".a{background: -X-Url-y \t ('http:x')}", ""),
+        (".a:not( .my-url-x (b)){color:red}", ""),
+        (".a{color: ;margin:0}", ".a{margin:0;}"),
+        (".a{color}", ""),
         ("", ""),
         ("}}}{{{", ""),
     ],
@@ -44,3 +48,40 @@ def test_what_could_load_something_or_end_the_sheet_is_left_out(given: str, kept
 def test_a_long_sheet_is_cut_and_read_in_one_pass() -> None:
     assert safe_css("{" * 400_000) == ""
     assert safe_css(".a{color:red}" * 40_000).count("{") <= 20_000
+
+
+SIZE = 200_000
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "a{b:" + " " * SIZE + "\\}",
+        "a{" + " " * SIZE + "}",
+        "a{b:c" + " " * SIZE + "<}",
+        "a{b:" + "url" * SIZE + "}",
+        "a{b:" + "a" * SIZE + "}",
+        "a{b:" + "a" * SIZE + "(}",
+        "a" * SIZE + "{b:c}",
+        "a" + " " * SIZE + "{b:c}",
+        "url-" * SIZE + "({b:c}",
+        "@media " + "import" * SIZE + "{a{b:c}}",
+        "a" * 3_999 + "\\{b:c}",
+        ("a{b:" + " " * 3_900 + "\\}") * 50,
+        ("a{b:" + "url" * 1_300 + "}") * 50,
+        ("a" * 3_900 + "\\{b:c}") * 50,
+        "/*" * SIZE,
+        "@media x{" * SIZE,
+    ],
+    ids=range(16),
+)
+def test_no_pattern_makes_a_long_sheet_take_longer_than_its_length(given: str) -> None:
+    """Each took minutes, some of them hours, when names and values were found by patterns that try again."""
+    kept = safe_css(given)
+    assert len(kept) <= SIZE
+    assert "\\" not in kept
+
+
+def test_a_declaration_or_a_selector_beyond_reason_is_left_out() -> None:
+    assert safe_css(f".a{{color:red;margin:{'0 ' * 3_000};top:0}}").strip() == ".a{color:red;top:0;}"
+    assert safe_css(f"{'.a,' * 3_000}.b{{color:red}}.c{{color:red}}").strip() == ".c{color:red;}"

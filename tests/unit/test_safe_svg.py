@@ -37,7 +37,11 @@ def copied(inner: str, **options: str) -> str:
         ('<g style="fill:u\\72l(http://x)"/>', "<g/>"),
         ('<g fill="u\\72l(http://x)" mask="image-set(\'http://x\' 1x)"/>', "<g/>"),
         ('<g STYLE="fill:u\\72l(http://x)" Style="fill:url(http://x)"/>', "<g/>"),
-        ('<image HREF="http://x/a.png" XLINK="a"/>', '<image XLINK="a"/>'),
+        ('<image HREF="http://x/a.png" XLINK="a"/>', "<image/>"),
+        ('<image src="http://x/a.png" srcset="http://x" background="http://x"/>', "<image/>"),
+        ('<g FILL="red" data-x="a" tabindex="0" fill="red"/>', '<g fill="red"/>'),
+        ('<desc>a<image src="http://x/a.png"/><g>b</g>c</desc>', "<desc>ac</desc>"),
+        ("<title><desc><text>a</text></desc>b &lt;img src=x&gt;</title>", "<title>b &lt;img src=x&gt;</title>"),
         ('<animate attributeName="href" to="javascript:x()"/>', ""),
         ('<use href="http://x/#a"/>', ""),
         ('<text aria-label="a url(b) &lt;c&gt;">&lt;script&gt;</text>', None),
@@ -77,3 +81,8 @@ def test_what_is_no_svg_document_is_an_error(text: str) -> None:
 
 def test_what_is_nested_beyond_reason_is_cut() -> None:
     assert copied("<g>" * 5_000 + "<text>a</text>" + "</g>" * 5_000).count("<g") < 300
+
+
+def test_a_long_value_is_read_in_one_pass() -> None:
+    assert copied(f'<g fill="{"a" * 1_000_000}()"/>') == "<g/></svg>"
+    assert copied(f'<g fill="rgb() {"a" * 1_000_000}"/>').count("a") == 1_000_000

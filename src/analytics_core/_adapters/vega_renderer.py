@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
@@ -17,12 +19,12 @@ from typing import IO, Any, Final
 
 from analytics_core._adapters.vega_worker import VEGA_LITE
 from analytics_core._forks import forkable_lock, tell_of_forks
-from analytics_core.errors import MissingExtraError, PictureError, SettingsError, ThreadLimitError
+from analytics_core.errors import AnalyticsError, MissingExtraError, PictureError, SettingsError, ThreadLimitError
 from analytics_core.models.enums import PictureFormat
 
 _PROGRAM: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from analytics_core._adapters.vega_worker import main; main(json.loads(sys.argv[2]))"
+    "from analytics_core._adapters.vega_worker import main; main(json.loads(sys.argv[2]), sys.argv[3])"
 )
 _KEPT_VARIABLES: Final = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMPDIR")
 _SCALES: Final = (0.1, 10.0)
@@ -77,7 +79,8 @@ class VegaRenderer:
                 raise SettingsError(f"font_directories: there is no folder {folder}")
         if processes < 1 or timeout_s <= 0:
             raise SettingsError("a renderer has one process or more, and a time limit above 0")
-        self._command = [python or sys.executable, "-I", "-c", _PROGRAM, json.dumps(sys.path), json.dumps(folders)]
+        paths = json.dumps([os.fsdecode(path) for path in sys.path])
+        self._command = [python or sys.executable or "", "-I", "-c", _PROGRAM, paths, json.dumps(folders)]
         self._fonts = folders
         self._most = processes
         self._timeout_s = timeout_s
@@ -173,6 +176,9 @@ class VegaRenderer:
             process = self._taken()
             try:
                 answer = process.answer(request, self._timeout_s)
+            except AnalyticsError:  # its whole answer
+                self._give_back(process)
+                raise
             except BaseException:  # Ctrl-C as well: half an answer may wait in its pipe
                 self._drop(process)
                 raise
@@ -180,7 +186,7 @@ class VegaRenderer:
                 self._give_back(process)
                 return answer
             self._drop(process)
-            if process.is_new or is_last:
+            if process.is_new or process.is_late or is_last:
                 break
         if self._is_closed:
             raise PictureError("the renderer is closed")
@@ -213,19 +219,28 @@ class VegaRenderer:
 
 
 class _Process:
-    """One process that draws; `is_new` until its first answer, `is_late` when it was killed for taking too long."""
+    """One process that draws; `is_new` until its first answer, `is_late` when it was killed for taking too long.
+
+    Its folder is made and removed here: who is killed removes nothing.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+        self._folder = ""
+        if not command[0]:
+            raise PictureError("this program has no interpreter of its own; name one: VegaRenderer(python=...)")
         try:
+            self._folder = tempfile.mkdtemp(prefix="analytics_core-")
             self._process = subprocess.Popen(  # noqa: S603 - our own program
-                command,
+                [*command, self._folder],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env={**kept, "TZ": "UTC"},
+                process_group=0,  # Ctrl-C in a terminal or notebook is for the parent, which decides
             )
         except OSError as error:
+            self._remove_folder()
             raise PictureError(f"the process that draws pictures does not start: {error.strerror}") from None
         self.is_new = True
         self.is_late = False
@@ -272,13 +287,18 @@ class _Process:
         self._process.kill()
 
     def end(self) -> None:
-        """Kill it, and wait until it is over."""
+        """Kill it, wait until it is over, and remove its folder."""
         self._process.kill()
         for pipe in _pipes(self._process):
             with suppress(OSError):
                 pipe.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def forget(self) -> None:
         """Let go of a process that is the parent's."""

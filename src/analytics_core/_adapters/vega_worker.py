@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -37,33 +37,43 @@ _EMOJI: Final = re.compile(
 """Signs that the bundled fonts lack; a box in place of each would tell nothing."""
 
 
-def main(font_directories: Sequence[str]) -> None:
+def main(font_directories: Sequence[str], folder: str) -> None:
     """Answer the requests of the standard input on the standard output until there are no more, or none for long.
 
     A request is a line of JSON (`format`, `scale`, `kind`, `limit_s`, `lengths`) and the texts of these lengths in
-    bytes; so is an answer: `length` and the picture, or `error`.
+    bytes; so is an answer: `length` and the picture, or `error`, and `is_broken` where this process ends after it.
+    The folder is empty and this process's own; it is removed here as well as by the parent, which may be gone by then.
     """
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints is no answer
-    with tempfile.TemporaryDirectory() as folder:
+    try:
         _use_fonts(Path(folder), font_directories)
-        while (request := _next_request(requests)) is not None:
+        while (request := _next_request(requests, folder)) is not None:
             texts = [requests.read(length).decode() for length in request["lengths"]]
             _end_after(request["limit_s"])
             head, picture = _answer(request, texts, has_fonts=bool(font_directories))
             _end_after(0)
             answers.write(json.dumps(head).encode() + b"\n" + picture)
             answers.flush()
+            if head.get("is_broken"):
+                break
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _next_request(requests: BinaryIO) -> dict[str, Any] | None:
+def _next_request(requests: BinaryIO, folder: str) -> dict[str, Any] | None:
     """Return the head of the next request; None at the end. A parent that asks nothing for long starts another one."""
-    over = threading.Timer(_IDLE_S, os._exit, (0,))
+    over = threading.Timer(_IDLE_S, _leave, (folder,))
     over.daemon = True
     over.start()
     line = requests.readline()
     over.cancel()
     return json.loads(line) if line else None
+
+
+def _leave(folder: str) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
 
 
 def _end_after(limit_s: float) -> None:
@@ -90,8 +100,9 @@ def _answer(request: Mapping[str, Any], texts: Sequence[str], *, has_fonts: bool
         picture = _drawn(request, texts, has_fonts=has_fonts)
     except AnalyticsError as error:
         return {"error": error.message, "extra": getattr(error, "extra_name", None)}, b""
-    except BaseException as error:  # border of a process; a panic of the library is no Exception
-        return {"error": _reason(error)}, b""
+    except BaseException as error:  # border of a process
+        is_panic = not isinstance(error, Exception)  # of the library, which may not have survived it
+        return {"error": _reason(error), "is_broken": is_panic}, b""
     return {"length": len(picture)}, picture
 
 

@@ -9,7 +9,7 @@ from html import escape
 from typing import Final
 
 from analytics_core._pictures.data import Theme
-from analytics_core._pictures.markdown_lines import BOLD, CODE, ITALIC, Style, markdown_lines
+from analytics_core._pictures.markdown_lines import BOLD, CODE, ITALIC, Style, TextLine, markdown_lines
 from analytics_core._pictures.page_layout import BoxKind, PageBox, PageLayout
 from analytics_core._pictures.safe_css import safe_css
 from analytics_core._pictures.safe_svg import safe_svg
@@ -55,7 +55,8 @@ class DashboardPage:
     """A dashboard that is laid out.
 
     `facts` is one line under the title, such as what its filters are set to; `charts` are the drawn charts by their
-    `image_key`; `css` is the style sheet of the dashboard, as it is stored.
+    `image_key`; `css` is the style sheet of the dashboard, as it is stored. `lines` gives the lines of a Markdown text
+    at a width: reading it takes time, so it may be one that remembers them.
     """
 
     title: str
@@ -64,6 +65,7 @@ class DashboardPage:
     charts: Mapping[ImageKey, ChartImage]
     theme: Theme
     css: str = ""
+    lines: Callable[[str, float], Sequence[TextLine]] = markdown_lines
 
     def html(self, markdown: Callable[[str], str]) -> str:
         """Return it as one page of HTML; `markdown` writes a Markdown text as HTML in which nothing acts."""
@@ -173,7 +175,7 @@ class DashboardPage:
                 drawn = safe_svg(self.charts[image_key(box)].svg, prefix=prefix)
                 yield drawn.replace("<svg ", f'<svg x="{x + PADDING_PX:.1f}" y="{y + PADDING_PX:.1f}" ', 1)
             case BoxKind.MARKDOWN:
-                yield from _markdown_svg(box, colours)
+                yield from _markdown_svg(box, colours, self.lines(box.text, box.width))
             case BoxKind.HEADER:
                 yield _text_svg(title, x, y + height * 0.7, width)
             case BoxKind.SECTION:
@@ -195,8 +197,8 @@ class _Words:
     spans: Sequence[tuple[str, Style]] = ()
 
 
-def _markdown_svg(box: PageBox, colours: Colours) -> Iterator[str]:
-    for line in markdown_lines(box.text, box.width):
+def _markdown_svg(box: PageBox, colours: Colours, lines: Sequence[TextLine]) -> Iterator[str]:
+    for line in lines:
         words = _Words(
             text=line.text,
             size_px=line.size_px,

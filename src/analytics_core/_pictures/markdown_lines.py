@@ -70,9 +70,8 @@ def markdown_lines(text: str, width_px: float) -> tuple[TextLine, ...]:
     return tuple(lines)
 
 
-def markdown_height(text: str, width_px: float) -> float:
-    """Return how tall a Markdown text is at a width."""
-    lines = markdown_lines(text, width_px)
+def lines_height(lines: Sequence[TextLine]) -> float:
+    """Return how tall the lines of a Markdown text are, in pixels."""
     return lines[-1].y + BODY_PX if lines else 0.0
 
 

@@ -24,6 +24,11 @@ _BELOW_SECTION_PX: Final = 12
 _DIVIDER_PX: Final = 16
 _DEEPEST: Final = 40
 _MOST_BOXES: Final = 2_000
+_LONGEST_MARKDOWN: Final = 20_000
+_MOST_MARKDOWN: Final = 50_000
+"""Characters of one text, and of all texts of a dashboard: reading the worst takes 70 microseconds for each."""
+
+_CUT_MARKDOWN: Final = "\n\n…\n\n*The rest is left out: the texts of this dashboard are too long.*\n"
 
 
 class BoxKind(StrEnum):
@@ -71,7 +76,7 @@ def page_layouts(
     shown_tabs: Collection[str] | None,
     markdown_px: Callable[[str, float], float],
 ) -> tuple[PageLayout, ...]:
-    """Return the pages of a dashboard.
+    """Return the pages of a dashboard; what its Markdown texts have beyond 50,000 characters is left out with a note.
 
     Args:
         layout: the nodes of the dashboard by their ids (`position_json`).
@@ -145,6 +150,7 @@ class _Tree:
         self._chart_ids = frozenset(chart_ids)
         self._shown = None if shown_tabs is None else frozenset(shown_tabs)
         self._markdown_px = markdown_px
+        self._markdown_left = _MOST_MARKDOWN
         self._seen: set[str] = {_ROOT}
         self.placed: set[int] = set()
 
@@ -218,7 +224,7 @@ class _Tree:
                 self.placed.add(chart_id)
                 yield PageBox(kind=BoxKind.CHART, x=x, y=y, width=width, height=tall, chart_id=chart_id)
         elif kind == "MARKDOWN":
-            text = str(meta.get("code") or "")
+            text = self._markdown(meta)
             tall = max(tall if "height" in meta else 0, self._markdown_px(text, width))
             yield PageBox(kind=BoxKind.MARKDOWN, x=x, y=y, width=width, height=tall, text=text)
         elif kind == "HEADER":
@@ -227,6 +233,14 @@ class _Tree:
             yield PageBox(kind=BoxKind.HEADER, x=x, y=y, width=width, height=size, text=text, size_px=size * 5 // 9)
         else:
             yield PageBox(kind=BoxKind.DIVIDER, x=x, y=y, width=width, height=_DIVIDER_PX)
+
+    def _markdown(self, meta: Mapping[str, Any]) -> str:
+        """Return a Markdown text; what is too long, or beyond what all texts may have, is cut with a note."""
+        text = str(meta.get("code") or "")
+        if len(text) > min(self._markdown_left, _LONGEST_MARKDOWN):
+            text = text[: min(self._markdown_left, _LONGEST_MARKDOWN - len(_CUT_MARKDOWN))] + _CUT_MARKDOWN
+        self._markdown_left = max(self._markdown_left - len(text), 0)
+        return text
 
     def _tabs(self, names: Sequence[str]) -> list[str]:
         """Return those of some nodes that are tabs and shown."""

@@ -24,12 +24,30 @@ _ELEMENTS: Final = frozenset(
 _AS_GROUPS: Final = frozenset({"a"})
 """Elements that are copied as groups: links of a picture lead nowhere."""
 
-_ATTRIBUTE: Final = re.compile(r"(?![oO][nN])[A-Za-z][A-Za-z-]*[0-9]?")
+_TEXT_ONLY: Final = frozenset({"title", "desc"})
+"""Elements in which a page of HTML reads HTML again: they hold no elements here."""
+
+_ATTRIBUTES: Final = frozenset(
+    (
+        *("id", "class", "role", "style", "transform", "width", "height", "viewBox", "preserveAspectRatio", "version"),
+        *("x", "y", "x1", "y1", "x2", "y2", "dx", "dy", "cx", "cy", "r", "rx", "ry", "fx", "fy", "d", "points"),
+        *("fill", "fill-opacity", "fill-rule", "clip-rule", "clip-path", "mask", "opacity", "color", "paint-order"),
+        *("stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-dashoffset", "stroke-linecap"),
+        *("stroke-linejoin", "stroke-miterlimit", "vector-effect", "display", "visibility", "overflow"),
+        *("shape-rendering", "text-rendering", "pointer-events", "cursor", "offset", "stop-color", "stop-opacity"),
+        *("font-family", "font-size", "font-style", "font-variant", "font-weight", "font-stretch", "letter-spacing"),
+        *("word-spacing", "text-anchor", "text-decoration", "dominant-baseline", "alignment-baseline"),
+        *("baseline-shift", "textLength", "lengthAdjust", "rotate", "direction", "unicode-bidi", "writing-mode"),
+        *("gradientUnits", "gradientTransform", "spreadMethod", "patternUnits", "patternContentUnits"),
+        *("patternTransform", "clipPathUnits", "maskUnits", "maskContentUnits"),
+    )
+)
+_ARIA: Final = re.compile(r"aria-[a-z]+")
 _INNER_REFERENCE: Final = re.compile(r"#[\w.-]+")
 _PAINT_SERVER: Final = re.compile(r"""url\(\s*["']?#([\w.-]+)["']?\s*\)""")
 _PIXELS: Final = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]*")
 _STYLE: Final = re.compile(r"[\w\s:;.,#%()'-]*")
-_FUNCTION: Final = re.compile(r"([^\s(,;:]*)\s*\(")
+_NO_FUNCTION: Final = re.compile(r"[\s,;:]")
 _FUNCTIONS: Final = frozenset(
     ("matrix", "translate", "scale", "rotate", "skewx", "skewy", "rgb", "rgba", "hsl", "hsla", "lab", "lch")
 )
@@ -95,7 +113,8 @@ class _Copy:
     def start(self, qualified: str, attributes: list[str]) -> None:
         """Begin an element, or begin to leave one out with all that is in it."""
         name = self._name(qualified)
-        if self._left_out or name is None or len(self._open) >= _LONGEST_DEPTH:
+        is_in_text = bool(self._open) and self._open[-1] in _TEXT_ONLY
+        if self._left_out or name is None or is_in_text or len(self._open) >= _LONGEST_DEPTH:
             self._left_out += 1
             return
         self._enter()
@@ -137,7 +156,9 @@ class _Copy:
                 yield from self._reference(element, value)
             elif space == _XML and name == "space":
                 yield f" xml:space={_quoted(value)}"
-            elif not space and _ATTRIBUTE.fullmatch(name) and (copied := self._value(name.lower(), value)) is not None:
+            elif space or (name not in _ATTRIBUTES and not _ARIA.fullmatch(name)):
+                continue
+            elif (copied := self._value(name, value)) is not None:
                 yield f" {name}={_quoted(copied)}"
 
     def _reference(self, element: str, value: str) -> Iterator[str]:
@@ -159,7 +180,8 @@ class _Copy:
         if "(" not in value:
             return value
         other = _PAINT_SERVER.sub("", value)
-        if any(found[1].lower() not in _FUNCTIONS for found in _FUNCTION.finditer(other)):
+        called = (_NO_FUNCTION.split(before.rstrip())[-1] for before in other.split("(")[:-1])
+        if any(function.lower() not in _FUNCTIONS for function in called):
             return None
         return _PAINT_SERVER.sub(lambda found: f"url(#{self._id(found[1])})", value)
 

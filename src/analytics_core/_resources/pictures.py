@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -32,6 +33,9 @@ WIDTHS: Final = range(60, 4_001)
 """Pixels of a picture, each way."""
 
 SCALES: Final = (0.5, 4.0)
+MOST_PIXELS: Final = 30_000_000
+"""Of a PNG: each takes 4 bytes of the process that draws, or more."""
+
 NOT_KEPT: Final = -1
 
 _LINE, _BAR, _TABLE = "echarts_timeseries_line", "echarts_timeseries_bar", "table"
@@ -71,6 +75,29 @@ def checked_look(
         scale=_scale(scale),
         fits_rows=height_px is None,
     )
+
+
+def chart_look(*, format: str, theme: str, width_px: int | None, height_px: int | None, scale: float) -> Look:
+    """Return what a caller asks of the picture of a chart.
+
+    Raises:
+        UnknownNameError: a format or a theme that there is not.
+        QueryError: a number that cannot be; a PNG of more pixels than `MOST_PIXELS`.
+    """
+    look = checked_look(format=format, theme=theme, width_px=width_px, height_px=height_px, scale=scale, usual=Size())
+    largest = largest_scale(look.width_px, look.height_px)
+    if look.format is PictureFormat.PNG and look.scale > largest:
+        pixels = round(look.width_px * look.height_px * look.scale**2)
+        raise QueryError(
+            f"a PNG of {look.width_px} x {look.height_px} at scale {look.scale:g} has {pixels:,} pixels, and the most "
+            f"is {MOST_PIXELS:,}: take scale {math.floor(largest * 100) / 100:g} or less, a smaller size, or SVG"
+        )
+    return look
+
+
+def largest_scale(width_px: int, height_px: int) -> float:
+    """Return the scale at which a PNG of a size has `MOST_PIXELS`."""
+    return float(max((MOST_PIXELS / (width_px * height_px)) ** 0.5, 0.1))
 
 
 def _chosen(choices: type[Choice], given: object, place: str) -> Choice:
@@ -153,15 +180,16 @@ class PictureDrawer:
         data = picture_data(answer, form)
         size = Size(width_px=look.width_px, height_px=look.height_px, fits_rows=look.fits_rows)
         specification = chart_specification(form_of_answer(form, data), data, title=title, size=size, theme=look.theme)
+        scale = min(look.scale, largest_scale(look.width_px, int(specification["height"])))
         return Picture(
-            data=self.draw(specification, look.format, scale=look.scale, keep_s=keeping_of([answer])),
+            data=self.draw(specification, look.format, scale=scale, keep_s=keeping_of([answer])),
             format=look.format,
             description=str(specification.get("description", "")),
             width_px=look.width_px,
             height_px=int(specification["height"]),
             specification=specification,
             failure=failure_of(answer),
-            redraw=lambda other: self.draw(specification, other, scale=look.scale),
+            redraw=lambda other: self.draw(specification, other, scale=scale),
         )
 
     def draw(

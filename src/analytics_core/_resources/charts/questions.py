@@ -8,14 +8,13 @@ from typing import Any
 from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
-from analytics_core._pictures.data import Size
 from analytics_core._querying.explain import Explanation, with_form_fields
 from analytics_core._resources.charts.extra_filters import GivenFilters
 from analytics_core._resources.charts.queries import ChartQueries, Question, question_text
 from analytics_core._resources.dashboards.shown_charts import ShownCharts
 from analytics_core._resources.jobs import job_of, submit_job
 from analytics_core._resources.namespace import NamespaceWithDistinct
-from analytics_core._resources.pictures import PictureDrawer, checked_look, form_of_chart
+from analytics_core._resources.pictures import PictureDrawer, chart_look, form_of_chart
 from analytics_core._results.answer import ChartData
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core._results.picture import Picture
@@ -28,10 +27,10 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
     """Asks charts and query contexts, for one actor."""
 
     def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
-        """Return the answer to a chart (by id) or a query context.
+        """Return the answer to a chart (by id or name) or a query context.
 
         Args:
-            question: the id of a chart, or a query context.
+            question: the id or the name of a chart, or a query context.
             force: read from the source, not the cache.
             strict: refuse keys that nobody reads (`limit`, `order_by`) and parts that have no effect, instead of
                 telling them in the notes; None: as `Settings.strict_queries` says.
@@ -50,6 +49,7 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             ['books', 'garden', 'kitchen', 'toys']
         """
         queries = ChartQueries(self._runtime, self._actor)
+        question = queries.known(question)
         request = queries.request(question, force=force, strict=strict)
         form = form_of_chart(queries.chart(question)) if isinstance(question, int) else request.context.form_data
         return replace(queries.run(request), form=form)
@@ -65,19 +65,19 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
         scale: float = 1.0,
         force: bool = False,
     ) -> Picture:
-        r"""Return a picture of a chart (by id) or of the answer to a query context, as the actor may see it.
+        r"""Return a picture of a chart (by id or name) or of the answer to a query context, as the actor may see it.
 
         A stored chart is drawn as its form says. A bare query context is drawn by the `viz_type` of its `form_data`;
         without one a column of times with numbers becomes a line chart, a column of at most 50 texts with numbers bars,
         and everything else a table. A query that failed, and an answer without rows, are pictures that say so.
 
         Args:
-            question: the id of a chart, or a query context.
+            question: the id or the name of a chart, or a query context.
             format: `png`, `svg` or `pdf`.
             theme: `light` or `dark`.
             width_px: the width of the layout, from 60 to 4,000; None: 640.
             height_px: likewise; None: 400, and a table is as tall as its rows, fifty at most.
-            scale: how many pixels of a PNG each of these becomes, from 0.5 to 4.
+            scale: how many pixels of a PNG each of these becomes, from 0.5 to 4; a PNG has 30,000,000 at most.
             force: read from the source, not the cache.
 
         Raises:
@@ -93,11 +93,10 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             >>> print(picture.description.split(". ")[1])
             Bar chart of Revenue by country
         """
-        look = checked_look(
-            format=format, theme=theme, width_px=width_px, height_px=height_px, scale=scale, usual=Size()
-        )
+        look = chart_look(format=format, theme=theme, width_px=width_px, height_px=height_px, scale=scale)
         drawer = PictureDrawer(self._runtime)
         queries = ChartQueries(self._runtime, self._actor)
+        question = queries.known(question)
         request = queries.request(question, force=force)
         if not isinstance(question, int):
             return drawer.of_answer(queries.run(request), request.context.form_data, look, title="")
@@ -182,11 +181,12 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             from | orders | dataset: 1
         """
         queries = ChartQueries(self._runtime, self._actor)
+        question = queries.known(question)
         explanation = self._runtime.queries.explain(queries.request(question, strict=strict))
         return with_form_fields(explanation, queries.form_fields(question))
 
     def batches(self, question: Question, *, strict: bool | None = None) -> BatchStream:
-        """Return the rows of a chart (by id) or of a query context with one query as Arrow record batches.
+        """Return the rows of a chart (by id or name) or of a query context with one query as Arrow record batches.
 
         A result of any size passes through a few megabytes of memory: the rows are read from the database as they are
         asked for, and no cache is read or filled. The row limit is that of `data`, with `Settings.stream_row_limit` as
@@ -194,7 +194,8 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
         time of the whole is `Settings.request_timeout_s`, the consumer's own included.
 
         Args:
-            question: the id of a chart, or a query context; annotation layers give no rows and count for nothing.
+            question: the id or the name of a chart, or a query context; annotation layers give no rows and count for
+                nothing.
             strict: that of `data`.
 
         Raises:
@@ -209,7 +210,8 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             ...     print(sum(batch.num_rows for batch in stream))
             24
         """
-        return ChartQueries(self._runtime, self._actor).batches(question, strict=strict)
+        queries = ChartQueries(self._runtime, self._actor)
+        return queries.batches(queries.known(question), strict=strict)
 
     def submit(self, question: Question, *, force: bool = False, strict: bool | None = None) -> Job[ChartData]:
         """Start the answer in the background and return its job; `force` and `strict` are those of `data`.
@@ -228,6 +230,7 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             3
         """
         queries = ChartQueries(self._runtime, self._actor)
+        question = queries.known(question)
         requested, database = queries.for_job(question, force=force, strict=strict)
         return submit_job(
             self._runtime,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Final, TypedDict
 
 from analytics_core._pictures import cells
 from analytics_core._pictures.dashboard_page import MARGIN_PX, ChartImage, DashboardPage, ImageKey, image_key
 from analytics_core._pictures.data import PictureData, Size, Theme
-from analytics_core._pictures.markdown_lines import markdown_height
+from analytics_core._pictures.markdown_lines import lines_height, markdown_lines
 from analytics_core._pictures.page_layout import BoxKind, PageLayout, page_layouts
 from analytics_core._pictures.specification import chart_specification
 from analytics_core._resources.dashboards.answers import AnsweredDashboard
@@ -20,6 +21,7 @@ from analytics_core._resources.pictures import (
     checked_look,
     form_of_chart,
     keeping_of,
+    largest_scale,
 )
 from analytics_core._resources.stored_json import json_object
 from analytics_core._results.dashboard_answer import DashboardChart, FilterState
@@ -29,9 +31,6 @@ from analytics_core.errors import AnalyticsError, PictureError, QueryError, Unkn
 from analytics_core.models.enums import PictureFormat
 
 USUAL: Final = Size(width_px=1_200, height_px=800)
-_MOST_PIXELS: Final = 30_000_000
-"""Of a PNG; a dashboard that is larger is drawn at a smaller scale."""
-
 _LONGEST_FACTS: Final = 300
 _LEAST_PX: Final = 600
 _RANGE: Final = "filter_range"
@@ -104,7 +103,7 @@ class DashboardDrawer:
 
     def _whole(self, page: DashboardPage, look: Look, format: PictureFormat) -> bytes:
         pages = page.svg_pages() if format is PictureFormat.PDF else (page.svg(),)
-        scale = min(look.scale, max((_MOST_PIXELS / (look.width_px * page.height_px)) ** 0.5, 0.1))
+        scale = min(look.scale, largest_scale(look.width_px, page.height_px))
         return self._drawer.draw(pages, format, scale=scale, keep_s=self._keep_s())
 
     def _keep_s(self) -> int | None:
@@ -118,12 +117,13 @@ class DashboardDrawer:
         return self._dashboard.dashboard_title or f"dashboard {self._dashboard.id}"
 
     def _page(self, look: Look) -> DashboardPage:
+        lines = cache(markdown_lines)
         pages = page_layouts(
             json_object(self._dashboard.position_json),
             [chart.chart_id for chart in self._data],
             width_px=look.width_px - 2 * MARGIN_PX,
             shown_tabs=self._shown_tabs,
-            markdown_px=markdown_height,
+            markdown_px=lambda text, width: lines_height(lines(text, width)),
         )
         return DashboardPage(
             title=self._title(),
@@ -132,6 +132,7 @@ class DashboardDrawer:
             charts=dict(self._images(pages, look)),
             theme=look.theme,
             css=self._dashboard.css or "",
+            lines=lines,
         )
 
     def _images(self, pages: Sequence[PageLayout], look: Look) -> Iterator[tuple[ImageKey, ChartImage]]:

@@ -11,7 +11,6 @@ from analytics_core._compile.fingerprint import digest_of
 from analytics_core._error_types import short_repr
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
-from analytics_core._pictures.data import Size
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.reading import context_text
 from analytics_core._records.chart import Chart
@@ -34,7 +33,7 @@ from analytics_core._resources.guests.requests import StoredRequest, answerable,
 from analytics_core._resources.jobs import is_own_of_guest, job_of, submit_job
 from analytics_core._resources.lists import MOST_FILTERS, Columns, Filters, Item, Listing, Order, Page
 from analytics_core._resources.namespace import ListedNamespace
-from analytics_core._resources.pictures import PictureDrawer, checked_look, form_of_chart
+from analytics_core._resources.pictures import PictureDrawer, chart_look, form_of_chart
 from analytics_core._resources.reader import Reader
 from analytics_core._results.answer import ChartData
 from analytics_core._results.dashboard_answer import DashboardData
@@ -338,9 +337,7 @@ class GuestCharts(GuestNamespace[ChartListItem]):
             ChartAccessError: the chart is on none of the guest's dashboards.
             AnalyticsError: as for users.
         """
-        look = checked_look(
-            format=format, theme=theme, width_px=width_px, height_px=height_px, scale=scale, usual=Size()
-        )
+        look = chart_look(format=format, theme=theme, width_px=width_px, height_px=height_px, scale=scale)
         drawer, queries = PictureDrawer(self._runtime), self._queries(force=False)
         chart = queries.chart(chart_id)
         answer = queries.answer(chart_id, strict=None)

@@ -14,7 +14,7 @@ from analytics_core._records.report import ReportSchedule
 from analytics_core._reporting.options import FurtherFormat
 from analytics_core._resources.dashboards.answers import AnsweredDashboard
 from analytics_core._resources.dashboards.pictures import USUAL, DashboardDrawer
-from analytics_core._resources.pictures import Look, PictureDrawer, checked_look, form_of_chart
+from analytics_core._resources.pictures import Look, PictureDrawer, checked_look, form_of_chart, largest_scale
 from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.picture import Picture
 from analytics_core._runtime import Runtime
@@ -132,11 +132,12 @@ class ReportPictures:
 
     def _look(self, usual: Size) -> Look:
         width = self._schedule.custom_width or usual.width_px
+        height = usual.height_px * width // usual.width_px
         return checked_look(
             format=str(self._format),
             theme="light",
             width_px=width,
-            height_px=usual.height_px * width // usual.width_px,
-            scale=_SCALE,
+            height_px=height,
+            scale=min(_SCALE, largest_scale(width, height)),
             usual=usual,
         )
