@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from tests.support.builder import RecordingCharts, sales
 
 from analytics_core import DatasetQuery
 from analytics_core._builder.forms import SHAPES
-from analytics_core.errors import QueryError, UnknownNameError
+from analytics_core.errors import MissingExtraError, QueryError, UnknownNameError
 
 SALES = sales()
 REVENUE = SALES.query("revenue")
@@ -301,6 +302,16 @@ def test_a_picture_is_asked_of_the_charts_with_the_form_in_its_query_context() -
     assert asked["form_data"] == chart.form_data
     assert asked["queries"] == chart.payload()["queries"]
     assert repr(chart) == "<QueryChart, pie>"
+
+
+class _NoRenderer(RecordingCharts):
+    def picture(self, question: Mapping[str, Any], **options: Any) -> Any:
+        raise MissingExtraError(needed_for="pictures", extra_name="charts")
+
+
+def test_a_chart_that_nobody_draws_is_a_table_that_names_the_extra() -> None:
+    bundle = sales(_NoRenderer()).query("revenue").by("product").chart("pie")._repr_mimebundle_()
+    assert all("analytics-core[charts]" in bundle[kind] for kind in ("text/html", "text/plain"))
 
 
 def test_the_form_of_a_chart_may_be_changed_without_changing_the_chart() -> None:

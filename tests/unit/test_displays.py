@@ -84,7 +84,7 @@ def test_a_deep_or_long_value_is_cut() -> None:
     deep: list[Any] = []
     deep.append(deep)
     assert value_text(deep) == "[[[[…]]]]"
-    assert len(value_text("x" * 10_000)) < 1_000
+    assert value_text("x" * 200) == "x" * 119 + "…"
     assert value_text(list(range(1_000))).endswith("19, 980 more]")
 
 
