@@ -8,6 +8,7 @@ from contextlib import closing
 from datetime import UTC, date, datetime
 from typing import Any
 
+import pandas as pd
 import pytest
 from tests.support.filtered_dashboard import (
     COLUMNS,
@@ -18,6 +19,7 @@ from tests.support.filtered_dashboard import (
     url_of,
 )
 
+import analytics_core
 from analytics_core import AnalyticsCore, DatasetHandle, DatasetQuery
 from analytics_core._builder.forms import SHAPES
 from analytics_core.errors import (
@@ -239,6 +241,76 @@ def test_a_bar_chart_has_its_bars_in_the_order_of_the_question(core: AnalyticsCo
     assert query.chart("bar").run().results[0].rows() == query.run().results[0].rows()
 
 
+ROWS_OF_CHARTS: Sequence[tuple[str, Question]] = (
+    *((kind, lambda v: v.query("revenue").by("city").top(2).others()) for kind in ("bar", "line", "area", "scatter")),
+    *((kind, lambda v: v.query("revenue").by("city").order("-revenue").top(2)) for kind in ("smooth", "step", "bar")),
+    *(
+        (kind, lambda v: v.query("revenue").by("city").order("revenue").limit(2))
+        for kind in ("bar", "radar", "treemap")
+    ),
+    *((kind, lambda v: v.query("revenue").by("city").top(2)) for kind in ("treemap", "sunburst", "gauge", "funnel")),
+    ("pivot_table", lambda v: v.query("revenue").by("city").order("revenue").limit(2).offset(1)),
+)
+
+
+@pytest.mark.parametrize(("kind", "question"), ROWS_OF_CHARTS)
+def test_a_chart_shows_the_rows_of_its_question(core: AnalyticsCore, kind: str, question: Question) -> None:
+    query = question(core.dataset("visits"))
+    assert query.chart(kind).run().results[0].rows() == query.run().results[0].rows()
+
+
+def test_the_least_parts_of_a_question_are_those_of_its_pie(core: AnalyticsCore) -> None:
+    query = core.dataset("visits").query("revenue").by("city").order("revenue").limit(2)
+    parts = [row[:2] for row in query.chart("pie").run().results[0].rows()]
+    assert parts == query.run().results[0].rows()
+
+
+def test_values_of_an_axis_are_chosen_with_all_of_their_series(core: AnalyticsCore) -> None:
+    query = core.dataset("visits").query("revenue").by("city", "tenant").top(2, of="city")
+    cells = query.pivot("tenant").pandas().set_index("city").sum(axis=1)
+    shown = query.chart("bar").pandas().set_index("city").sum(axis=1)
+    assert shown.to_dict() == pytest.approx(cells.to_dict())
+
+
+def test_a_line_of_more_than_ten_thousand_points_has_all_of_them_in_order_of_time() -> None:
+    hours = pd.DataFrame({"hour": pd.date_range("2023-01-01", periods=10_050, freq="h"), "value": range(10_050, 0, -1)})
+    with analytics_core.connect(hours) as core:
+        query = core.dataset().query("value").during(grain="hour")
+        assert query.chart("line").run().results[0].rows() == query.run().results[0].rows()
+
+
+NOT_ADDED_UP: Sequence[tuple[str, Question]] = (
+    ("AVG(amount)", lambda v: v.query(v.avg.amount)),
+    ("COUNT_DISTINCT(city)", lambda v: v.query(v.count_distinct.city)),
+    ("revenue / count", lambda v: v.query(v.m.revenue / v.count())),
+)
+
+
+@pytest.mark.parametrize(("label", "question"), NOT_ADDED_UP)
+def test_sums_of_what_does_not_add_up_are_told(core: AnalyticsCore, label: str, question: Question) -> None:
+    cells = question(core.dataset("visits")).by("tenant", "region").pivot("region", totals=True)
+    running = question(core.dataset("visits")).by("tenant").cumulative()
+    for asked, place in ((cells, "the totals"), (cells.chart("pivot_table"), "the totals"), (running, "the running")):
+        (note,) = asked.run().results[0].notes
+        assert place in note
+        assert repr(label) in note
+
+
+def test_sums_of_what_adds_up_are_not_told(core: AnalyticsCore) -> None:
+    visits = core.dataset("visits")
+    query = visits.query("revenue", visits.count()).by("tenant", "region")
+    assert query.pivot("region", totals=True).run().results[0].notes == ()
+    assert query.pivot("region", totals=True).chart("pivot_table").run().results[0].notes == ()
+
+
+def test_the_total_of_greatest_values_is_the_greatest(core: AnalyticsCore) -> None:
+    visits = core.dataset("visits")
+    greatest = visits.query(visits.max.amount).run().results[0].rows()[0][0]
+    found = visits.query(visits.max.amount).by("tenant", "region").pivot("region", totals=True).run().results[0]
+    assert found.rows()[-1][-1] == greatest
+    assert found.notes == ()
+
+
 # ------------------------------------------------------------------------------------------------ rights of who asks
 def test_a_reader_gets_the_rows_that_their_rules_leave(one: FilteredDashboard) -> None:
     visits = one.reader.dataset("visits")
@@ -250,7 +322,7 @@ def test_a_reader_gets_the_rows_that_their_rules_leave(one: FilteredDashboard) -
 def test_a_reader_learns_nothing_of_datasets_that_are_not_theirs(one: FilteredDashboard) -> None:
     with pytest.raises(NotFoundError) as refused:
         one.reader.dataset("secret")
-    assert str(refused.value) == "there is no dataset 'secret'"
+    assert str(refused.value).startswith("there is no dataset 'secret' (there are: visits; a frame")
     with pytest.raises(NotFoundError, match="did you mean 'secrets'"):
         one.world.admin.dataset("secret")
     with pytest.raises(DatasetAccessError):

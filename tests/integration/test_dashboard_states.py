@@ -480,7 +480,7 @@ def test_the_answer_shows_itself(core: AnalyticsCore) -> None:
     assert repr(data) == "<DashboardData of 1: 1 charts>"
     bundle = data._repr_mimebundle_()
     assert "<b>total</b>" in bundle["text/html"]
-    assert "region  [north]" in bundle["text/plain"]
+    assert "Region  [north]" in bundle["text/plain"]
     payload = json.loads(json.dumps(data.to_payload(), default=str))
     assert payload["charts"][0]["slice_name"] == "total"
     assert payload["charts"][0]["result"][0]["data"] == [{"revenue": 130}]

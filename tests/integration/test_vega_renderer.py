@@ -173,6 +173,34 @@ def test_a_process_that_was_killed_is_replaced(renderer: VegaRenderer) -> None:
     assert renderer.render_pages([PAGE], format=PictureFormat.PNG) == before
 
 
+def test_what_cannot_be_drawn_costs_no_process(renderer: VegaRenderer) -> None:
+    renderer.render_pages([PAGE], format=PictureFormat.PNG)
+    before = list(renderer._idle)
+    for wrong in ({"mark": "nothing"}, {**BARS, "transform": [{"calculate": "no_function()", "as": "z"}]}):
+        with pytest.raises(PictureError):
+            renderer.render(wrong, format=PictureFormat.SVG)
+    assert renderer._idle == before
+    assert before[0]._process.poll() is None
+
+
+def test_ctrl_c_in_a_terminal_does_not_reach_the_processes(renderer: VegaRenderer) -> None:
+    renderer.render_pages([PAGE], format=PictureFormat.PNG)
+    assert os.getpgid(renderer._idle[0]._process.pid) != os.getpgrp()
+
+
+EMBEDDED = """
+import sys; from pathlib import Path
+from analytics_core.renderers import PictureFormat, VegaRenderer
+sys.path.append(Path("objects")); sys.executable = ""
+VegaRenderer().render({}, format=PictureFormat.SVG)
+"""
+
+
+def test_imports_may_have_paths_that_are_objects_and_a_program_may_have_no_interpreter() -> None:
+    done = subprocess.run([sys.executable, "-c", EMBEDDED], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("name one: VegaRenderer(python=...)\n")
+
+
 def test_drawing_starts_no_thread_and_no_process_that_stays() -> None:
     threads = threading.active_count()
     renderer = VegaRenderer()

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -25,7 +26,7 @@ import sqlalchemy.orm
 from tests.support.handed_over import ROWS, frame, table, write_workbook
 
 import analytics_core
-from analytics_core.errors import SourceError
+from analytics_core.errors import NotFoundError, SourceError
 
 
 def refusal(thing: Any) -> SourceError:
@@ -276,3 +277,13 @@ def test_a_stream_that_fails_is_told() -> None:
 
     assert "cannot be read as Arrow (RuntimeError)" in str(refusal(Failing()))
     assert table().num_rows == 3
+
+
+def test_a_frame_that_a_connection_has_registered_is_no_dataset_and_the_error_says_what_makes_one() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE orders (n INTEGER)")
+    connection.register("v", pd.DataFrame({"n": [1]}))
+    told = r"no dataset 'v' \(there are: orders; .* core.dataset_from\)"
+    with analytics_core.connect(connection) as core, pytest.raises(NotFoundError, match=told):
+        core.dataset("v")
+    connection.close()

@@ -9,7 +9,8 @@ import pytest
 from tests.support.builder import RecordingCharts, sales
 
 from analytics_core import DatasetQuery
-from analytics_core.errors import QueryError
+from analytics_core._builder.forms import SHAPES
+from analytics_core.errors import QueryError, UnknownNameError
 
 SALES = sales()
 REVENUE = SALES.query("revenue")
@@ -119,6 +120,30 @@ FORMS: list[tuple[DatasetQuery, str, dict[str, Any]]] = [
         },
     ),
     (
+        REVENUE.during("Last year").compare("1 year ago"),
+        "big_number",
+        {
+            "viz_type": "pop_kpi",
+            "metric": "revenue",
+            "time_compare": ["1 year ago"],
+            "comparison_type": "values",
+            **YEAR,
+        },
+    ),
+    (
+        SALES.query(SALES.min.amount.label("least")).by("product", "country").pivot("country", totals=True),
+        "pivot_table",
+        {
+            "viz_type": "pivot_table_v2",
+            "metrics": [{**SALES.min.amount.payload, "label": "least", "hasCustomLabel": True}],
+            "groupbyColumns": ["country"],
+            "groupbyRows": ["product"],
+            "rowTotals": True,
+            "colTotals": True,
+            "aggregateFunction": "Minimum",
+        },
+    ),
+    (
         SALES.query().raw("amount", "country"),
         "histogram",
         {"viz_type": "histogram_v2", "column": "amount", "groupby": ["country"], "bins": 20},
@@ -163,10 +188,19 @@ FORMS: list[tuple[DatasetQuery, str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("query", "kind", "expected"), FORMS, ids=lambda value: repr(value)[:50])
 def test_a_chart_has_the_form_of_its_kind(query: DatasetQuery, kind: str, expected: dict[str, Any]) -> None:
     form = query.chart(kind).form_data
-    assert form == {"datasource": "7__table", "adhoc_filters": [], **expected}
+    assert form == {"datasource": "7__table", "adhoc_filters": [], "row_limit": None, **expected}
 
 
 REFUSED = [
+    (MONTHLY.compare("1 year ago"), "big_number", "leave out grain"),
+    (REVENUE.during("Last year").compare("1 year ago", show="ratio"), "big_number", "leave out grain, show"),
+    (MONTHLY.by("product").pivot("product", totals=True), "line", r"no field for totals of \.pivot"),
+    (BY_PRODUCT.by("country").pivot("country", fill=0), "pivot_table", r"no field for fill of \.pivot"),
+    (
+        SALES.query("revenue", SALES.max.amount).by("product", "country").pivot("country", totals=True),
+        "pivot_table",
+        "totals of one kind",
+    ),
     (MONTHLY.by("product").pivot("product").cumulative("max"), "line", "no running max"),
     (MONTHLY.rolling(3, "median"), "line", "mean, sum, std"),
     (MONTHLY.share().rolling(3), "line", "in this order"),
@@ -191,6 +225,55 @@ def test_what_a_kind_has_no_field_for_is_told(query: DatasetQuery, kind: str, to
 
 def test_further_fields_go_into_the_form() -> None:
     assert MONTHLY.chart("bar", stack="Stack", x_axis_title="Month").form_data["stack"] == "Stack"
+
+
+def asked_by(chart: Any) -> dict[str, Any]:
+    query: dict[str, Any] = chart.payload()["queries"][0]
+    return query
+
+
+@pytest.mark.parametrize("kind", ["line", "bar", "area", "smooth", "step", "scatter", "big_number"])
+def test_a_chart_along_time_asks_for_all_rows_in_order_of_time(kind: str) -> None:
+    query = asked_by(MONTHLY.chart(kind))
+    assert query["orderby"] == [["ordered_on", True]]
+    assert "row_limit" not in query
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SHAPES if kind not in ("big_number", "heatmap", "histogram")])
+def test_no_kind_has_a_limit_that_the_question_has_not(kind: str) -> None:
+    assert "row_limit" not in asked_by(BY_PRODUCT.chart(kind))
+    assert asked_by(BY_PRODUCT.limit(7).chart(kind))["row_limit"] == 7
+
+
+def test_fields_given_by_hand_say_how_many_rows_a_chart_has() -> None:
+    query = asked_by(BY_PRODUCT.limit(7).chart("pie", row_limit=3))
+    assert query["row_limit"] == 3
+
+
+def test_a_chart_of_other_columns_than_the_question_is_asked_by_its_form() -> None:
+    query = asked_by(BY_PRODUCT.top(2).others().chart("pie", groupby=["country"]))
+    assert query["columns"] == ["country"]
+    assert query["series_columns"] == ["product"]
+
+
+UNKNOWN = [
+    ({"stak": "Stack"}, UnknownNameError, "did you mean 'stack'"),
+    ({"x_titel": "Month"}, UnknownNameError, "x_axis_title"),
+    ({"theme": "dark"}, QueryError, r"\.chart\('bar'\)\.picture\(theme=\.\.\.\)"),
+]
+
+
+@pytest.mark.parametrize(("form", "error", "told"), UNKNOWN)
+def test_a_field_that_no_form_has_is_an_error_of_its_line(form: Any, error: type[QueryError], told: str) -> None:
+    with pytest.raises(error, match=told):
+        BY_PRODUCT.chart("bar", **form)
+    with pytest.raises(error):
+        BY_PRODUCT.chart("table", **form)
+
+
+def test_a_kind_that_questions_are_not_drawn_as_is_made_by_its_form() -> None:
+    with pytest.raises(UnknownNameError, match=r"core\.charts\.create\(\{'viz_type'"):
+        BY_PRODUCT.chart("waterfall")
 
 
 def test_a_table_asks_what_the_query_asks() -> None:

@@ -49,6 +49,11 @@ WRITTEN: list[tuple[Line, type[Exception], str]] = [
     (lambda: REVENUE.raw("id"), QueryError, "has no metrics|have no metrics"),
     (lambda: SALES.query().raw("id").query("revenue"), QueryError, "have no metrics"),
     (lambda: REVENUE.during("Last quartr"), TimeRangeError, "did you mean 'Last quarter'"),
+    (lambda: REVENUE.during("2025-01-01 : 2024-01-01"), TimeRangeError, "write the earlier moment first"),
+    (lambda: C.ordered_on.during("today : yesterday"), TimeRangeError, "write the earlier moment first"),
+    (lambda: REVENUE.filter, AttributeError, r"use \.where"),
+    (lambda: REVENUE.polars, UnknownNameError, r"use \.run\(\)\[0\]\.polars\(\)"),
+    (lambda: REVENUE.by("product").chart("pie").ordr, UnknownNameError, "has no step 'ordr'"),
     (lambda: REVENUE.during(("a", "b")), TimeRangeError, "two dates"),
     (lambda: REVENUE.during("Last year", grain="P1X"), UnknownTimeGrainError, "month, quarter"),
     (lambda: REVENUE.as_time("orderd_on"), UnknownColumnError, "did you mean 'ordered_on'"),
@@ -133,6 +138,11 @@ WRITTEN: list[tuple[Line, type[Exception], str]] = [
     (lambda: C.status.during("Last week"), FilterValueError, "needs a time column"),
     (lambda: C.amount.grain("month"), FilterValueError, "needs a time column"),
 ]
+
+
+def test_ranges_that_are_possible_at_some_time_are_left_to_the_run() -> None:
+    for text in ("2024-01-01 : now", "now : 2024-01-01", "2024-02-29 : 2024-03-01", "Last quarter", "No filter"):
+        assert REVENUE.during(text).payload()["queries"][0]["time_range"] == text
 
 
 @pytest.mark.parametrize(("line", "error", "told"), WRITTEN)

@@ -19,7 +19,7 @@ from typing import IO, Any, Final
 
 from analytics_core._adapters.vega_worker import VEGA_LITE
 from analytics_core._forks import forkable_lock, tell_of_forks
-from analytics_core.errors import MissingExtraError, PictureError, SettingsError, ThreadLimitError
+from analytics_core.errors import AnalyticsError, MissingExtraError, PictureError, SettingsError, ThreadLimitError
 from analytics_core.models.enums import PictureFormat
 
 _PROGRAM: Final = (
@@ -79,7 +79,8 @@ class VegaRenderer:
                 raise SettingsError(f"font_directories: there is no folder {folder}")
         if processes < 1 or timeout_s <= 0:
             raise SettingsError("a renderer has one process or more, and a time limit above 0")
-        self._command = [python or sys.executable, "-I", "-c", _PROGRAM, json.dumps(sys.path), json.dumps(folders)]
+        paths = json.dumps([os.fsdecode(path) for path in sys.path])
+        self._command = [python or sys.executable or "", "-I", "-c", _PROGRAM, paths, json.dumps(folders)]
         self._fonts = folders
         self._most = processes
         self._timeout_s = timeout_s
@@ -175,6 +176,9 @@ class VegaRenderer:
             process = self._taken()
             try:
                 answer = process.answer(request, self._timeout_s)
+            except AnalyticsError:  # its whole answer
+                self._give_back(process)
+                raise
             except BaseException:  # Ctrl-C as well: half an answer may wait in its pipe
                 self._drop(process)
                 raise
@@ -223,6 +227,8 @@ class _Process:
     def __init__(self, command: Sequence[str]) -> None:
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         self._folder = ""
+        if not command[0]:
+            raise PictureError("this program has no interpreter of its own; name one: VegaRenderer(python=...)")
         try:
             self._folder = tempfile.mkdtemp(prefix="analytics_core-")
             self._process = subprocess.Popen(  # noqa: S603 - our own program
@@ -231,6 +237,7 @@ class _Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env={**kept, "TZ": "UTC"},
+                process_group=0,  # Ctrl-C in a terminal or notebook is for the parent, which decides
             )
         except OSError as error:
             self._remove_folder()

@@ -41,8 +41,8 @@ def main(font_directories: Sequence[str], folder: str) -> None:
     """Answer the requests of the standard input on the standard output until there are no more, or none for long.
 
     A request is a line of JSON (`format`, `scale`, `kind`, `limit_s`, `lengths`) and the texts of these lengths in
-    bytes; so is an answer: `length` and the picture, or `error`. The folder is empty and this process's own; it is
-    removed here as well as by the parent, which may be gone by then.
+    bytes; so is an answer: `length` and the picture, or `error`, and `is_broken` where this process ends after it.
+    The folder is empty and this process's own; it is removed here as well as by the parent, which may be gone by then.
     """
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints is no answer
@@ -55,6 +55,8 @@ def main(font_directories: Sequence[str], folder: str) -> None:
             _end_after(0)
             answers.write(json.dumps(head).encode() + b"\n" + picture)
             answers.flush()
+            if head.get("is_broken"):
+                break
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -98,8 +100,9 @@ def _answer(request: Mapping[str, Any], texts: Sequence[str], *, has_fonts: bool
         picture = _drawn(request, texts, has_fonts=has_fonts)
     except AnalyticsError as error:
         return {"error": error.message, "extra": getattr(error, "extra_name", None)}, b""
-    except BaseException as error:  # border of a process; a panic of the library is no Exception
-        return {"error": _reason(error)}, b""
+    except BaseException as error:  # border of a process
+        is_panic = not isinstance(error, Exception)  # of the library, which may not have survived it
+        return {"error": _reason(error), "is_broken": is_panic}, b""
     return {"length": len(picture)}, picture
 
 

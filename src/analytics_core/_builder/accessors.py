@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from keyword import iskeyword
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from analytics_core._builder.expressions import (
     ColumnExpression,
@@ -18,6 +18,11 @@ from analytics_core.errors import FilterValueError, UnknownColumnError, UnknownM
 from analytics_core.models.enums import Aggregate, ExpressionType, GenericType
 
 Named = TypeVar("Named")
+
+_NUMBERS_AS_TEXT: Final = (
+    "; where it is meant to hold numbers, read them as such: connect(path, decimal_character=',', "
+    "thousands_character='.') for a CSV file of 1.234,56, pandas.to_numeric for a frame"
+)
 
 
 class UnknownColumnAttributeError(UnknownColumnError, AttributeError):  # type: ignore[misc]  # name
@@ -197,6 +202,7 @@ class DatasetNames:
             raise FilterValueError(
                 f"column {facts.name!r} of dataset {self.dataset!r} holds {facts.noun}, which do not add up; group by "
                 f"it with .by({facts.name!r}), or count it: {self._code('count_distinct', facts.name)}"
+                f"{_NUMBERS_AS_TEXT if facts.kind is GenericType.STRING else ''}"
             )
         return aggregate_of(Aggregate.SUM, facts, code, label=facts.name)
 

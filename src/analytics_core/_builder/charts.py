@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final, Protocol, cast
 
+from analytics_core._builder.forms import chart_form, chart_query, table_form
+from analytics_core._builder.payload import QueryAxes
 from analytics_core._builder.runnable import ChartNamespace, RunnableQuery, copied
+from analytics_core._builder.specification import QuerySpecification
 from analytics_core._display.bundles import Bundle, own_mime_bundle
+from analytics_core._formdata.field_names import ASKED, DRAWN
 from analytics_core._results.picture import Picture
 from analytics_core._results.picture_display import picture_bundle
-from analytics_core.errors import MissingExtraError
+from analytics_core.errors import MissingExtraError, QueryError, UnknownNameError, nearest
 from analytics_core.models.chart import ChartGet
+
+CompletedQuery = Callable[[Mapping[str, Any]], dict[str, Any]]
+"""Makes the query of a chart of the one that its form asks."""
+
+_PICTURE_OPTIONS: Final = ("format", "theme", "width_px", "height_px", "scale")
+_FIELDS: Final = sorted(ASKED | DRAWN)
+_GRIDS: Final = "matrixify_"
 
 
 class DrawingNamespace(Protocol):
@@ -28,16 +40,23 @@ class QueryChart(RunnableQuery):
         form_data: what front ends draw the chart by.
         charts: what answers it.
         payload: its query context; None: the one that its form asks.
+        completed: makes its first query of the one that its form asks.
     """
 
-    __slots__ = ("_form_data", "_payload")
+    __slots__ = ("_completed", "_form_data", "_payload")
 
     def __init__(
-        self, form_data: Mapping[str, Any], charts: ChartNamespace, payload: Mapping[str, Any] | None = None
+        self,
+        form_data: Mapping[str, Any],
+        charts: ChartNamespace,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        completed: CompletedQuery = dict,
     ) -> None:
         super().__init__(charts)
         self._form_data = dict(form_data)
         self._payload = payload
+        self._completed = completed
 
     @property
     def form_data(self) -> dict[str, Any]:
@@ -52,14 +71,20 @@ class QueryChart(RunnableQuery):
 
     def _context(self) -> dict[str, Any]:
         if self._payload is None:
-            return dict(self._charts.payload_of(self.form_data).payload)
+            asked = self._charts.payload_of(self.form_data).payload
+            first, *rest = asked["queries"]
+            return {**asked, "queries": [self._completed(first), *rest]}
         return {**self._payload, "form_data": self.form_data}
 
     def picture(self, **options: Any) -> Picture:
         """Return the picture of the chart; the options are those of `charts.picture`: `format`, `theme`, `width_px` ...
 
+        A query that fails raises nothing here: its error is drawn, and stands in the `description`. `run` raises it.
+
         Raises:
-            AnalyticsError: what the query fails with.
+            UnknownNameError, QueryError: options that cannot be.
+            PayloadSchemaError: fields of the form that cannot be used.
+            MissingExtraError, PictureError: nothing here draws it.
 
         Examples:
             >>> orders.query("revenue").by("country").chart("pie").picture(format="svg").data[:4]
@@ -101,3 +126,48 @@ class QueryChart(RunnableQuery):
             return picture_bundle(self.picture(format="svg"))
         except MissingExtraError:  # nobody here draws; the notebook may know Vega-Lite
             return self.run()._repr_mimebundle_()
+
+
+def query_chart(
+    kind: str,
+    spec: QuerySpecification,
+    axes: QueryAxes,
+    *,
+    dataset_id: int,
+    form: Mapping[str, Any],
+    charts: ChartNamespace,
+) -> QueryChart:
+    """Return a chart that asks what a query asks.
+
+    Raises:
+        UnknownNameError: no such kind, or no such field of a form.
+        QueryError: the kind has no field for a step, or a field belongs elsewhere.
+    """
+    made = chart_form(kind, spec, axes, dataset_id=dataset_id)
+    check_fields(kind, form)
+    completed = partial(chart_query, kind=kind, spec=spec, axes=axes, form=form)
+    return QueryChart({**made, **form}, charts, completed=completed)
+
+
+def table_chart(
+    spec: QuerySpecification,
+    axes: QueryAxes,
+    payload: Mapping[str, Any],
+    *,
+    dataset_id: int,
+    form: Mapping[str, Any],
+    charts: ChartNamespace,
+) -> QueryChart:
+    """Return a table of what a query answers; UnknownNameError, QueryError as in `query_chart`."""
+    check_fields("table", form)
+    return QueryChart({**table_form(spec, axes, dataset_id=dataset_id), **form}, charts, payload)
+
+
+def check_fields(kind: str, form: Mapping[str, Any]) -> None:
+    """Raise an error for a field that no form has: UnknownNameError, or QueryError where `picture` takes it."""
+    for name in form:
+        if name in _PICTURE_OPTIONS:
+            raise QueryError(f".chart has no {name}, which is of the picture: .chart({kind!r}).picture({name}=...)")
+        if name not in ASKED and name not in DRAWN and not name.startswith(_GRIDS):
+            close = nearest(name, _FIELDS, most=5)
+            raise UnknownNameError(name, place=f"the form of .chart({kind!r})", known=close)

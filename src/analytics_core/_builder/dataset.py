@@ -271,9 +271,13 @@ def find_dataset(name: int | str | None, datasets: DatasetNamespace, charts: Cha
     except NotFoundError:
         known = [item.table_name for item in _listed(datasets)] if isinstance(name, str) else []
         close = nearest(name, known)
-        if not close or name in known:
+        if not isinstance(name, str) or name in known:
             raise
-        raise NotFoundError("dataset", name, place=f"(did you mean {close[0]!r}?)") from None
+        hint = (
+            f"did you mean {close[0]!r}?" if close else f"there are: {known_list(known)}" if known else "there is none"
+        )
+        how = "a frame, also one that a DuckDB connection has registered, becomes one by core.dataset_from"
+        raise NotFoundError("dataset", name, place=f"({hint if close else f'{hint}; {how}'})") from None
 
 
 def _only_id(datasets: DatasetNamespace) -> int:

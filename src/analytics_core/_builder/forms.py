@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
 
 from analytics_core._builder.expressions import ColumnExpression
-from analytics_core._builder.payload import QueryAxes, chosen_series, limits_series
+from analytics_core._builder.payload import QueryAxes, chosen_series, extremes_of, limits_series, query_bounds
 from analytics_core._builder.specification import QuerySpecification, VerbStep
 from analytics_core.errors import QueryError, UnknownNameError
 
@@ -69,6 +69,22 @@ _ALLOWED: Final[Mapping[ChartLayout, tuple[str, ...]]] = MappingProxyType(
 )
 """The steps that a chart has fields for, in the order in which it takes them."""
 
+_ALONG_TIME: Final = (ChartLayout.SERIES, ChartLayout.NUMBER)
+_QUESTION_FIELDS: Final = frozenset({"x_axis", "groupby", "columns", "column", "metric", "metrics", "viz_type"})
+_SERIES_FIELDS: Final = frozenset({"series_columns", "series_limit", "limit", "series_limit_metric"})
+_BOUND_FIELDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "row_limit": frozenset({"row_limit"}),
+        "row_offset": frozenset({"row_offset"}),
+        "orderby": frozenset({"order_by_cols", "order_desc", "sort_by_metric", "timeseries_limit_metric"}),
+    }
+)
+"""The fields of forms that say what a query has under another name."""
+
+_OTHER_KINDS: Final = (
+    "charts of all kinds of the gallery are stored with their form: core.charts.create({'viz_type': 'waterfall', "
+    "'params': json.dumps(form), ...})"
+)
 _WINDOWS: Final = ("mean", "sum", "std")
 _BINS: Final = 20
 
@@ -81,10 +97,36 @@ def chart_form(kind: object, spec: QuerySpecification, axes: QueryAxes, *, datas
         QueryError: the kind has no field for a step, or for so many metrics or columns.
     """
     if not isinstance(kind, str) or kind not in SHAPES:
-        raise UnknownNameError(str(kind), place=".chart", known=(TABLE, *SHAPES))
+        raise UnknownNameError(str(kind), place=".chart", known=(TABLE, *SHAPES), hint=_OTHER_KINDS)
     shape = SHAPES[kind]
-    _check_steps(kind, shape, spec)
-    return {**_common(spec, axes, dataset_id), **_columns(kind, shape, spec, axes), **_step_fields(spec)}
+    _check_steps(kind, shape, spec, is_one_number=axes.axis is None)
+    common = _common(spec, axes, dataset_id)
+    series = [column.payload for column in axes.columns[1:]]
+    if shape.layout is ChartLayout.SERIES and common.get("series_columns") != series:
+        common.pop("series_columns", None)  # such a form tells series apart by them alone
+    return {**common, **_columns(kind, shape, spec, axes), **_step_fields(spec)}
+
+
+def chart_query(
+    query: Mapping[str, Any], kind: str, spec: QuerySpecification, axes: QueryAxes, form: Collection[str]
+) -> dict[str, Any]:
+    """Return the query of a chart for the rows of the question, in its order; along a time axis, in order of time.
+
+    Args:
+        query: what the form of the chart asks; forms of many kinds have an order and a limit of their own.
+        kind: of the chart.
+        spec: the question.
+        axes: its columns.
+        form: the fields of the form that were given by hand; what they say stays.
+    """
+    given = set(form)
+    if given & _QUESTION_FIELDS:
+        return dict(query)
+    bounds: dict[str, Any] = {"row_limit": None, "row_offset": 0, **query_bounds(spec, axes)}
+    if axes.axis is not None and SHAPES[kind].layout in _ALONG_TIME:
+        bounds.setdefault("orderby", [[axes.axis.name, True]])
+    told = {name: value for name, value in bounds.items() if not given & _BOUND_FIELDS.get(name, _SERIES_FIELDS)}
+    return {name: value for name, value in {**query, **told}.items() if name not in told or value is not None}
 
 
 def table_form(spec: QuerySpecification, axes: QueryAxes, *, dataset_id: int) -> dict[str, Any]:
@@ -112,7 +154,7 @@ def _common(spec: QuerySpecification, axes: QueryAxes, dataset_id: int) -> dict[
 
 
 def _limits(spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
-    told: dict[str, Any] = {} if spec.limit is None else {"row_limit": spec.limit}
+    told: dict[str, Any] = {"row_limit": spec.limit}  # null: no limit of the kind, that of all questions
     if spec.top is None:
         return told
     count, by = spec.top
@@ -159,15 +201,29 @@ def _columns(kind: str, shape: ChartShape, spec: QuerySpecification, axes: Query
         case ChartLayout.SERIES | ChartLayout.GRID:
             return {**told, **_along(kind, shape, spec, axes), **_style(kind, spec, axes)}
         case ChartLayout.NUMBER:
-            return {**told, **_number(kind, axes)}
+            return {**told, **_number(kind, axes, is_compared=bool(spec.offsets))}
         case ChartLayout.PIVOT:
             across = [name for step in spec.steps if step.verb == "pivot" for name in step.options["columns"]]
             return {
                 **told,
+                **_totals(spec),
                 "groupbyColumns": [column.payload for column in axes.columns if column.name in across],
                 "groupbyRows": [column.payload for column in axes.columns if column.name not in across],
             }
     return {**told, shape.dimensions: columns}
+
+
+def _totals(spec: QuerySpecification) -> dict[str, Any]:
+    if not any(step.verb == "pivot" and step.options["totals"] for step in spec.steps):
+        return {}
+    extremes = {extremes_of(spec).get(metric.name) for metric in spec.metrics or ()}
+    function = _TOTALS.get(extremes.pop()) if len(extremes) == 1 else None
+    if function is None:
+        raise QueryError(f"a pivot table has totals of one kind; draw sums and extremes apart, or .chart('{TABLE}')")
+    return {"rowTotals": True, "colTotals": True, "aggregateFunction": function}
+
+
+_TOTALS: Final[Mapping[str | None, str]] = MappingProxyType({None: "Sum", "min": "Minimum", "max": "Maximum"})
 
 
 def _style(kind: str, spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
@@ -213,11 +269,11 @@ def _axis_order(spec: QuerySpecification) -> tuple[str, bool] | None:
     return key.label, key.is_ascending
 
 
-def _number(kind: str, axes: QueryAxes) -> dict[str, Any]:
+def _number(kind: str, axes: QueryAxes, *, is_compared: bool) -> dict[str, Any]:
     if axes.dimensions:
         raise QueryError(f"a {kind} chart shows one number, and the query is grouped by {axes.dimensions[0].name!r}")
     if axes.axis is None:
-        return {"viz_type": "big_number_total"}
+        return {"viz_type": "pop_kpi" if is_compared else "big_number_total"}
     return {"x_axis": _axis_field(axes.axis, axes), "time_grain_sqla": axes.grain}
 
 
@@ -230,12 +286,27 @@ def _distribution(kind: str, shape: ChartShape, spec: QuerySpecification, axes: 
 
 
 # -------------------------------------------------------------------------------------------------------- steps
-def _check_steps(kind: str, shape: ChartShape, spec: QuerySpecification) -> None:
+def _check_steps(kind: str, shape: ChartShape, spec: QuerySpecification, *, is_one_number: bool) -> None:
     allowed = _ALLOWED.get(shape.layout, ())
+    if shape.layout is ChartLayout.NUMBER and is_one_number:
+        allowed = ("compare",)
     verbs = [step.verb for step in spec.steps]
+    if shape.layout is ChartLayout.NUMBER and spec.offsets and (verbs or not is_one_number):
+        raise QueryError(f"a {kind} chart compares one number with another one; leave out grain, show and other steps")
     unknown = next((verb for verb in verbs if verb not in allowed), "compare" if spec.offsets else None)
     if unknown is not None and unknown not in allowed:
         raise QueryError(f"a {kind} chart has no field for .{unknown}; leave it out, or draw .chart('{TABLE}')")
+    pivots = [step.options for step in spec.steps if step.verb == "pivot"]
+    lost = [
+        option
+        for one in pivots
+        for option in ("fill", "totals")
+        if one[option] is not None and one[option] is not False
+    ]
+    if "fill" in lost or (lost and shape.layout is not ChartLayout.PIVOT):
+        raise QueryError(
+            f"a {kind} chart has no field for {lost[0]} of .pivot; leave it out, or draw .chart('{TABLE}')"
+        )
     places = [allowed.index(verb) for verb in verbs]
     if places != sorted(set(places)):
         order = ", ".join(f".{verb}" for verb in allowed)

@@ -115,6 +115,9 @@ class ComparableExpression:
     def between(self, low: Value, high: Value) -> QueryCondition:
         """Return the condition that this lies between two values, both included.
 
+        A date is its first moment: of moments, those of the last day after midnight are left out; `during` takes the
+        day after it as its end.
+
         Examples:
             >>> orders.c.amount.between(1, 2)
             orders.c.amount.between(1, 2)

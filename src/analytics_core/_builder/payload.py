@@ -12,7 +12,7 @@ from analytics_core._builder.specification import QuerySpecification
 from analytics_core._builder.steps import StepWriter
 from analytics_core._builder.values import ColumnFacts, count_of, text_of
 from analytics_core.errors import DuplicateLabelError, EmptyQueryError, QueryError
-from analytics_core.models.enums import GenericType
+from analytics_core.models.enums import Aggregate, GenericType
 
 BASE_AXIS: Final = "BASE_AXIS"
 
@@ -81,7 +81,7 @@ def query_context(spec: QuerySpecification, *, dataset_id: int, main_time: str |
         "post_processing": _steps(spec, axes),
     }
     query |= {name: value for name, value in told.items() if value}
-    query |= _bounds(spec, axes)
+    query |= query_bounds(spec, axes)
     return {"datasource": {"id": dataset_id, "type": "table"}, "queries": [query]}
 
 
@@ -128,7 +128,18 @@ def _steps(spec: QuerySpecification, axes: QueryAxes) -> list[dict[str, Any]]:
         metrics=[metric.name for metric in spec.metrics or ()],
         offsets=spec.offsets,
         grain=axes.grain,
+        extremes=extremes_of(spec),
     ).operations(spec.steps)
+
+
+def extremes_of(spec: QuerySpecification) -> dict[str, str]:
+    """Return `min` or `max` by the label of each metric that is the least or the greatest value of a column."""
+    told = (
+        (metric.name, metric.payload.get("aggregate"))
+        for metric in spec.metrics or ()
+        if isinstance(metric.payload, Mapping)
+    )
+    return {name: aggregate.lower() for name, aggregate in told if aggregate in (Aggregate.MIN, Aggregate.MAX)}
 
 
 def limits_series(spec: QuerySpecification, axes: QueryAxes) -> bool:
@@ -147,7 +158,7 @@ def chosen_series(spec: QuerySpecification, axes: QueryAxes) -> list[Any]:
     return [column.payload for column in axes.dimensions if not spec.top_of or column.name in spec.top_of]
 
 
-def _bounds(spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
+def query_bounds(spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
     """Return order and limits: of rows, or, where rows have a time axis or others are grouped, of series."""
     order, limit = spec.order, spec.limit
     bounds: dict[str, Any] = {}

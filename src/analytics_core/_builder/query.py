@@ -23,9 +23,9 @@ from analytics_core._builder.arguments import (
     one_of,
     order_key,
 )
-from analytics_core._builder.charts import QueryChart
+from analytics_core._builder.charts import QueryChart, query_chart, table_chart
 from analytics_core._builder.expressions import ColumnExpression
-from analytics_core._builder.forms import TABLE, chart_form, table_form
+from analytics_core._builder.forms import TABLE
 from analytics_core._builder.payload import annotation_layer, query_axes, query_context
 from analytics_core._builder.runnable import ChartNamespace, RunnableQuery
 from analytics_core._builder.specification import ChainCall, QuerySpecification, VerbStep
@@ -170,7 +170,7 @@ class DatasetQuery(RunnableQuery):
     def compare(self, *offsets: str, show: Comparison = "values") -> DatasetQuery:
         """Return the query compared with other times: each metric once more as `METRIC__OFFSET`.
 
-        The range of `during` must have both ends (contract, `time_offsets`).
+        The range of `during` must have both ends (contract, `time_offsets`). Groups of the other alone are left out.
 
         Args:
             offsets: such as `1 year ago`, `28 days ago`, or `inherit` for the time just before.
@@ -307,7 +307,7 @@ class DatasetQuery(RunnableQuery):
         Args:
             columns: what goes across; the query is grouped by them.
             fill: a number in place of what is missing; None leaves it null.
-            totals: add sums as a row and a column `All`.
+            totals: add a row and a column `All`: sums, or extremes of `min`, `max`; a note tells of sums of averages.
 
         Raises:
             UnknownColumnError: there is no such column.
@@ -328,7 +328,7 @@ class DatasetQuery(RunnableQuery):
         """Return the query with an aggregate over the last rows in place of each value.
 
         Args:
-            window: how many rows, the own one included.
+            window: how many rows, the own one included; a month without rows is none: `resample` first.
             kind: `mean`, `sum`, `median`, `min`, `max`, `std` and the others of `RollingType`.
             min_periods: how many values a window needs; None: all.
 
@@ -348,7 +348,7 @@ class DatasetQuery(RunnableQuery):
         return self._with("rolling", (window, kind), {"min_periods": min_periods}, step=options)
 
     def cumulative(self, operator: str = "sum") -> DatasetQuery:
-        """Return the query with running results in place of values, from the first row down.
+        """Return the query with running results in place of values, from the first row down; of averages a note warns.
 
         Args:
             operator: `sum`, `prod`, `min` or `max`.
@@ -448,10 +448,10 @@ class DatasetQuery(RunnableQuery):
         Args:
             kind: `line`, `bar`, `area`, `pie`, `table`, `big_number` and the others that the message of an unknown one
                 lists. A table shows the answer as it is; the others ask what their form asks.
-            form: further fields of the form, such as `stack="Stack"` or `show_legend=False`.
+            form: further fields of the form, such as `stack="Stack"` or `show_legend=False`; `theme` is of `picture`.
 
         Raises:
-            UnknownNameError: no such kind.
+            UnknownNameError: no such kind, or no such field of a form.
             QueryError: a step that such a chart has no field for.
 
         Examples:
@@ -461,8 +461,8 @@ class DatasetQuery(RunnableQuery):
         spec, dataset_id = self._specification, self._facts.id
         axes = query_axes(spec, main_time=self._facts.main_dttm_col)
         if kind == TABLE:
-            return QueryChart({**table_form(spec, axes, dataset_id=dataset_id), **form}, self._charts, self.payload())
-        return QueryChart({**chart_form(kind, spec, axes, dataset_id=dataset_id), **form}, self._charts)
+            return table_chart(spec, axes, self.payload(), dataset_id=dataset_id, form=form, charts=self._charts)
+        return query_chart(kind, spec, axes, dataset_id=dataset_id, form=form, charts=self._charts)
 
     def save_as(self, name: str) -> ChartGet:
         """Store the query as a chart, a table, and return it: `core.charts.data` answers it as `run` does.

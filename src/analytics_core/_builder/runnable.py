@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from analytics_core._display.blocks import Blocks, CodeBlock
 from analytics_core._display.bundles import mime_bundle
@@ -12,6 +13,7 @@ from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._querying.explain import Explanation
 from analytics_core._results.answer import ChartData
 from analytics_core._results.display import answer_blocks
+from analytics_core.errors import UnknownNameError
 from analytics_core.models.chart import ChartGet
 
 if TYPE_CHECKING:
@@ -34,6 +36,31 @@ class ChartNamespace(Protocol):
         """Store a chart."""
 
 
+_ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("filter", "filter_by"), ".where(...)"),
+        **dict.fromkeys(("groupby", "group_by"), ".by(...)"),
+        **dict.fromkeys(("head", "take", "fetch"), ".limit(5)"),
+        **dict.fromkeys(("order_by", "orderby", "sort", "sort_by", "sort_values"), ".order('-revenue')"),
+        **dict.fromkeys(("agg", "aggregate", "select", "metrics"), ".query('revenue'), or .raw('id') for rows"),
+        **dict.fromkeys(("polars", "to_polars", "pl"), ".run()[0].polars()"),
+        **dict.fromkeys(("arrow", "to_arrow"), ".run()[0].arrow()"),
+        **dict.fromkeys(("rows", "fetchall", "fetchone"), ".run()[0].rows()"),
+        **dict.fromkeys(("df", "to_df", "to_pandas"), ".pandas()"),
+        **dict.fromkeys(("execute", "collect", "compute"), ".run()"),
+        **dict.fromkeys(("plot", "draw"), ".chart('line')"),
+        "save": ".save_as('A name')",
+    }
+)
+"""What other libraries call a step, and what it is here."""
+
+
+class UnknownStepError(UnknownNameError, AttributeError):  # type: ignore[misc]  # name
+    """A step that questions do not have, read as an attribute; the message names the one that is meant."""
+
+    noun = "step"
+
+
 class RunnableQuery(ABC):
     """A query context with what answers it. Nothing runs before `run`, `pandas` or a display.
 
@@ -45,6 +72,13 @@ class RunnableQuery(ABC):
 
     def __init__(self, charts: ChartNamespace) -> None:
         self._charts = charts
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in _ELSEWHERE:
+            raise UnknownStepError(name, place="a question", hint=f"use {_ELSEWHERE[name]}")
+        raise UnknownStepError(name, place="a question", known=[own for own in dir(type(self)) if own[0] != "_"])
 
     @abstractmethod
     def _context(self) -> dict[str, Any]:
@@ -67,7 +101,9 @@ class RunnableQuery(ABC):
 
     @property
     def sql(self) -> str:
-        """The statement that would run, values written in; nothing runs.
+        """The statement that would run, values written in, as a property; nothing runs.
+
+        SQL of your own is a value of the dataset: `orders.sql("MEDIAN(amount)")`.
 
         Raises:
             AnalyticsError: what stops the query.

@@ -22,6 +22,7 @@ class StepWriter:
         metrics: the labels of the metrics.
         offsets: the times that they are compared with.
         grain: the grain of the axis.
+        extremes: `min` or `max` for the label of each metric that is one; the total of any other one is a sum.
     """
 
     def __init__(
@@ -32,12 +33,17 @@ class StepWriter:
         metrics: Sequence[str],
         offsets: Sequence[str],
         grain: str | None,
+        extremes: Mapping[str, str],
     ) -> None:
         self._axis = axis
         self._groups = tuple(groups)
         self._compared = [(metric, offset, f"{metric}{_SEPARATOR}{offset}") for metric in metrics for offset in offsets]
         self._values = [*metrics, *(label for *_, label in self._compared)]
         self._grain = grain
+        self._total_of = {
+            **extremes,
+            **{label: extremes[name] for name, _, label in self._compared if name in extremes},
+        }
         self._pivot: tuple[str, ...] | None = None
         self._names_values = len(self._values) == 1
         self._is_flat = True
@@ -66,12 +72,12 @@ class StepWriter:
             raise QueryError(".pivot leaves nothing for the rows; add another .by(...), or .during(grain='month')")
         totals = options["totals"]
         told = {"metric_fill_value": options["fill"], **({"marginal_distributions": True} if totals else {})}
-        operator = "sum" if totals else "max"
+        totals_of = {label: self._total_of.get(label, "sum") for label in self._values} if totals else {}
         yield _operation(
             "pivot",
             index=down,
             columns=list(across),
-            aggregates={label: {"operator": operator} for label in self._values},
+            aggregates={label: {"operator": totals_of.get(label, "max")} for label in self._values},
             **{name: value for name, value in told.items() if value is not None},
         )
         self._pivot, self._is_flat = tuple(across), False

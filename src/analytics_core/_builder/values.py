@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
 from analytics_core._compile.columns import parse_grain
-from analytics_core._compile.time_range import parse_time_range
+from analytics_core._compile.time_range import parse_time_range, resolve_time_range
 from analytics_core._compile.values import convert
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
-from analytics_core.errors import FilterValueError, LimitError, QueryError, TimeRangeError, UnknownTimeGrainError
+from analytics_core.errors import (
+    FilterValueError,
+    LimitError,
+    MissingExtraError,
+    QueryError,
+    TimeRangeError,
+    UnknownTimeGrainError,
+)
 from analytics_core.models.enums import FilterOperator, GenericType, TimeGrain
 
 Value = str | int | float | bool | Decimal | date | datetime | None
@@ -30,6 +37,9 @@ _KINDS: Final = {
 }
 _PLAIN: Final = frozenset({bool, int, float, str})
 LARGEST: Final = 1e300
+_PROBES: Final = (datetime(1972, 7, 15, tzinfo=UTC), datetime(2096, 7, 15, tzinfo=UTC))
+"""Two moments far apart, in leap years: a range that is impossible at both is so whenever it is asked."""
+
 _EQUALITY: Final = frozenset({FilterOperator.EQUALS, FilterOperator.NOT_EQUALS})
 
 
@@ -134,7 +144,7 @@ def range_text(value: object) -> str:
     """Return a range of time as its text.
 
     Raises:
-        TimeRangeError: it is no range; the message shows what would work.
+        TimeRangeError: it is no range, or ends before it starts; the message shows what would work.
     """
     if isinstance(value, tuple) and len(value) == 2 and all(isinstance(end, date) for end in value):
         value = " : ".join(end.isoformat() for end in value)
@@ -144,7 +154,22 @@ def range_text(value: object) -> str:
             "or two dates: (date(2024, 1, 1), date(2024, 4, 1))"
         )
     parse_time_range(value)
+    _check_possible(value)
     return value
+
+
+def _check_possible(text: str) -> None:
+    """Raise TimeRangeError for a range that cannot be at any time, such as one that ends before it starts."""
+    for place, moment in enumerate(_PROBES, start=1):
+        try:
+            resolve_time_range(text, now=moment)
+        except MissingExtraError:
+            return
+        except TimeRangeError:
+            if place == len(_PROBES):
+                raise
+        else:
+            return
 
 
 def grain_text(value: object) -> str:

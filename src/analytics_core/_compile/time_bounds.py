@@ -20,6 +20,10 @@ NumberedFilter = tuple[int, ChartDataFilter]
 NO_FILTER = "No filter"
 _NamedFilter = tuple[int, ChartDataFilter, str]
 _OPEN = frozenset({"", "no filter", ":"})
+_DATES_AS_TEXT = (
+    "dates that are kept as text need is_dttm and python_date_format of the column (datasets.set_column), or are made "
+    "dates where they come from: pandas.to_datetime for a frame, connect(path, date_format='%d.%m.%Y') for a CSV file"
+)
 
 
 class RangeRole(Enum):
@@ -330,7 +334,9 @@ def _granularity_clauses(
         ]
     for bounds, place in found:
         if expr.time is None and not bounds.is_unbounded:
-            raise FilterValueError(f"granularity: column {name!r} is not temporal and cannot be bounded in time")
+            raise FilterValueError(
+                f"granularity: column {name!r} is not temporal and cannot be bounded in time; {_DATES_AS_TEXT}"
+            )
         yield from _within(scope, expr, bounds, Origin(OriginKind.PAYLOAD, place.replace("{}", bounds.text)))
 
 

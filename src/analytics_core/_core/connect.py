@@ -11,7 +11,8 @@ from typing import Any, Final, TypedDict, Unpack
 
 from analytics_core._adapters.progress_bars import shown_progress
 from analytics_core._core.facade import AnalyticsCore
-from analytics_core._core.sources.registering import add_database, add_datasets, url_of
+from analytics_core._core.sources.reading import FileReading, ReadingFields
+from analytics_core._core.sources.registering import add_database, add_datasets, url_of, warn_of_guesses
 from analytics_core._core.sources.taking import DatabaseFile, Source, Taken, taken
 from analytics_core._engines.registry import installed_engines
 from analytics_core._execution.connection_uri import check_uri
@@ -99,8 +100,12 @@ class SettingsFields(TypedDict, total=False):
     max_active_reports_per_owner: int
 
 
+class ConnectFields(SettingsFields, ReadingFields, total=False):
+    """The keyword arguments of `connect`: fields of `Settings`, and how files are read."""
+
+
 def connect(
-    url: Source, *, lazy: bool = False, progress: bool | Progress | None = None, **settings: Unpack[SettingsFields]
+    url: Source, *, lazy: bool = False, progress: bool | Progress | None = None, **settings: Unpack[ConnectFields]
 ) -> AnalyticsCore:
     """Return a core for notebooks: records in memory, a random key, what was given registered as database 1.
 
@@ -123,7 +128,9 @@ def connect(
         lazy: do not open a database before the first question; its tables are then no datasets yet.
         progress: whether bars on standard error show how far long work has come, or what shows it; None: where somebody
             watches, in a notebook or a terminal, and tqdm is installed (extra `notebook`).
-        settings: fields of `Settings`.
+        settings: fields of `Settings`; and how CSV files and sheets are read: `decimal_character` (`.` or `,`),
+            `thousands_character`, `date_format` as `strptime` has it, and `skip_rows`, those above the header. Where a
+            file leaves its dates or numbers open, a UserWarning and the dataset's description say how they were read.
 
     Raises:
         SourceError: it cannot be connected; the message says what would work.
@@ -133,15 +140,14 @@ def connect(
         SettingsError: a setting is unknown or must not be.
     """
     chosen = _chosen(settings)
-    source = taken(url, chosen)
+    source = taken(url, FileReading(settings=chosen, **_reading(settings)))
     address = url_of(source) if isinstance(source, DatabaseFile) else source if isinstance(source, str) else ""
     if isinstance(source, str):
         chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(source, chosen)))
     files = [source.path] if isinstance(source, DatabaseFile) else _file_of(address)
     core = AnalyticsCore(chosen, allowed_files=files, progress=shown_progress(progress))
     try:
-        admin = core.create_first_administrator("admin", first_name="Admin")
-        acting = core.as_user(admin.id)
+        acting = core.as_user(core.create_first_administrator("admin", first_name="Admin").id)
         _register(acting, source, address, lazy=lazy)
     except BaseException:  # whatever happens, an interruption too, what was opened here is closed
         core.close()
@@ -151,9 +157,15 @@ def connect(
 
 def _chosen(settings: Mapping[str, Any]) -> Settings:
     """Return the settings of a core for notebooks."""
-    _check_setting_names(settings)
+    fields_given = {name: value for name, value in settings.items() if name not in ReadingFields.__annotations__}
+    _check_setting_names(fields_given)
     # who may make connections here has this process
-    return Settings(**{"secret_key": secrets.token_urlsafe(32), "environment_passwords": True, **settings})
+    return Settings(**{"secret_key": secrets.token_urlsafe(32), "environment_passwords": True, **fields_given})
+
+
+def _reading(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those arguments of `connect` that say how files are read."""
+    return {name: given[name] for name in ReadingFields.__annotations__ if name in given}
 
 
 def _register(core: AnalyticsCore, source: Taken, address: str, *, lazy: bool) -> None:
@@ -167,6 +179,8 @@ def _register(core: AnalyticsCore, source: Taken, address: str, *, lazy: bool) -
         database_id = add_database(core, core._runtime, source, name=_NAME)
     if not isinstance(source, str) and (isinstance(source, HandedTables) or not lazy):
         add_datasets(core, database_id, source)
+    if isinstance(source, HandedTables):
+        warn_of_guesses(source.tables, stacklevel=3)  # the line that calls `connect`
 
 
 def _file_of(url: str) -> tuple[Path, ...]:
@@ -190,10 +204,10 @@ def _server_of(url: str, settings: Settings) -> tuple[str, ...]:
 
 
 def _check_setting_names(given: Mapping[str, Any]) -> None:
-    """Raise SettingsError for a name that is no field of `Settings`, with the one that comes nearest."""
+    """Raise SettingsError for a name that is no field of `Settings`, with the argument that comes nearest."""
     known = [field.name for field in fields(Settings)]
     for name in given:
         if name not in known:
-            close = nearest(name, known)
+            close = nearest(name, (*known, *ReadingFields.__annotations__))
             near = f"; did you mean {close[0]!r}?" if close else f"; it has: {', '.join(known)}"
             raise SettingsError(f"Settings has no field {name!r}{near}")

@@ -20,6 +20,7 @@ from analytics_core._core.operating import (
     pinned_clock,
 )
 from analytics_core._core.operator_calls import OperatorCalls
+from analytics_core._core.sources.reading import FileReading, ReadingFields
 from analytics_core._core.sources.registering import dataset_from
 from analytics_core._core.sources.taking import Table
 from analytics_core._core.wiring import (
@@ -352,7 +353,9 @@ class AnalyticsCore(OperatorCalls):
         return ContentDiff(self._runtime, self._actor()).report(a, b, given, answers=answers)
 
     # ------------------------------------------------------------------------------------------------------- in hand
-    def dataset_from(self, frame: Table, name: str, *, replace: bool = False) -> DatasetGet:
+    def dataset_from(
+        self, frame: Table, name: str, *, replace: bool = False, **reading: Unpack[ReadingFields]
+    ) -> DatasetGet:
         """Store a dataset of what is in hand, beside the others, and return it with its columns and a metric `count`.
 
         It goes into a DuckDB in the memory of this process: that of `connect`, where it was given frames or files, else
@@ -365,6 +368,7 @@ class AnalyticsCore(OperatorCalls):
             name: of the dataset: letters, digits, underscores, hyphens and blanks.
             replace: put it in the place of the one of this name that was handed over before; charts stay, answers that
                 were kept do not.
+            reading: `decimal_character`, `thousands_character`, `date_format` and `skip_rows`, as `connect` takes them.
 
         Raises:
             SourceError: it is no table that can be read, or the name is none; the message says what would work.
@@ -383,7 +387,8 @@ class AnalyticsCore(OperatorCalls):
             >>> core.close()
         """
         self._runtime.policy.require_manage_databases(self._actor())
-        return dataset_from(self, self._runtime, frame, name, may_replace=replace)
+        how = FileReading(settings=self._runtime.settings, **reading)
+        return dataset_from(self, self._runtime, frame, name, how, may_replace=replace)
 
     # --------------------------------------------------------------------------------------------------------- jobs
     # ---------------------------------------------------------------------------------------------------- operating

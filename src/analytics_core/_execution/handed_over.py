@@ -44,11 +44,15 @@ class HandedFiles:
     Attributes:
         paths: resolved, each the one file that may be read.
         types: of each column, as DuckDB writes them, in the order of the file; None for Parquet, which has its own.
+        csv_arguments: what DuckDB's reader of CSV is told beside them.
+        notes: what was read in one of several ways, in words.
     """
 
     format: FileFormat
     paths: tuple[Path, ...]
     types: Mapping[str, str] | None = None
+    csv_arguments: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 HandedTable = HandedFrame | HandedFiles

@@ -39,7 +39,7 @@ DRAWN: Final = _words(
     partition_threshold percent_calculation percent_calculation_type percentage_threshold
     percentDifferenceFormat point_radius point_radius_unit point_unit queries queryFields
     render_while_dragging repulsion reverse_long_lat rich_tooltip roam root_node_id rose_area_proportion
-    rotation round_cap rowOrder rowSubtotalPosition rowSubTotals rowTotals select_country selectedMode
+    rotation roseType round_cap rowOrder rowSubtotalPosition rowSubTotals rowTotals select_country selectedMode
     series_height series_line_width seriesType seriesTypeB server_pagination_note show_axis_tick
     show_bar_value show_bounds show_brush show_bubbles show_cell_bars show_controls show_dataset_name
     show_datatable show_empty_cells show_extra_controls show_labels show_labels_threshold show_last_updated

@@ -25,6 +25,7 @@ from analytics_core._querying.observing import fingerprint_of
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.result_cache import CacheKey, CacheTimeout, cache_key, cache_timeout
 from analytics_core._querying.shaping import ResultLayout, result_layout, written_labels
+from analytics_core._querying.summed_metrics import notes_of_sums
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._querying.time_comparison import TimeComparison, comparisons
 from analytics_core._records.datasource import Database
@@ -146,7 +147,11 @@ class ReadyQueries:
             layout=cache(partial(result_layout, requested, main, view, context.form_data, key=key, timeout=timeout)),
             timeout=timeout,
             key=key,
-            notes=(*notes_of(context, requested), *notes_of_steps(steps)),
+            notes=(
+                *notes_of(context, requested),
+                *notes_of_steps(steps),
+                *notes_of_sums(query, steps, loaded.dataset, context.form_data),
+            ),
             tables=tables,
             rules=self._gate.rules_on(admission, tables),
             fingerprint=fingerprint_of([one.statement for one in prepared]),

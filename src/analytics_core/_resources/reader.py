@@ -72,6 +72,16 @@ class Reader:
         self.require_charts((chart,))
         return chart
 
+    def chart_called(self, name: str) -> Chart:
+        """Return the one chart of a name that the actor may read; NotFoundError where there is none, or several."""
+        named = every(self.unit.charts, (ListFilter(col="slice_name", op="eq", val=name),))
+        found = self.charts(chart.id for chart in named)
+        if len(found) == 1:
+            return next(iter(found.values()))
+        ids = ", ".join(map(str, found))
+        place = f"alone: {ids} are called so; give an id" if found else "(give its id or its name)"
+        raise NotFoundError("chart", name, place=place)
+
     def dashboard(self, dashboard_id: int) -> Dashboard:
         """Return a dashboard; NotFoundError or DashboardAccessError otherwise."""
         dashboard = self.unit.dashboards.get(dashboard_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -16,16 +16,18 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from analytics_core._core.sources.frames import required_frame
+from analytics_core._core.sources.guesses import notes_of_csv
 from analytics_core._core.sources.paths import DATABASES, FileType, broken_file, type_of
+from analytics_core._core.sources.reading import FileReading
+from analytics_core._error_types import short_repr
 from analytics_core._execution.handed_over import FileFormat, HandedFiles, HandedFrame, HandedTable
-from analytics_core._settings import Settings
 from analytics_core._uploads.limits import FileLimits
 from analytics_core._uploads.reading import opened_table
 from analytics_core.errors import FileUploadError, MissingExtraError, PayloadSchemaError, SourceError
 from analytics_core.models.upload import FileKind, FileUploadOptions
 
 
-def table_of_files(paths: Iterable[Path], settings: Settings) -> HandedTable:
+def table_of_files(paths: Iterable[Path], reading: FileReading) -> HandedTable:
     """Return files of one type as one table, one after the other; it is looked at whether they can be read.
 
     Raises:
@@ -43,9 +45,10 @@ def table_of_files(paths: Iterable[Path], settings: Settings) -> HandedTable:
     if kind in DATABASES:
         raise broken_file(files[0], f"it is {kind.value}, which is connected alone: connect({files[0].name!r})")
     if kind in _FORMATS:
-        return _looked_at(HandedFiles(format=_FORMATS[kind], paths=tuple(files)))
+        told = reading.csv_arguments() if kind is FileType.CSV else {}
+        return _looked_at(HandedFiles(format=_FORMATS[kind], paths=tuple(files), csv_arguments=told))
     if kind is FileType.XLSX:
-        return _of_sheets([table for path in files for table in sheets_of(path, settings).values()], files)
+        return _of_sheets([table for path in files for table in sheets_of(path, reading).values()], files)
     return _of_arrow_files(files, kind)
 
 
@@ -59,14 +62,30 @@ _FORMATS: Final = {
 def _looked_at(files: HandedFiles) -> HandedFiles:
     """Return files with the types of their columns, which the whole of each text file tells."""
     types: dict[str, str] = {}
+    notes: tuple[str, ...] = ()
     with duckdb_in_memory() as root:
         from analytics_core._execution.sessions.duckdb_tables import allow_only
 
         allow_only(root, [files])
+        _check_date_format(root, files.csv_arguments)
         for place, path in enumerate(files.paths):
             found = _types_of(root, replace(files, paths=(path,)))
             types = found if not place else _merged(types, found, files, path)
-    return files if files.format is FileFormat.PARQUET else replace(files, types=types)
+        if files.format is FileFormat.CSV:
+            notes = notes_of_csv(root, files, types)
+    return files if files.format is FileFormat.PARQUET else replace(files, types=types, notes=notes)
+
+
+def _check_date_format(root: Any, told: Mapping[str, Any]) -> None:
+    """Raise SourceError for a format that DuckDB does not know."""
+    written = told.get("date_format") or told.get("timestamp_format")
+    if written is None:
+        return
+    try:
+        root.execute("SELECT strftime(TIMESTAMP '2024-01-02', $1)", [written])
+    except Exception as error:  # the border to DuckDB
+        known = 'give one of strptime, such as "%d.%m.%Y" or "%m/%d/%Y %H:%M"'
+        raise SourceError(f"date_format {short_repr(written)} cannot be read; {known}") from error
 
 
 def _types_of(root: Any, file: HandedFiles) -> dict[str, str]:
@@ -81,7 +100,7 @@ def _types_of(root: Any, file: HandedFiles) -> dict[str, str]:
     except Exception as error:  # the border to DuckDB, whose text quotes rows and goes no further
         failure = _diagnosed(file, str(error))
     if failure is None and file.format is FileFormat.CSV and len(types) == 1:
-        failure = _uneven(file.paths[0])  # a row of another length makes one column of all
+        failure = _uneven(file)  # a row of another length makes one column of all
     if failure is not None:
         raise failure
     return types
@@ -135,7 +154,7 @@ def _diagnosed(file: HandedFiles, text: str) -> SourceError:
         what = "it is not written in UTF-8; save it so, or read it by pandas.read_csv(..., encoding=...)"
         return broken_file(path, what, row=row)
     if file.format is FileFormat.CSV:
-        return _uneven(path) or broken_file(path, "its columns cannot be told apart", row=row)
+        return _uneven(file) or broken_file(path, "its columns cannot be told apart", row=row)
     if file.format is FileFormat.JSON:
         return broken_file(path, "it is no JSON: a list of objects, or an object on each line", row=row)
     return broken_file(path, "it is damaged, or no Parquet file")
@@ -144,24 +163,27 @@ def _diagnosed(file: HandedFiles, text: str) -> SourceError:
 _FIRST_LINES: Final = 5
 
 
-def _uneven(path: Path) -> SourceError | None:
+def _uneven(file: HandedFiles) -> SourceError | None:
     """Return the error for the first row of a CSV file that has another number of values than the first one."""
+    path, above = file.paths[0], file.csv_arguments.get("skiprows", 0)
     text = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with text(path, "rt", encoding="utf-8-sig", newline="") as file:
-            first = "".join(islice(file, _FIRST_LINES))
+        with text(path, "rt", encoding="utf-8-sig", newline="") as lines:
+            first = "".join(islice(lines, above, above + _FIRST_LINES))
             delimiter = max(",;\t|", key=first.count)
-            file.seek(0)
-            rows = csv.reader(file, delimiter=delimiter, strict=True)
+            lines.seek(0)
+            rows = csv.reader(islice(lines, above, None), delimiter=delimiter, strict=True)
             width = len(next(rows))
-            row = next((rows.line_num for row in rows if row and len(row) != width), None)
+            row = next((above + rows.line_num for row in rows if row and len(row) != width), None)
     except (OSError, ValueError, csv.Error, StopIteration):
         return None
     what = "this row has another number of values than the first one; mend it, or read the file by pandas.read_csv"
+    if not above and row is not None:
+        what += "; skip_rows=1 leaves out a row above the header"
     return None if row is None else broken_file(path, what, row=row)
 
 
-def sheets_of(path: Path, settings: Settings) -> dict[str, pa.Table]:
+def sheets_of(path: Path, reading: FileReading) -> dict[str, pa.Table]:
     """Return the sheets of a workbook that have rows, by name, as Arrow tables.
 
     Raises:
@@ -169,15 +191,15 @@ def sheets_of(path: Path, settings: Settings) -> dict[str, pa.Table]:
         MissingExtraError: python-calamine is not installed.
     """
     limits = FileLimits(
-        max_bytes=settings.upload_max_bytes,
-        max_unpacked_bytes=settings.upload_max_unpacked_bytes,
-        max_rows=settings.upload_max_rows,
-        max_columns=settings.upload_max_columns,
-        max_cell_length=settings.upload_max_cell_length,
+        max_bytes=reading.settings.upload_max_bytes,
+        max_unpacked_bytes=reading.settings.upload_max_unpacked_bytes,
+        max_rows=reading.settings.upload_max_rows,
+        max_columns=reading.settings.upload_max_columns,
+        max_cell_length=reading.settings.upload_max_cell_length,
     )
     found = {}
     for sheet in _sheet_names(path):
-        options = FileUploadOptions(type=FileKind.EXCEL, sheet_name=sheet)
+        options = FileUploadOptions(type=FileKind.EXCEL, sheet_name=sheet, skip_rows=reading.skip_rows)
         try:
             with opened_table(path, options, limits) as table:
                 batches = list(table.batches(table.columns))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -11,8 +13,17 @@ import sqlalchemy as sa
 
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._core.sources import taking
+from analytics_core._core.sources.reading import FileReading
 from analytics_core._core.sources.taking import DatabaseFile
-from analytics_core._execution.handed_over import MARK, HandedEngine, HandedOver, HandedTables, is_marked
+from analytics_core._execution.handed_over import (
+    MARK,
+    HandedEngine,
+    HandedFiles,
+    HandedOver,
+    HandedTable,
+    HandedTables,
+    is_marked,
+)
 from analytics_core._network import is_host
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter
@@ -54,13 +65,33 @@ def add_database(core: AnalyticsCore, runtime: Runtime, source: HandedOver, *, n
 def add_datasets(core: AnalyticsCore, database_id: int, source: HandedOver | DatabaseFile) -> None:
     """Store a dataset for each table; a database of more than a hundred tables gets none."""
     if isinstance(source, HandedTables):
-        made = [core.datasets.create({"database": database_id, "table_name": name}) for name in source.tables]
+        made = [_dataset_of(core, database_id, name, table) for name, table in source.tables.items()]
         _read_one_row(core, made[0])
         return
     tables = [table.value for table in core.databases.tables(database_id) if table.value]
     for table in tables if len(tables) <= _MOST_TABLES else ():
         with suppress(DatabaseError):  # a view that is broken is no dataset; whoever asks for it is told why
             core.datasets.create({"database": database_id, "table_name": table})
+
+
+def _dataset_of(core: AnalyticsCore, database_id: int, name: str, table: HandedTable) -> DatasetGet:
+    """Store a dataset of a table; what was read in one of several ways is its description."""
+    made = core.datasets.create({"database": database_id, "table_name": name})
+    notes = notes_of(table)
+    return core.datasets.update(made.id, {"description": "\n".join(notes)}) if notes else made
+
+
+def notes_of(table: HandedTable) -> tuple[str, ...]:
+    """Return what was read in one of several ways, in words."""
+    return table.notes if isinstance(table, HandedFiles) else ()
+
+
+def warn_of_guesses(tables: Mapping[str, HandedTable], *, stacklevel: int) -> None:
+    """Warn of what was read in one of several ways; `stacklevel` is that of the caller's line."""
+    for name, table in tables.items():
+        if notes := notes_of(table):
+            text = "\n".join(notes)
+            warnings.warn(f"dataset {name!r}: {text}", stacklevel=stacklevel + 1)
 
 
 def _read_one_row(core: AnalyticsCore, dataset: DatasetGet) -> None:
@@ -70,17 +101,20 @@ def _read_one_row(core: AnalyticsCore, dataset: DatasetGet) -> None:
     core.charts.data(payload).raise_for_error()
 
 
-def dataset_from(core: AnalyticsCore, runtime: Runtime, thing: Any, name: str, *, may_replace: bool) -> DatasetGet:
+def dataset_from(
+    core: AnalyticsCore, runtime: Runtime, thing: Any, name: str, reading: FileReading, *, may_replace: bool
+) -> DatasetGet:
     """Store a dataset of a frame or of files, or put them in the place of the one of this name; see the facade."""
     taking.check_name(name)
     connector = _connector(runtime)
-    table = taking.table(thing, name, runtime.settings)
+    table = taking.table(thing, name, reading)
+    warn_of_guesses({name: table}, stacklevel=3)
     database = _database_of_tables(core, runtime, connector)
     known = _dataset_called(runtime, name, database, may_replace=may_replace)
     before = connector.put_table(database.uuid, name, table)
     try:
         if known is None:
-            return core.datasets.create({"database": database.id, "table_name": name})
+            return _dataset_of(core, database.id, name, table)
         core.databases.update(database.id, {})  # its version is in the keys of all answers that were kept
         return core.datasets.refresh(known.id)
     except BaseException:  # whatever happens, an interruption too: what was there is there

@@ -13,6 +13,7 @@ from sqlalchemy import pool
 
 from analytics_core._core.sources import advice, files, frames, paths
 from analytics_core._core.sources.paths import DATABASES, FileType
+from analytics_core._core.sources.reading import FileReading, check_used
 from analytics_core._error_types import short_repr
 from analytics_core._execution.handed_over import (
     HandedConnection,
@@ -22,7 +23,6 @@ from analytics_core._execution.handed_over import (
     HandedTable,
     HandedTables,
 )
-from analytics_core._settings import Settings
 from analytics_core.errors import SourceError
 
 _UNNAMED = "data"
@@ -79,13 +79,19 @@ Taken = str | DatabaseFile | HandedOver
 """A text is a URL."""
 
 
-def taken(thing: Any, settings: Settings) -> Taken:
+def taken(thing: Any, reading: FileReading) -> Taken:
     """Return what something is that was given to be connected.
 
     Raises:
         SourceError: it cannot be connected; the message says what would work.
         MissingExtraError: what reads it is not installed.
     """
+    found = _taken(thing, reading)
+    check_used(thing, reading)
+    return found
+
+
+def _taken(thing: Any, reading: FileReading) -> Taken:
     if isinstance(thing, sa.URL):
         return thing.render_as_string(hide_password=False)
     if isinstance(thing, sa.Engine):
@@ -93,13 +99,14 @@ def taken(thing: Any, settings: Settings) -> Taken:
     if _is_duckdb(thing):
         return _connection(thing)
     if isinstance(thing, str | os.PathLike):
-        return _named(os.fspath(thing), settings, is_text=isinstance(thing, str))
-    return HandedTables(tables=_checked(_tables(thing, settings)))
+        return _named(os.fspath(thing), reading, is_text=isinstance(thing, str))
+    return HandedTables(tables=_checked(_tables(thing, reading)))
 
 
-def table(thing: Any, name: str, settings: Settings) -> HandedTable:
+def table(thing: Any, name: str, reading: FileReading) -> HandedTable:
     """Return a frame, a list of rows or files, which will be the dataset of this name; errors as in `taken`."""
-    found = _table(thing, name, settings)
+    found = _table(thing, name, reading)
+    check_used(thing, reading)
     return _checked({name: found})[name]
 
 
@@ -117,7 +124,7 @@ def check_name(name: object) -> str:
 
 
 # ------------------------------------------------------------------------------------------------- paths and folders
-def _named(text: str | bytes, settings: Settings, *, is_text: bool) -> Taken:
+def _named(text: str | bytes, reading: FileReading, *, is_text: bool) -> Taken:
     if isinstance(text, bytes):
         raise SourceError("the path is given as bytes; give it as text: os.fsdecode(path)")
     advice.check_is_path_or_url(text)
@@ -128,23 +135,23 @@ def _named(text: str | bytes, settings: Settings, *, is_text: bool) -> Taken:
         paths.check_there(path)
         if not path.is_dir() and (kind := paths.type_of(path)) in DATABASES:
             return DatabaseFile(engine="sqlite" if kind is FileType.SQLITE else "duckdb", path=path.resolve())
-    return HandedTables(tables=_checked(_tables_of_path(text, settings)))
+    return HandedTables(tables=_checked(_tables_of_path(text, reading)))
 
 
-def _tables_of_path(text: str, settings: Settings) -> dict[str, HandedTable]:
+def _tables_of_path(text: str, reading: FileReading) -> dict[str, HandedTable]:
     """Return a glob as one table, a folder as a table of each file, a workbook as a table of each sheet."""
     if paths.is_glob(text):
         found = paths.files_of_glob(text)
-        return {_name_of_glob(text): files.table_of_files(found, settings)}
+        return {_name_of_glob(text): files.table_of_files(found, reading)}
     path = paths.path_of(text)
     paths.check_there(path)
     if path.is_dir():
-        return _each([str(file) for file in paths.files_of_folder(path)], settings)
+        return _each([str(file) for file in paths.files_of_folder(path)], reading)
     if paths.type_of(path) is FileType.XLSX:
-        sheets = files.sheets_of(path.resolve(), settings)
+        sheets = files.sheets_of(path.resolve(), reading)
         if len(sheets) > 1:
             return {paths.table_name(sheet): frames.required_frame(rows, sheet) for sheet, rows in sheets.items()}
-    return {paths.name_of(path): files.table_of_files([path], settings)}
+    return {paths.name_of(path): files.table_of_files([path], reading)}
 
 
 def _name_of_glob(text: str) -> str:
@@ -157,11 +164,11 @@ def _name_of_glob(text: str) -> str:
     return paths.table_name(plain[-1]) if plain else paths.table_name(Path.cwd().name)
 
 
-def _each(named: Sequence[Any], settings: Settings) -> dict[str, HandedTable]:
+def _each(named: Sequence[Any], reading: FileReading) -> dict[str, HandedTable]:
     """Return the tables of several paths together; SourceError where two have one name."""
     found: dict[str, HandedTable] = {}
     for path in named:
-        for name, rows in _tables_of_path(os.fspath(path), settings).items():
+        for name, rows in _tables_of_path(os.fspath(path), reading).items():
             _add(found, name, rows)
     return found
 
@@ -176,15 +183,15 @@ def _add(found: dict[str, HandedTable], name: str, rows: HandedTable) -> None:
 
 
 # ------------------------------------------------------------------------------------------------- frames and rows
-def _tables(thing: Any, settings: Settings) -> dict[str, HandedTable]:
+def _tables(thing: Any, reading: FileReading) -> dict[str, HandedTable]:
     if isinstance(thing, Mapping):
-        return _of_mapping(thing, settings)
+        return _of_mapping(thing, reading)
     if isinstance(thing, list | tuple) and thing and all(isinstance(item, str | os.PathLike) for item in thing):
-        return _each(thing, settings)
-    return {_UNNAMED: _table(thing, "", settings)}
+        return _each(thing, reading)
+    return {_UNNAMED: _table(thing, "", reading)}
 
 
-def _of_mapping(thing: Mapping[Any, Any], settings: Settings) -> dict[str, HandedTable]:
+def _of_mapping(thing: Mapping[Any, Any], reading: FileReading) -> dict[str, HandedTable]:
     found: dict[str, HandedTable] = {}
     if not thing:
         raise SourceError(
@@ -193,11 +200,11 @@ def _of_mapping(thing: Mapping[Any, Any], settings: Settings) -> dict[str, Hande
     for name, value in thing.items():
         if advice.is_column(value):
             raise advice.no_columns(str(name))
-        _add(found, check_name(name), _table(value, str(name), settings))
+        _add(found, check_name(name), _table(value, str(name), reading))
     return found
 
 
-def _table(thing: Any, name: str, settings: Settings) -> HandedTable:
+def _table(thing: Any, name: str, reading: FileReading) -> HandedTable:
     """Return one table: a frame, rows, or the files of a path, a glob or a list of them."""
     frame = frames.frame_of(thing, name or "the frame")
     if frame is not None:
@@ -208,7 +215,7 @@ def _table(thing: Any, name: str, settings: Settings) -> HandedTable:
         if all(isinstance(item, Mapping) for item in thing):
             return frames.frame_of_rows(thing, name or "the rows")
         if all(isinstance(item, str | os.PathLike) for item in thing):
-            return files.table_of_files([file for item in thing for file in _files_of(item)], settings)
+            return files.table_of_files([file for item in thing for file in _files_of(item)], reading)
     raise advice.not_taken(thing, name)
 
 

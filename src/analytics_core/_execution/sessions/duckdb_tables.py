@@ -105,7 +105,7 @@ def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.D
     if table.format is FileFormat.CSV:
         # `skiprows`: else rows before the first one of as many values as the most have would be left out.
         told = {"sample_size": -1} if types is None else {"dtype": types}
-        return root.read_csv(paths, skiprows=0, **told)
+        return root.read_csv(paths, **{"skiprows": 0, **table.csv_arguments, **told})
     return root.read_json(paths, sample_size=-1) if types is None else root.read_json(paths, columns=types)
 
 

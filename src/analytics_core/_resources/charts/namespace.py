@@ -118,15 +118,16 @@ class Charts(ChartQuestions):
 
         return self._answer(*until_accepted(change, stale="dashboard"))
 
-    def get(self, chart_id: int) -> ChartGet:
-        """Return a chart; NotFoundError or ChartAccessError otherwise.
+    def get(self, chart_id: int | str) -> ChartGet:
+        """Return a chart, by its id or the name that it alone has; NotFoundError or ChartAccessError otherwise.
 
         Examples:
             >>> core.charts.get(1).slice_name
             'Revenue by country'
         """
         with self._runtime.store.unit_of_work() as unit:
-            chart = self._reader(unit).chart(chart_id)
+            reader = self._reader(unit)
+            chart = reader.chart_called(chart_id) if isinstance(chart_id, str) else reader.chart(chart_id)
             linked = self._linked(unit, chart)
         return self._answer(chart, linked)
 

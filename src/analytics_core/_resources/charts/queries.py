@@ -20,6 +20,7 @@ from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.batches import is_stored_id
 from analytics_core._resources.charts.contexts import context_with
 from analytics_core._resources.charts.extra_filters import ExtraFilters
+from analytics_core._resources.reader import Reader
 from analytics_core._results.answer import ChartData
 from analytics_core._results.answer_bytes import decode_answer, encode_answer
 from analytics_core._results.batch_stream import BatchStream
@@ -33,7 +34,7 @@ from analytics_core.models.query import ChartDataQueryContext
 from analytics_core.ports import Progress
 
 Question = int | ChartDataQueryContext | Payload
-"""The id of a chart, or a query context (contract, ChartDataQueryContextSchema)."""
+"""The id or the name of a chart, or a query context (contract, ChartDataQueryContextSchema), also as JSON text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +109,14 @@ class JobQueries(ABC):
 
 class ChartQueries(JobQueries):
     """Answers questions of one user."""
+
+    def known(self, question: Question) -> Question:
+        """Return a question with the id of a chart in the place of its name; a text that begins as JSON is none."""
+        if not isinstance(question, str) or question.lstrip().startswith(("{", "[", '"')):
+            return question
+        with self._runtime.store.unit_of_work() as unit:
+            reader = Reader(unit=unit, policy=self._runtime.policy, actor=self.actor)
+            return reader.chart_called(question).id
 
     def request(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartRequest:
         """Return what the actor requests with a question; `strict` None is as the settings say."""

@@ -27,10 +27,10 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
     """Asks charts and query contexts, for one actor."""
 
     def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
-        """Return the answer to a chart (by id) or a query context.
+        """Return the answer to a chart (by id or name) or a query context.
 
         Args:
-            question: the id of a chart, or a query context.
+            question: the id or the name of a chart, or a query context.
             force: read from the source, not the cache.
             strict: refuse keys that nobody reads (`limit`, `order_by`) and parts that have no effect, instead of
                 telling them in the notes; None: as `Settings.strict_queries` says.
@@ -49,6 +49,7 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             ['books', 'garden', 'kitchen', 'toys']
         """
         queries = ChartQueries(self._runtime, self._actor)
+        question = queries.known(question)
         request = queries.request(question, force=force, strict=strict)
         form = form_of_chart(queries.chart(question)) if isinstance(question, int) else request.context.form_data
         return replace(queries.run(request), form=form)
@@ -64,14 +65,14 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
         scale: float = 1.0,
         force: bool = False,
     ) -> Picture:
-        r"""Return a picture of a chart (by id) or of the answer to a query context, as the actor may see it.
+        r"""Return a picture of a chart (by id or name) or of the answer to a query context, as the actor may see it.
 
         A stored chart is drawn as its form says. A bare query context is drawn by the `viz_type` of its `form_data`;
         without one a column of times with numbers becomes a line chart, a column of at most 50 texts with numbers bars,
         and everything else a table. A query that failed, and an answer without rows, are pictures that say so.
 
         Args:
-            question: the id of a chart, or a query context.
+            question: the id or the name of a chart, or a query context.
             format: `png`, `svg` or `pdf`.
             theme: `light` or `dark`.
             width_px: the width of the layout, from 60 to 4,000; None: 640.
@@ -95,6 +96,7 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
         look = chart_look(format=format, theme=theme, width_px=width_px, height_px=height_px, scale=scale)
         drawer = PictureDrawer(self._runtime)
         queries = ChartQueries(self._runtime, self._actor)
+        question = queries.known(question)
         request = queries.request(question, force=force)
         if not isinstance(question, int):
             return drawer.of_answer(queries.run(request), request.context.form_data, look, title="")
@@ -179,11 +181,12 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             from | orders | dataset: 1
         """
         queries = ChartQueries(self._runtime, self._actor)
+        question = queries.known(question)
         explanation = self._runtime.queries.explain(queries.request(question, strict=strict))
         return with_form_fields(explanation, queries.form_fields(question))
 
     def batches(self, question: Question, *, strict: bool | None = None) -> BatchStream:
-        """Return the rows of a chart (by id) or of a query context with one query as Arrow record batches.
+        """Return the rows of a chart (by id or name) or of a query context with one query as Arrow record batches.
 
         A result of any size passes through a few megabytes of memory: the rows are read from the database as they are
         asked for, and no cache is read or filled. The row limit is that of `data`, with `Settings.stream_row_limit` as
@@ -191,7 +194,8 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
         time of the whole is `Settings.request_timeout_s`, the consumer's own included.
 
         Args:
-            question: the id of a chart, or a query context; annotation layers give no rows and count for nothing.
+            question: the id or the name of a chart, or a query context; annotation layers give no rows and count for
+                nothing.
             strict: that of `data`.
 
         Raises:
@@ -206,7 +210,8 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             ...     print(sum(batch.num_rows for batch in stream))
             24
         """
-        return ChartQueries(self._runtime, self._actor).batches(question, strict=strict)
+        queries = ChartQueries(self._runtime, self._actor)
+        return queries.batches(queries.known(question), strict=strict)
 
     def submit(self, question: Question, *, force: bool = False, strict: bool | None = None) -> Job[ChartData]:
         """Start the answer in the background and return its job; `force` and `strict` are those of `data`.
@@ -225,6 +230,7 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             3
         """
         queries = ChartQueries(self._runtime, self._actor)
+        question = queries.known(question)
         requested, database = queries.for_job(question, force=force, strict=strict)
         return submit_job(
             self._runtime,

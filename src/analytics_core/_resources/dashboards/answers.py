@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,7 @@ from analytics_core._resources.dashboards.values import SHAPE
 from analytics_core._resources.permalinks import kept_state
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import json_object
-from analytics_core._results.dashboard_answer import DashboardChart, DashboardData
+from analytics_core._results.dashboard_answer import DashboardChart, DashboardData, FilterState
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AnalyticsError, ThreadLimitError
@@ -97,12 +97,16 @@ class DashboardQuestions:
             notes=acting.notes,
         )
 
-    def requests(self, *, tabs: Sequence[str] | None) -> Iterator[ChartRequest]:
-        """Yield what the charts in some tabs request; as `answer`, but that the error of one chart is raised, too."""
+    def requests(self, *, tabs: Sequence[str] | None) -> tuple[Sequence[ChartRequest], Sequence[FilterState]]:
+        """Return what the charts in some tabs request, and what the filters are set to.
+
+        Raises:
+            AnalyticsError: what `answer` raises, and the errors of single charts.
+        """
         acting = acting_filters(self._dashboard, self._given, self._queries.ask)
-        for chart_id in self._chosen(tabs):
-            chart = self._queries.chart(chart_id)
-            yield self._queries.on_dashboard(chart, acting.on(chart))
+        charts = tuple(self._queries.chart(key) for key in self._chosen(tabs))
+        requests = tuple(self._queries.on_dashboard(chart, acting.on(chart)) for chart in charts)
+        return requests, tuple(item.state for item in acting.filters)
 
     def answered(self, *, tabs: Sequence[str] | None, force: bool) -> AnsweredDashboard:
         """Return the dashboard with its answers; arguments and errors are those of `answer`."""

@@ -15,7 +15,7 @@ from typing import BinaryIO, Final, cast
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.chart_request import ChartRequest, RequestedQuery
 from analytics_core._records.chart import Chart
 from analytics_core._records.message import Attachment, Message
 from analytics_core._records.report import ReportSchedule
@@ -31,6 +31,7 @@ from analytics_core._resources.reports.records import format_of, selected_tabs
 from analytics_core._resources.stored_json import json_object
 from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.column_formats import ChartFormats, MetricFormat
+from analytics_core._results.dashboard_answer import FilterState
 from analytics_core._results.mail_table import results_html
 from analytics_core._results.picture import Picture
 from analytics_core._results.plain_table import results_text
@@ -108,15 +109,18 @@ class ContentMaker:
         return found if found and re.fullmatch(r"https?://\S+", found) else None
 
     def shared_with(self, schedule: ReportSchedule) -> Hashable:
-        """Return what two people have in common who get the same message: the statements, with their rules inside.
+        """Return what two people have in common who get the same message.
 
-        Where a statement cannot be made, or the database itself decides which rows are whose, nobody else has it.
+        That is the statements, with their rules inside, and the values of filters, which pictures show. Nobody else has
+        it where a statement cannot be made, where annotation layers show what no statement tells, or where the database
+        itself decides which rows are whose.
         """
-        found: list[str] = []
         try:
-            for request in self._requests(schedule):
+            requests, filters = self._requests(schedule)
+            found = [repr([state.to_payload() for state in filters])]
+            for request in requests:
                 begun = self._runtime.queries.begun(request)
-                if any(self._runtime.queries.admit(begun, one).identity is not None for one in begun.queries):
+                if any(self._is_of_one_person(begun, one) for one in begun.queries):
                     return self._actor.id
                 statements = begun.on(begun.context.model_copy(update={"result_type": ResultType.QUERY}))
                 answer = self._queries.run(replace(statements, cancel=self._cancel)).raise_for_error()
@@ -125,15 +129,19 @@ class ContentMaker:
             return self._actor.id
         return tuple(found)
 
-    def _requests(self, schedule: ReportSchedule) -> Iterator[ChartRequest]:
-        """Yield what the chart, or each chart of the dashboard, requests."""
+    def _is_of_one_person(self, request: ChartRequest, requested: RequestedQuery) -> bool:
+        if requested.query.annotation_layers:
+            return True
+        return self._runtime.queries.admit(request, requested).identity is not None
+
+    def _requests(self, schedule: ReportSchedule) -> tuple[Sequence[ChartRequest], Sequence[FilterState]]:
+        """Return what the chart or the charts of the dashboard request, and what the filters are set to."""
         if schedule.chart_id is not None:
-            yield self._queries.request(schedule.chart_id)
-            return
+            return (self._queries.request(schedule.chart_id),), ()
         with self._runtime.store.unit_of_work() as unit:
             dashboard = Dashboards(self._runtime, self._actor)._reader(unit).dashboard(schedule.dashboard_id or 0)
         given = given_state(filters=options_of(schedule.extra).filters)
-        yield from DashboardQuestions(self._queries, dashboard, given).requests(tabs=self._tabs(schedule))
+        return DashboardQuestions(self._queries, dashboard, given).requests(tabs=self._tabs(schedule))
 
     def make(self, schedule: ReportSchedule, facts: RunFacts, *, key: str) -> Content:
         """Return the message of a schedule.

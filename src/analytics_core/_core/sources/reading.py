@@ -1,0 +1,124 @@
+"""How text files and workbooks are read: what `connect` and `dataset_from` are told of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypedDict
+
+from analytics_core._core.sources import paths
+from analytics_core._core.sources.paths import FileType
+from analytics_core._error_types import short_repr
+from analytics_core._settings import Settings
+from analytics_core.errors import SourceError
+
+_DECIMALS: Final = (".", ",")
+_THOUSANDS: Final = (".", ",", " ", "'", "_")
+_OF_THE_DAY: Final = ("%H", "%I", "%M", "%S", "%c", "%X")
+_MOST_ROWS: Final = 100_000
+_SKIPPING: Final = (FileType.CSV, FileType.XLSX)
+
+
+class ReadingFields(TypedDict, total=False):
+    """How files are read, as keyword arguments: the fields of `FileReading` that a caller may give."""
+
+    decimal_character: str
+    thousands_character: str | None
+    date_format: str | None
+    skip_rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileReading:
+    """How files are read; `date_format` None and `thousands_character` None: what the whole of a file tells.
+
+    Attributes:
+        settings: which limit workbooks.
+        decimal_character: between a whole number and its fraction, in CSV.
+        thousands_character: between each three digits, in CSV.
+        date_format: of dates or moments in CSV, as `strptime` has it.
+        skip_rows: above the header, in CSV and workbooks.
+
+    Raises:
+        SourceError: one of them cannot be.
+    """
+
+    settings: Settings
+    decimal_character: str = "."
+    thousands_character: str | None = None
+    date_format: str | None = None
+    skip_rows: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise SourceError for what cannot be."""
+        if self.decimal_character not in _DECIMALS:
+            raise _no_option("decimal_character", self.decimal_character, '"." or ","')
+        if self.thousands_character is not None and (
+            self.thousands_character not in _THOUSANDS or self.thousands_character == self.decimal_character
+        ):
+            instead = 'one of "." "," " " "\'" "_", and another than decimal_character'
+            raise _no_option("thousands_character", self.thousands_character, instead)
+        if self.date_format is not None and "%" not in str(self.date_format):
+            raise _no_option("date_format", self.date_format, 'a format of strptime, such as "%d.%m.%Y"')
+        if type(self.skip_rows) is not int or not 0 <= self.skip_rows <= _MOST_ROWS:
+            raise _no_option("skip_rows", self.skip_rows, f"a number of rows from 0 to {_MOST_ROWS}")
+
+    def given(self) -> tuple[str, ...]:
+        """Return the names of what differs from the default."""
+        values = {
+            "decimal_character": self.decimal_character != ".",
+            "thousands_character": self.thousands_character is not None,
+            "date_format": self.date_format is not None,
+            "skip_rows": self.skip_rows != 0,
+        }
+        return tuple(name for name, is_given in values.items() if is_given)
+
+    def csv_arguments(self) -> dict[str, Any]:
+        """Return what DuckDB's reader of CSV is told."""
+        arguments: dict[str, Any] = {}
+        if self.decimal_character != ".":
+            arguments["decimal"] = self.decimal_character
+        if self.thousands_character is not None:
+            arguments["thousands"] = self.thousands_character
+        if self.date_format is not None:
+            has_time = any(directive in self.date_format for directive in _OF_THE_DAY)
+            arguments["timestamp_format" if has_time else "date_format"] = self.date_format
+        if self.skip_rows:
+            arguments |= {"skiprows": self.skip_rows, "header": True}
+        return arguments
+
+
+def _no_option(name: str, value: object, instead: str) -> SourceError:
+    return SourceError(f"{name} cannot be {short_repr(value)}; give {instead}")
+
+
+def check_used(thing: Any, reading: FileReading) -> None:
+    """Raise SourceError when what is told of the reading is for none of the files that are given."""
+    given = reading.given()
+    if not given:
+        return
+    types = {paths.type_of(file) for file in _files(thing)}
+    for name in given:
+        readers = _SKIPPING if name == "skip_rows" else (FileType.CSV,)
+        if not types & set(readers):
+            kinds = " and ".join(kind.value for kind in readers)
+            raise SourceError(f"{name} is for {kinds} files, and none is given; leave it out")
+
+
+def _files(thing: Any) -> Iterator[Path]:
+    """Yield the files that something names, which is known to be there, or holds frames."""
+    if isinstance(thing, Mapping):
+        thing = list(thing.values())
+    if isinstance(thing, list | tuple):
+        for item in thing:
+            yield from _files(item)
+    if not isinstance(thing, str | os.PathLike) or "://" in (text := str(os.fspath(thing))):
+        return
+    if paths.is_glob(text):
+        yield from paths.files_of_glob(text)
+    elif (path := paths.path_of(text)).is_dir():
+        yield from paths.files_of_folder(path)
+    else:
+        yield path

@@ -1,0 +1,163 @@
+"""CSV files and sheets that are written in another way than they are read by default, or leave open how."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xlsxwriter
+from tests.support.handed_over import asked
+
+import analytics_core
+from analytics_core import AnalyticsCore
+from analytics_core.errors import FilterValueError, SourceError
+
+GERMAN = "Tag;Umsatz;Menge\n01/02/2024;1.234,56;1.234\n03/04/2024;99,90;2.500\n"
+COLUMNS = ("Tag", "Umsatz", "Menge")
+
+
+@pytest.fixture
+def german(tmp_path: Path) -> Path:
+    return written(tmp_path, GERMAN)
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "sales.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def rows(core: AnalyticsCore, *columns: str, dataset: str = "sales") -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in asked(core, dataset, columns=columns)]
+
+
+def description(core: AnalyticsCore) -> str:
+    return core.datasets.get("sales").description or ""
+
+
+def test_numbers_with_a_decimal_comma_are_read_when_it_is_told(german: Path) -> None:
+    told: dict[str, Any] = {"decimal_character": ",", "thousands_character": ".", "date_format": "%d/%m/%Y"}
+    with analytics_core.connect(german, **told) as core:
+        assert rows(core, "Umsatz", "Menge") == [(99.9, 2500), (1234.56, 1234)]
+        assert not description(core)
+
+
+@pytest.mark.parametrize(("date_format", "first"), [("%d/%m/%Y", date(2024, 2, 1)), ("%m/%d/%Y", date(2024, 1, 2))])
+def test_dates_are_read_in_the_format_that_is_told(german: Path, date_format: str, first: date) -> None:
+    with pytest.warns(UserWarning, match="Menge"), analytics_core.connect(german, date_format=date_format) as core:
+        assert str(rows(core, "Tag")[0][0])[:10] == str(first)
+
+
+def test_moments_are_read_in_the_format_that_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, "at;n\n05.01.2024 10:30;1\n13.01.2024 11:30;2\n")
+    with analytics_core.connect(path, date_format="%d.%m.%Y %H:%M") as core:
+        assert str(rows(core, "at")[0][0]).startswith("2024-01-05 10:30")
+
+
+def test_dates_that_tell_days_and_months_not_apart_are_said(german: Path) -> None:
+    with pytest.warns(UserWarning, match=r"column 'Tag': .* read as the day; .* date_format='%m/%d/%Y'") as told:
+        core = analytics_core.connect(german)
+    with core:
+        assert "column 'Tag': no date tells days and months apart" in description(core)
+    assert {Path(one.filename).name for one in told} == {Path(__file__).name}
+
+
+def test_numbers_that_may_be_thousands_are_said(german: Path) -> None:
+    with pytest.warns(UserWarning, match=r"column 'Menge': .* decimal_character=',', thousands_character='\.'"):
+        core = analytics_core.connect(german)
+    with core:
+        assert "column 'Menge'" in description(core)
+
+
+def test_a_note_holds_no_value_of_a_row(german: Path) -> None:
+    with pytest.warns(UserWarning, match="Menge") as told, analytics_core.connect(german):
+        pass
+    assert not any("1.234" in str(one.message) or "2024" in str(one.message) for one in told)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "day,n\n01/02/2024,1.5\n13/02/2024,2.123\n",
+        "day,n\n2024-01-02,1\n2024-03-04,2\n",
+        "day,n\n02/02/2024,0.125\n03/03/2024,0.250\n",
+    ],
+    ids=["a day above 12", "ISO 8601", "all days are their months"],
+)
+def test_what_a_file_tells_is_not_doubted(tmp_path: Path, text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with analytics_core.connect(written(tmp_path, text)) as core:
+            assert not description(core)
+
+
+def test_rows_above_the_header_are_left_out(tmp_path: Path) -> None:
+    path = written(tmp_path, "Report of sales\n\ncity,n\nRome,3\n")
+    with analytics_core.connect(path, skip_rows=2) as core:
+        assert rows(core, "city", "n") == [("Rome", 3)]
+
+
+def test_rows_above_the_header_of_a_sheet_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "sales.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        for place, row in enumerate((["Report of sales"], ["city", "n"], ["Rome", 3])):
+            sheet.write_row(place, 0, row)
+    with analytics_core.connect(path, skip_rows=1) as core:
+        assert rows(core, "city", "n") == [("Rome", 3)]
+
+
+def test_a_file_beside_other_datasets_is_read_as_told(german: Path) -> None:
+    told: dict[str, Any] = {"decimal_character": ",", "thousands_character": ".", "date_format": "%d/%m/%Y"}
+    with analytics_core.connect([{"n": 1}]) as core:
+        core.dataset_from(german, "sales", **told)
+        assert rows(core, "Umsatz", "Menge") == [(99.9, 2500), (1234.56, 1234)]
+        with pytest.warns(UserWarning, match="Tag") as warned:
+            core.dataset_from(german, "sales", replace=True)
+    assert {Path(one.filename).name for one in warned} == {Path(__file__).name}
+
+
+def test_the_first_row_of_another_length_says_skip_rows(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="skip_rows=1"):
+        analytics_core.connect(written(tmp_path, "Report of sales\ncity,n\nRome,3\n"))
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"decimal_character": ";"}, r"decimal_character cannot be ';'; give \".\" or \",\""),
+        ({"thousands_character": "."}, "another than decimal_character"),
+        ({"date_format": "dd.mm.yyyy"}, "a format of strptime"),
+        ({"date_format": "%Q"}, "date_format '%Q' cannot be read"),
+        ({"skip_rows": -1}, "skip_rows cannot be -1"),
+    ],
+)
+def test_a_reading_that_cannot_be_is_an_error(german: Path, told: dict[str, Any], message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        analytics_core.connect(german, **told)
+
+
+def test_a_reading_without_a_text_file_is_an_error() -> None:
+    with pytest.raises(SourceError, match="decimal_character is for CSV files, and none is given"):
+        analytics_core.connect([{"n": 1}], decimal_character=",")
+
+
+def test_numbers_that_came_as_text_say_how_they_become_numbers(tmp_path: Path) -> None:
+    told = r"connect\(path, decimal_character=','.* pandas.to_numeric"
+    path = written(tmp_path, "Umsatz;n\n1.234,56;1\n")
+    with analytics_core.connect(path) as core, pytest.raises(FilterValueError, match=told):
+        core.dataset("sales").query("Umsatz")
+
+
+def test_dates_that_came_as_text_say_how_they_become_dates_and_do() -> None:
+    with analytics_core.connect([{"day": "01.02.2024", "n": 1}, {"day": "05.03.2024", "n": 2}]) as core:
+        march = core.dataset("data").query("n").as_time("day").during("2024-03-01 : 2024-04-01")
+        with pytest.raises(FilterValueError, match=r"python_date_format .* pandas.to_datetime .* date_format="):
+            march.run()
+        day = {"column_name": "day", "is_dttm": True, "python_date_format": "%d.%m.%Y"}
+        core.datasets.set_column(1, day)
+        march = core.dataset("data").query("n").as_time("day").during("2024-03-01 : 2024-04-01")
+        assert march.run()[0].rows() == [(2,)]
