@@ -24,6 +24,7 @@ from analytics_core import AnalyticsCore, DatasetHandle, DatasetQuery
 from analytics_core._builder.forms import SHAPES
 from analytics_core.errors import (
     AccessError,
+    AnalyticsError,
     DatasetAccessError,
     FragmentError,
     GuestAccessError,
@@ -398,3 +399,11 @@ def test_a_column_that_is_gone_is_told_when_an_older_object_asks(one: FilteredDa
     with pytest.raises(UnknownColumnError):
         query.run()
     admin.datasets.delete(copy.id)
+
+
+def test_the_picture_of_a_question_that_fails_is_its_error_and_a_display_shows_it(core: AnalyticsCore) -> None:
+    visits = core.dataset("visits")
+    chart = visits.query(visits.sql("SUM(nothing_of_the_kind)", label="x")).by("tenant").chart("pie")
+    with pytest.raises(AnalyticsError):
+        chart.picture(format="svg")
+    assert "no answer" in str(chart._repr_mimebundle_())

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from tests.support.guests import guest_world
 from tests.support.reports import KEY, ReportWorld, form, report_world
 
 from analytics_core import AnalyticsCore, Settings
+from analytics_core._resources.dashboards.pictures import filter_facts
+from analytics_core._results.dashboard_answer import DashboardChart, FilterState
 from analytics_core.errors import (
     AnalyticsError,
     ChartAccessError,
@@ -84,7 +87,7 @@ def test_a_stored_chart_is_drawn_by_its_form_with_its_name_its_labels_and_what_c
     found = world.admin.charts.picture(1, format="svg", theme="dark", width_px=500, height_px=300, scale=3)
     (drawn,) = renderer.drawn
     told = json.dumps(drawn.specification)
-    assert ("Area" in told, "Sums" in told, "Only the first 1 row" in found.description) == (True, True, True)
+    assert ("Area" in told, "Sums" in told) == (True, True)
     assert (drawn.format, drawn.scale, found.width_px, found.height_px) == ("svg", 3.0, 500, 300)
     assert drawn.specification == found.specification
     assert (drawn.specification or {})["background"] != "#ffffff"
@@ -130,7 +133,46 @@ def test_a_picture_is_saved_and_shown_in_a_notebook(world: ReportWorld, tmp_path
     svg = world.admin.charts.picture(1, format="svg")
     assert found._repr_mimebundle_()["image/svg+xml"] == svg.data.decode()  # what is smaller to store than the PNG
     assert found.content_type == "image/png"
-    assert repr(found).startswith("<Picture, PNG, 640x400, ")
+    assert repr(found).startswith("<Picture, PNG, 640x115, ")  # as tall as its two rows
+
+
+def test_rows_beyond_a_limit_are_told_but_where_the_first_groups_were_asked_for(world: ReportWorld) -> None:
+    world.admin.charts.update(1, {"params": form(1, row_limit=1)})
+    assert "there are more" not in world.admin.charts.picture(1).description
+    rows = form(1, row_limit=1, query_mode="raw", all_columns=["region"])
+    world.admin.charts.update(1, {"params": rows})
+    assert "The first 1 row; there are more (row_limit)" in world.admin.charts.picture(1).description
+
+
+def test_a_table_is_as_tall_as_its_rows_unless_a_height_is_asked_for(world: ReportWorld) -> None:
+    found = world.admin.charts.picture(1)
+    assert found.specification is not None
+    assert found.height_px == found.specification["height"] < 120
+    assert world.admin.charts.picture(1, height_px=300).height_px == 300
+    bars = {**question(columns=["region"]), "form_data": {"viz_type": "pie", "metric": "total", "groupby": ["region"]}}
+    assert world.admin.charts.picture(bars).height_px == 400
+
+
+@pytest.mark.parametrize("shows", ["chart", "dashboard"])
+def test_a_picture_is_saved_in_the_format_of_the_ending(
+    world: ReportWorld, renderer: FakeRenderer, tmp_path: Path, shows: str
+) -> None:
+    found = world.admin.charts.picture(1) if shows == "chart" else world.admin.dashboards.picture(dashboard(world))
+    for ending in ("svg", "PDF"):
+        found.save(tmp_path / f"a.{ending}")
+        assert renderer.drawn[-1].format == ending.lower()
+    count = len(renderer.drawn)
+    assert found.save(tmp_path / "a").read_bytes() == found.save(tmp_path / "a.png").read_bytes() == found.data
+    assert len(renderer.drawn) == count
+    with pytest.raises(UnknownNameError, match=r"'\.jpg'.*\.pdf"):
+        found.save(tmp_path / "a.jpg")
+    assert not (tmp_path / "a.jpg").exists()
+
+
+def test_a_picture_tells_why_there_is_no_answer(world: ReportWorld) -> None:
+    failed = world.admin.charts.picture(question(columns=["region"], orderby=[["nothing", True]]))
+    assert isinstance(failed.failure, AnalyticsError)
+    assert world.admin.charts.picture(1).failure is None
 
 
 # ---------------------------------------------------------------------------------------------------------- for whom
@@ -293,6 +335,23 @@ def test_the_filters_of_a_dashboard_count_and_are_told(world: ReportWorld, rende
     world.admin.dashboards.picture(dashboard(world), filters={"Region": ["EU"]})
     assert shown(renderer)[0] == {"EU"}
     assert ">Region: EU</text>" in renderer.drawn[-1].pages[0]
+
+
+def test_the_head_of_a_board_tells_ranges_and_the_tabs_that_a_filter_acts_on() -> None:
+    charts = [DashboardChart(chart_id=place, name="a", tabs=(tab,)) for place, tab in ((1, "Sums"), (2, "Rows"))]
+    price = FilterState(
+        filter_id="p", name="Price", kind="filter_range", value=[50, 100], set_by="caller", chart_ids=(2,)
+    )
+    assert filter_facts([price], charts) == "Price: 50 – 100 (tab Rows)"
+    open_one = replace(price, value=[None, 100], chart_ids=(1, 2))
+    assert filter_facts([open_one], charts) == "Price: at most 100"
+
+
+def test_emoji_are_told_by_their_names_in_pictures(world: ReportWorld, renderer: FakeRenderer) -> None:
+    made = dashboard(world)
+    world.admin.dashboards.update(made, {"dashboard_title": "Go \U0001f680"})
+    world.admin.dashboards.picture(made)
+    assert "Go :rocket:" in renderer.drawn[-1].pages[0]
 
 
 def test_a_page_of_a_dashboard_holds_its_charts_and_nothing_that_acts(world: ReportWorld) -> None:

@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 import analytics_core
 from analytics_core import AnalyticsCore
@@ -166,3 +168,14 @@ def test_bars_can_be_forced_and_forbidden(capfd: pytest.CaptureFixture[str]) -> 
 def test_a_core_without_connect_shows_nothing() -> None:
     with AnalyticsCore(analytics_core.Settings(secret_key="a" * 8 + "b1C2d3E4f5G6h7")) as core:
         assert isinstance(core._runtime.progress, SilentProgress)
+
+
+def test_a_stored_notebook_keeps_nothing_of_a_bar() -> None:
+    work = "import time\nfrom analytics_core._adapters.progress_bars import TqdmProgress\n"
+    work += "with TqdmProgress(delay_s=0).bar('load', total=2, unit='rows') as tell:\n"
+    work += "    for _ in range(2):\n        time.sleep(0.2)\n        tell(1)"
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(work)])
+    NotebookClient(book, timeout=60).execute()
+    assert [(one["output_type"], one["data"]) for one in book.cells[0].outputs] == [
+        ("display_data", {"text/plain": ""})  # it was shown, and is empty now; nothing stands on standard error
+    ]

@@ -74,7 +74,7 @@ def test_a_chart_as_png_stands_inside_the_mail(world: ReportWorld, renderer: Fak
     (image,) = message.images
     (drawn,) = renderer.drawn
     assert drawn.specification is not None
-    assert (drawn.specification["width"], drawn.specification["height"], drawn.format) == (1_000, 184, "png")
+    assert (drawn.specification["width"], drawn.specification["height"], drawn.format) == (1_000, 115, "png")
     assert (image.content_type, image.content_id, message.attachments) == ("image/png", "picture-1", ())
     assert message.html is not None
     tag = re.search(r"<img[^>]*>", message.html)
@@ -322,9 +322,9 @@ def test_a_png_and_a_pdf_arrive_in_a_mail_server_and_open(tmp_path: Path) -> Non
             parts = {part.get_content_type(): part for part in opened(mails).walk()}
             image = parts["image/png"]
             assert (image["Content-ID"], image.get_content_disposition()) == ("<picture-1>", "inline")
-            shown = world.admin.charts.picture(1, width_px=800, height_px=184, scale=2.0)
+            shown = world.admin.charts.picture(1, width_px=800, scale=2.0)
             assert image.get_payload(decode=True) == shown.data
-            assert (shown.format, shown.data[16:24]) == (PictureFormat.PNG, b"\0\0\x06\x40\0\0\x01\x70")  # 1600 by 368
+            assert (shown.format, shown.data[16:24]) == (PictureFormat.PNG, b"\0\0\x06\x40\0\0\0\xe6")  # 1600 by 230
             world.admin.reports.delete(made.id)
             world.report(name="pdf", chart=None, dashboard=shop(world), extra={"format": "PDF"})
             world.pass_time()

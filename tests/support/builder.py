@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from analytics_core import ChartData, DatasetHandle, Explanation
@@ -77,7 +78,7 @@ class RecordingCharts:
 
     def picture(self, question: Mapping[str, Any], **options: Any) -> Any:
         self.asked.append(question)
-        return options
+        return SimpleNamespace(options=options, failure=None)
 
 
 def sales(charts: RecordingCharts | None = None, **changes: Any) -> DatasetHandle:

@@ -296,7 +296,7 @@ def test_a_saved_query_stores_its_form_and_its_query_context() -> None:
 def test_a_picture_is_asked_of_the_charts_with_the_form_in_its_query_context() -> None:
     charts = RecordingCharts()
     chart = sales(charts).query("revenue").by("product").chart("pie")
-    assert chart.picture(format="svg") == {"format": "svg"}
+    assert chart.picture(format="svg").options == {"format": "svg"}
     (asked,) = charts.asked
     assert asked["form_data"] == chart.form_data
     assert asked["queries"] == chart.payload()["queries"]

@@ -147,11 +147,11 @@ def test_a_result_shows_rounded_numbers_at_the_right_dates_nulls_and_what_cut_it
     assert '<td style="text-align:right">627,996.56</td>' in page
     assert texts_of(page)[:2] == ["Day", "revenue"]
     assert '<td style="text-align:left">2024-01-01</td>' in page
-    assert ">null</span>" in page
+    assert ">&lt;NULL&gt;</span>" in page
     assert "<summary>SQL</summary>" in page
     assert text.splitlines()[2:] == [
         "2024-01-01  627,996.56",
-        "2024-01-01        null",
+        "2024-01-01      <NULL>",
         "2024-01-01        2.00",
         "3 rows; cut at 3 rows by row_limit (payload: row_limit)",
         "- a note",

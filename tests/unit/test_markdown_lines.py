@@ -44,6 +44,22 @@ def test_blocks_become_lines_in_their_order() -> None:
     assert lines_height(lines) > lines[-1].y
 
 
+def test_words_keep_how_they_are_set_where_lines_break() -> None:
+    (line,) = markdown_lines("Some **bold *both*** and `code`", 600)
+    assert line.text == "Some bold both and code"
+    assert [(part.strip(), sorted(style)) for part, style in line.spans] == [
+        *(("Some", []), ("bold", ["strong"]), ("both", ["em", "strong"]), ("and", []), ("code", ["code"])),
+    ]
+    broken = markdown_lines("plain words " * 9 + "**bold words**", 200)
+    assert "".join(part for line in broken for part, style in line.spans if style).split() == ["bold", "words"]
+    assert [line.is_quote for line in markdown_lines("a\n\n> b", 200)] == [False, True]
+
+
+def test_a_table_is_lines_of_letters_of_one_width() -> None:
+    lines = markdown_lines("| a | long |\n|---|---|\n| 10 | **x** |", 600)
+    assert [(line.text, line.is_code) for line in lines] == [("a  │ long", True), ("─────────", True), ("10 │ x", True)]
+
+
 def test_a_long_paragraph_is_wrapped_at_the_width() -> None:
     lines = markdown_lines("some words " * 60, 200)
     assert len(lines) > 10

@@ -140,6 +140,71 @@ def grouped(count: int, **form: Any) -> dict[str, Any]:
     return draw({"viz_type": "echarts_timeseries_bar", "x_axis": "t", **form}, columns, "t")
 
 
+def test_a_table_may_be_as_tall_as_its_rows_up_to_fifty() -> None:
+    heights = []
+    for rows in (2, 20, 500):
+        data = PictureData(columns={"n": list(range(rows))})
+        found = chart_specification({"viz_type": "table"}, [data], title="N", size=Size(fits_rows=True))
+        heights.append(found["height"])
+        assert ("Shows the first" in found["description"]) is (rows == 500)
+    assert heights == sorted(heights)
+    assert (heights[0] < 130, 480 < heights[1] < 540, 1_150 < heights[2] <= 1_240) == (True, True, True)
+
+
+@pytest.mark.parametrize("kind", ["pie", "treemap_v2"])
+def test_the_sum_of_an_answer_that_was_cut_is_not_called_the_whole(kind: str) -> None:
+    form = {"viz_type": kind, "metric": "n", "groupby": ["g"]}
+    whole, cut = (
+        draw(form, {"g": ["a", "b"], "n": [30, 10]}, is_cut=is_cut)["description"] for is_cut in (False, True)
+    )
+    assert ("of 40 in all" in whole, "there are more" in whole) == (True, False)
+    assert ("of 40 together, and there are more" in cut, "in all" in cut) == (True, False)
+    assert "sums and shares are those of the groups that are shown" in cut
+
+
+def test_changes_in_percent_are_written_and_titled_as_such() -> None:
+    form = {"viz_type": "echarts_timeseries_bar", "x_axis": "g", "metrics": ["n"]}
+    compared = {"time_compare": ["1 year ago"], "comparison_type": "percentage"}
+    shown = texts(draw({**form, **compared}, {"g": ["a", "b"], "1 year ago": [0.3, -0.2]}))
+    assert "change from 1 year ago" in shown
+    assert any("+30%" in text for text in shown)
+
+
+def test_colours_by_conditions_are_not_covered_by_bars_that_nobody_asked_for() -> None:
+    rule = {"column": "n", "operator": ">", "targetValue": 1, "colorScheme": "#ff0000"}
+    form = {"viz_type": "table", "metrics": ["n"], "groupby": ["g"], "conditional_formatting": [rule]}
+    columns = {"g": ["a", "b"], "n": [1, 5]}
+    plain, asked = (draw({**form, **more}, columns) for more in ({}, {"show_cell_bars": True}))
+    drawn = [
+        sum(len(layer["data"]["values"]) for layer in one["layer"] if layer["mark"]["type"] == "rect")
+        for one in (plain, asked)
+    ]
+    assert drawn[1] == drawn[0] + 2
+
+
+def test_a_trend_is_called_by_its_metric_and_its_last_period() -> None:
+    form = {"viz_type": "big_number", "metric": "n", "time_grain_sqla": "P1M"}
+    shown = texts(draw(form, {"day": MONTHS, "n": list(range(12))}, "day"))
+    assert "n, 2024-12" in shown
+
+
+@pytest.mark.parametrize(("value", "end"), [(0.9, "1"), (1.4, "3")])
+def test_the_gauge_of_a_share_ends_at_the_whole(value: float, end: str) -> None:
+    told = draw({"viz_type": "gauge_chart", "metric": "n"}, {"n": [value]})["description"]
+    assert told.startswith(f"Gauge of n from 0 to {end}")
+
+
+def test_a_number_in_a_treemap_is_whole_or_left_out() -> None:
+    values = [round(1_000 / place, 6) for place in range(1, 40)]
+    columns = {"g": [f"group {place}" for place in range(1, 40)], "n": values}
+    found = draw({"viz_type": "treemap_v2", "metric": "n", "groupby": ["g"], "number_format": ",.6f"}, columns)
+    layers = [layer for layer in found["layer"] if layer["mark"]["type"] == "text"]
+    written = {row["c2"] for layer in layers for row in layer["data"]["values"]}
+    numbers = {text for text in written if text[0].isdigit()}
+    assert 3 < len(numbers) < 39
+    assert numbers <= {f"{value:,.6f}" for value in values}
+
+
 def test_bars_side_by_side_that_have_no_room_are_those_of_the_largest_series() -> None:
     specification = grouped(48)
     assert specification["description"].endswith("Shows the 11 largest of 48 series.")
@@ -165,7 +230,12 @@ def test_a_forecast_is_dashed_and_has_a_band() -> None:
     specification = draw({"viz_type": "echarts_timeseries_line", "x_axis": "t"}, columns, "t")
     band, lines = specification["layer"][:2]
     assert {(row["c2"], row["c3"]) for row in band["data"]["values"]} == {(1.0, 3.0)}
-    assert {(row["c1"], row["c5"]) for row in lines["data"]["values"]} == {("n", "solid"), ("n (forecast)", "dashed")}
+    dash = lines["encoding"]["strokeDash"]
+    assert dict(zip(dash["scale"]["domain"], dash["scale"]["range"], strict=True)) == {
+        "n": [1, 0],
+        "n (forecast)": [5, 3],
+    }
+    assert dash["legend"] == lines["encoding"]["color"]["legend"] is not None  # so that the legend has the dashes
 
 
 def test_a_logarithmic_axis_leaves_out_what_is_not_above_zero() -> None:

@@ -71,8 +71,40 @@ class TqdmProgress:
         with suppress(Exception):  # as above
             # Only what stands here is set: tqdm would start a thread of its own to watch over its bars.
             kind = type("_Bar", (tqdm,), {"monitor_interval": 0})
-            return kind(total=total, desc=work, unit=f" {unit}", delay=self._delay_s, leave=False, file=sys.stderr)
+            shown_at: Any = _NotebookLine() if _is_notebook() else sys.stderr
+            return kind(total=total, desc=work, unit=f" {unit}", delay=self._delay_s, leave=False, file=shown_at)
         return None
+
+
+class _NotebookLine:
+    """One line below a cell, as a file that tqdm writes to: it is replaced, and empty when the work is over.
+
+    What is written to standard error would stay in the stored notebook.
+    """
+
+    encoding = "utf-8"
+
+    def __init__(self) -> None:
+        self._display: Any = None
+        self._text = ""
+
+    def write(self, text: str) -> int:
+        """Show the line; nothing is shown before the first one."""
+        line = text.strip()
+        if line != self._text:
+            self._text = line
+            self._show({"text/plain": line})
+        return len(text)
+
+    def _show(self, shown: dict[str, str]) -> None:
+        if self._display is not None:
+            self._display.update(shown, raw=True)
+            return
+        display = sys.modules["IPython"].display.display
+        self._display = display(shown, raw=True, display_id=True)
+
+    def flush(self) -> None:
+        """Do nothing: each line is shown at once."""
 
 
 def shown_progress(chosen: bool | Progress | None) -> Progress:
@@ -91,12 +123,16 @@ def _nothing(done: int) -> None:
     """Take what is told of work that is not shown."""
 
 
+def _is_notebook() -> bool:
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and getattr(shell, "kernel", None) is not None
+
+
 def _is_watched() -> bool:
     """Tell whether somebody sees standard error: in a notebook, or in a terminal; never in a run of pytest."""
     if "pytest" in sys.modules:
         return False
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if shell is not None and getattr(shell, "kernel", None) is not None:
+    if _is_notebook():
         return True
     try:
         return sys.stderr.isatty()

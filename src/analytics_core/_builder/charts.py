@@ -11,7 +11,8 @@ from analytics_core._builder.forms import chart_form, chart_query, table_form
 from analytics_core._builder.payload import QueryAxes
 from analytics_core._builder.runnable import ChartNamespace, RunnableQuery, copied
 from analytics_core._builder.specification import QuerySpecification
-from analytics_core._display.bundles import Bundle, own_mime_bundle
+from analytics_core._display.blocks import notes
+from analytics_core._display.bundles import Bundle, bundle_of, own_mime_bundle
 from analytics_core._formdata.field_names import ASKED, DRAWN
 from analytics_core._results.picture import Picture
 from analytics_core._results.picture_display import picture_bundle
@@ -90,6 +91,12 @@ class QueryChart(RunnableQuery):
             >>> orders.query("revenue").by("country").chart("pie").picture(format="svg").data[:4]
             b'<svg'
         """
+        found = self._drawn(**options)
+        if found.failure is not None:
+            raise found.failure
+        return found
+
+    def _drawn(self, **options: Any) -> Picture:
         return cast("DrawingNamespace", self._charts).picture(self._context(), **options)
 
     def save_as(self, name: str) -> ChartGet:
@@ -121,11 +128,12 @@ class QueryChart(RunnableQuery):
     _repr_mimebundle_ = own_mime_bundle
 
     def _bundle(self) -> Bundle:
-        """Run the query, and return its picture."""
+        """Run the query, and return its picture; an error is shown as one."""
         try:
-            return picture_bundle(self.picture(format="svg"))
-        except MissingExtraError:  # nobody here draws; the notebook may know Vega-Lite
-            return self.run()._repr_mimebundle_()
+            return picture_bundle(self._drawn(format="svg"))
+        except MissingExtraError as error:  # nobody here draws; the notebook may know Vega-Lite
+            bundle, told = self.run()._repr_mimebundle_(), bundle_of(notes([f"Shown as a table: {error.message}"]))
+            return {**bundle, **{kind: f"{bundle.get(kind, '')}\n{text}" for kind, text in told.items()}}
 
 
 def query_chart(

@@ -36,7 +36,7 @@ _UNSEEN: Final = re.compile(
 _GREY: Final = "color:#808080"
 _LEFT: Final = "text-align:left"
 _RIGHT: Final = "text-align:right"
-_NULL: Final = f'<span style="{_GREY};font-style:italic">null</span>'
+_NULL: Final = f'<span style="{_GREY};font-style:italic">&lt;NULL&gt;</span>'
 
 
 def blocks_html(blocks: Blocks) -> str:

@@ -109,7 +109,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], at_right: Sequence[bool])
 
 
 def _cell(cell: Cell, *, most: int = WIDEST_COLUMN) -> str:
-    return "null" if cell is None else plain(cell, most=most)
+    return "<NULL>" if cell is None else plain(cell, most=most)
 
 
 def _width(text: str) -> int:

@@ -4,7 +4,7 @@ fractions     two digits, or as many as the largest value of the column needs fo
 integers      thousands apart from 10,000 on, but for columns that are called like numbers of things (`id`, `year` ...)
 moments       no time of day where all of the column are at midnight; no seconds where all are 0
 null          None: the writers of blocks show it as such
-all else      its text, on one line
+all else      its text, on one line, of at most 120 characters
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _IS_NUMBER_OF_THING: Final = re.compile(r"(?:^|[\s_])(?:id|year|zip|postcode|pho
 _MOST_ITEMS: Final = 20
 _SHOWN_BYTES: Final = 16
 _LONGEST: Final = 300
+_LONGEST_CELL: Final = 120
 _DEEPEST: Final = 4
 
 
@@ -66,7 +67,8 @@ def value_text(value: Any, depth: int = 0) -> str:
     elif isinstance(value, Mapping | list | tuple | set | frozenset):
         text = _items_text(value, depth)
     else:
-        text = str(value)[:_LONGEST]
+        whole = str(value)
+        text = whole if len(whole) <= _LONGEST_CELL else f"{whole[: _LONGEST_CELL - 1]}…"
     return text
 
 

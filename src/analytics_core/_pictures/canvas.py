@@ -93,7 +93,8 @@ class Canvas:
     def drawing(self, description: str) -> Drawing:
         """Return what was added as the drawing of a chart."""
         layers = tuple(_LAYERS[key[0]](key, rows) for key, rows in (*self._shapes, *self._texts.items()))
-        return Drawing(layers=layers, description=description, notes=self.notes, is_canvas=True)
+        height_px = self.view.size.height_px
+        return Drawing(layers=layers, description=description, notes=self.notes, is_canvas=True, height_px=height_px)
 
     def rect(
         self, box: Box, fill: str, *, opacity: float = 1.0, radius: float = 0, tip: str = "", stroke: str = ""

@@ -18,11 +18,7 @@ _NAMED: Final = {"Green": "good", "Red": "bad"}
 
 def conditional_fills(view: ChartView, name: str, values: Sequence[Any]) -> list[str | None]:
     """Return the colour behind each cell of a column; None where no condition of the form holds. A later one wins."""
-    conditions = [
-        one
-        for one in view.form.items("conditional_formatting")
-        if isinstance(one, Mapping) and one.get("column") == name
-    ]
+    conditions = _conditions(view, name)
     found: list[str | None] = [None] * len(values)
     numbers = [cells.number(value) for value in values]
     for condition in conditions:
@@ -31,6 +27,19 @@ def conditional_fills(view: ChartView, name: str, values: Sequence[Any]) -> list
             if share is not None:
                 found[place] = mixed(view.colours.background, colour, _LEAST_SHARE + (0.85 - _LEAST_SHARE) * share)
     return found
+
+
+def has_conditions(view: ChartView, name: str) -> bool:
+    """Tell whether the form colours cells of a column."""
+    return bool(_conditions(view, name))
+
+
+def _conditions(view: ChartView, name: str) -> list[Mapping[str, Any]]:
+    return [
+        one
+        for one in view.form.items("conditional_formatting")
+        if isinstance(one, Mapping) and one.get("column") == name
+    ]
 
 
 def _colour(view: ChartView, condition: Mapping[str, Any]) -> str:

@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from analytics_core._pictures.text_metrics import ELLIPSIS
 
-NULL: Final = "(null)"
+NULL: Final = "<NULL>"
+"""As pivots and filters of the contract spell it (`column_fill_value`)."""
+
 EMPTY: Final = "(empty)"
 _COUNTING: Final = {ord("0"): "\u200c", ord("1"): "\u200b"}
 _LONGEST: Final = 160

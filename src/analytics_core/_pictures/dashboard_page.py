@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Final
 
 from analytics_core._pictures.data import Theme
-from analytics_core._pictures.markdown_lines import TextLine, markdown_lines
+from analytics_core._pictures.markdown_lines import BOLD, CODE, ITALIC, Style, TextLine, markdown_lines
 from analytics_core._pictures.page_layout import BoxKind, PageBox, PageLayout
 from analytics_core._pictures.safe_css import safe_css
 from analytics_core._pictures.safe_svg import safe_svg
@@ -25,6 +26,11 @@ _HEAD_GAP_PX: Final = 14
 _HEAD_LINE: Final = 1.5
 _CODE_FONT: Final = "Liberation Mono, Courier New, monospace, sans-serif"
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_CODE: Final = "#a87016"
+"""Of code in a line, on light and dark pages: not every machine has a font of code."""
+
+_FIRST_EMOJI: Final = 0x1F000
+_JOINERS: Final = {0xFE0F: "", 0x200D: ""}
 _CONTROL: Final = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)], " ")
 
 
@@ -188,13 +194,22 @@ class _Words:
     colour: str
     is_bold: bool = False
     is_code: bool = False
+    spans: Sequence[tuple[str, Style]] = ()
 
 
 def _markdown_svg(box: PageBox, colours: Colours, lines: Sequence[TextLine]) -> Iterator[str]:
     for line in lines:
         words = _Words(
-            text=line.text, size_px=line.size_px, colour=colours.text, is_bold=line.is_bold, is_code=line.is_code
+            text=line.text,
+            size_px=line.size_px,
+            colour=colours.muted if line.is_quote else colours.text,
+            is_bold=line.is_bold,
+            is_code=line.is_code,
+            spans=line.spans,
         )
+        if line.is_quote:
+            bar = f'x="{box.x + line.x - 10:.1f}" y="{box.y + line.y - line.size_px:.1f}" width="3"'
+            yield f'<rect {bar} height="{line.size_px * 1.4:.1f}" fill="{colours.line}"/>'
         if line.is_rule:
             yield _rule(box.x, box.y + line.y, box.width, colours.line)
         elif line.text:
@@ -203,11 +218,33 @@ def _markdown_svg(box: PageBox, colours: Colours, lines: Sequence[TextLine]) -> 
 
 def _text_svg(words: _Words, x: float, y: float, width: float) -> str:
     """Return a text in one line, cut where it is wider than `width`; `y` is that of its base line."""
-    shown = fitted(_clean(words.text).replace("\n", " "), width, words.size_px, bold=words.is_bold)
+    shown = escape(fitted(_drawable(words.text), width, words.size_px, bold=words.is_bold))
+    if words.spans:
+        shown = "".join(f"<tspan{_span_style(style)}>{escape(_drawable(part))}</tspan>" for part, style in words.spans)
     weight = ' font-weight="bold"' if words.is_bold else ""
     font = f' font-family="{_CODE_FONT}" xml:space="preserve"' if words.is_code else ""
     place = f'x="{x:.1f}" y="{y:.1f}" font-size="{words.size_px}px" fill="{words.colour}"'
-    return f"<text {place}{weight}{font}>{escape(shown)}</text>"
+    return f"<text {place}{weight}{font}>{shown}</text>"
+
+
+def _span_style(style: Style) -> str:
+    """Return the attributes of a part of a line."""
+    told = {
+        BOLD: ' font-weight="bold"',
+        ITALIC: ' font-style="italic"',
+        CODE: f' font-family="{_CODE_FONT}" fill="{_CODE}"',
+    }
+    return "".join(attribute for name, attribute in told.items() if name in style)
+
+
+def _drawable(text: str) -> str:
+    """Return a text in one line, its emoji as their names: the font of pictures has none."""
+    line = _clean(text).replace("\n", " ").translate(_JOINERS)
+    return "".join(f":{_emoji_name(letter)}:" if ord(letter) >= _FIRST_EMOJI else letter for letter in line)
+
+
+def _emoji_name(letter: str) -> str:
+    return unicodedata.name(letter, "symbol").lower().replace(" ", "_")
 
 
 def _rule(x: float, y: float, width: float, colour: str) -> str:

@@ -81,6 +81,7 @@ class Drawing:
         description: what the picture shows, for people who do not see it.
         notes: what the picture leaves out, as sentences.
         is_canvas: whether the layers set each pixel themselves, the title and the notes among them.
+        height_px: how tall the picture is; None: as the view says.
         further: other parts of the specification, such as `resolve`.
     """
 
@@ -88,6 +89,7 @@ class Drawing:
     description: str
     notes: tuple[str, ...] = ()
     is_canvas: bool = False
+    height_px: int | None = None
     further: Mapping[str, Any] = field(default_factory=dict)
 
 

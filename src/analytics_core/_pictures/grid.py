@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from analytics_core._pictures.canvas import Box, Canvas
+from analytics_core._pictures.canvas import Box, Canvas, note_lines
 from analytics_core._pictures.drawing import ChartView, Drawing
 from analytics_core._pictures.text_metrics import fitted, text_width
-from analytics_core._pictures.theme import LABEL_PX, mixed, readable_on
+from analytics_core._pictures.theme import LABEL_PX, NOTE_PX, mixed, readable_on
 
 _ROW_PX: Final = 22.0
 _PAD_PX: Final = 8.0
@@ -19,6 +19,10 @@ _CUT_PX: Final = 92.0
 """A column is not cut below this to make room for another one."""
 
 _NOTES_PX: Final = 46.0
+_TITLE_PX: Final = 27.0
+_EDGES_PX: Final = 22.0
+TALLEST_PX: Final = 1_240
+"""Of a table that is as tall as its rows: about fifty of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,11 @@ class GridColumn:
 
 def fitting_rows(view: ChartView) -> int:
     """Return how many rows a table can show at most; the cells of no other row need texts."""
-    return max(1, int(view.size.height_px // _ROW_PX))
+    return max(1, int(_most_px(view) // _ROW_PX))
+
+
+def _most_px(view: ChartView) -> int:
+    return TALLEST_PX if view.size.fits_rows else view.size.height_px
 
 
 def draw_grid(
@@ -65,7 +73,7 @@ def draw_grid(
         all_rows: how many rows there are with those that the columns lack.
     """
     lines = max(len(column.headers) for column in columns) + any(column.total is not None for column in columns)
-    room_px = view.size.height_px - _NOTES_PX - (27 if view.title else 0)
+    room_px = _most_px(view) - _NOTES_PX - (_TITLE_PX if view.title else 0)
     shown = min(rows, max(1, int(room_px // _ROW_PX) - lines))
     notes = list(notes)
     if shown < all_rows:
@@ -73,9 +81,18 @@ def draw_grid(
     kept, widths = _widths(view, columns, shown)
     if len(kept) < len(columns):
         notes.append(f"Shows {len(kept)} of {len(columns)} columns.")
-    canvas = Canvas(view, notes)
+    canvas = Canvas(_fitted_view(view, lines + shown, notes), notes)
     _Grid(canvas, kept, widths, shown).draw()
     return canvas.drawing(description)
+
+
+def _fitted_view(view: ChartView, lines: int, notes: Sequence[str]) -> ChartView:
+    """Return the view as tall as its lines and notes, where nobody asked for a height."""
+    if not view.size.fits_rows:
+        return view
+    below = len(note_lines(view.notes(notes), view.size.width_px - 20.0)) * (NOTE_PX + 4)
+    tall = _EDGES_PX + (_TITLE_PX if view.title else 0) + lines * _ROW_PX + (below + 8 if below else 0)
+    return replace(view, size=replace(view.size, height_px=round(tall)))
 
 
 def _widths(view: ChartView, columns: Sequence[GridColumn], shown: int) -> tuple[list[GridColumn], list[float]]:

@@ -53,7 +53,13 @@ def legend_of(view: ChartView, labels: Sequence[str], *, symbol: str) -> dict[st
         return None
     # the renderer writes one more entry, which counts the others, where there are more than the limit
     limit = rows * columns if len(labels) <= rows * columns else rows * columns - 1
-    return {**found, "columns": columns, "symbolLimit": max(limit, 1), "labelLimit": _LONGEST_PX, "columnPadding": 12}
+    return {
+        **found,
+        "columns": columns,
+        "symbolLimit": max(limit, 1),
+        "labelLimit": _LONGEST_PX,
+        "columnPadding": 12 + round(width * 0.1),  # names are wider in other fonts
+    }
 
 
 _DOT_PX: Final = 10

@@ -1,13 +1,17 @@
-"""Markdown as lines of text, for pictures: headings, paragraphs, lists, quotes and code; all else is its text."""
+"""Markdown as lines of text, for pictures: headings, paragraphs, lists, quotes, tables, code; all else is its text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._pictures.text_metrics import wrapped
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 BODY_PX: Final = 13
 _HEADINGS_PX: Final = {"h1": 22, "h2": 18, "h3": 16}
@@ -20,9 +24,16 @@ _UNSEEN: Final = re.compile(r"<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.DO
 _TAG: Final = re.compile(r"<[^<>]*>")
 
 
+BOLD, ITALIC, CODE = "strong", "em", "code"
+Style = frozenset[str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextLine:
-    """One line of text: where its base line stands below the top of the text, and how it is set, in pixels."""
+    """One line of text: where its base line stands below the top of the text, and how it is set, in pixels.
+
+    `spans` are its parts with how each is set beside that: `BOLD`, `ITALIC` and `CODE`.
+    """
 
     text: str
     x: float
@@ -31,6 +42,8 @@ class TextLine:
     is_bold: bool = False
     is_code: bool = False
     is_rule: bool = False
+    is_quote: bool = False
+    spans: tuple[tuple[str, Style], ...] = ()
 
 
 def markdown_lines(text: str, width_px: float) -> tuple[TextLine, ...]:
@@ -47,10 +60,11 @@ def markdown_lines(text: str, width_px: float) -> tuple[TextLine, ...]:
             continue
         parts = block.text.split("\n")
         shown = parts if block.is_code else [line for part in parts for line in _wrapped(part, width_px - x, block)]
-        for line in shown:
+        spans = _spans(shown, block)
+        for line, own_spans in zip(shown, spans, strict=True):
             y += tall
-            own = TextLine(text=line, x=x, y=y - tall * 0.28, size_px=block.size_px)
-            lines.append(replace(own, is_bold=block.is_bold, is_code=block.is_code))
+            own = TextLine(text=line, x=x, y=y - tall * 0.28, size_px=block.size_px, spans=own_spans)
+            lines.append(replace(own, is_bold=block.is_bold, is_code=block.is_code, is_quote=block.is_quote))
             if len(lines) >= _MOST_LINES:
                 return tuple(lines)
     return tuple(lines)
@@ -70,6 +84,9 @@ class _Block:
     is_code: bool = False
     is_rule: bool = False
     is_tight: bool = False
+    is_quote: bool = False
+    styles: Sequence[Style] = ()
+    """That of each letter; none where all are plain."""
 
 
 def _wrapped(text: str, width_px: float, block: _Block) -> list[str]:
@@ -77,11 +94,28 @@ def _wrapped(text: str, width_px: float, block: _Block) -> list[str]:
     return wrapped(text, room, block.size_px, most=_MOST_LINES) or [""]
 
 
+def _spans(lines: Sequence[str], block: _Block) -> Iterator[tuple[tuple[str, Style], ...]]:
+    """Yield the parts of each line by their styles; lines have the letters of the block, but for spaces."""
+    plain: Style = frozenset()
+    left = iter([style for letter, style in zip(block.text, block.styles, strict=False) if not letter.isspace()])
+    for line in lines:
+        if not any(block.styles):
+            yield ()
+            continue
+        letters, style = list[tuple[str, Style]](), plain
+        for letter in line:
+            style = style if letter.isspace() else next(left, plain)
+            letters.append((letter, style))
+        parts = groupby(letters, key=lambda one: one[1])
+        yield tuple(("".join(letter for letter, _ in part), style) for style, part in parts)
+
+
 def _blocks(text: str) -> Iterator[_Block]:
     from markdown_it import MarkdownIt
 
-    indent, heading, marks = 0, "", list[str]()
-    for token in MarkdownIt().parse(text):
+    indent, heading, marks, quotes = 0, "", list[str](), 0
+    for token in _without_tables(MarkdownIt().enable("table").parse(text)):
+        quotes += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
         match token.type:
             case "heading_open":
                 heading = token.tag
@@ -101,10 +135,12 @@ def _blocks(text: str) -> Iterator[_Block]:
                 if words := _TAG.sub("", _UNSEEN.sub("", token.content)).strip():
                     yield _Block(text=words, indent=indent)
             case "inline":
-                words = _inline(token.children or ())
-                mark = marks.pop() if marks else ""
+                words, styles = _inline(token.children or ())
+                mark = f"{marks.pop()} " if marks else ""
                 yield _Block(
-                    text=f"{mark} {words}" if mark else words,
+                    text=mark + words,
+                    styles=[frozenset()] * len(mark) + styles,
+                    is_quote=quotes > 0,
                     size_px=_HEADINGS_PX.get(heading, BODY_PX),
                     indent=indent,
                     is_bold=bool(heading),
@@ -113,11 +149,44 @@ def _blocks(text: str) -> Iterator[_Block]:
                 heading = ""
 
 
-def _inline(tokens: Any) -> str:
-    words = []
+def _without_tables(tokens: Iterable[Token]) -> Iterator[Token]:
+    """Yield tokens; a table is a block of code in their place."""
+    rows: list[list[str]] | None = None
     for token in tokens:
+        if token.type == "table_open":
+            rows = []
+        elif rows is None:
+            yield token
+        elif token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline":
+            rows[-1].append(_inline(token.children or ())[0])
+        elif token.type == "table_close":
+            yield replace(token, type="code_block", content=_table(rows))
+            rows = None
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as lines of letters of one width, with a rule under the first."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [" │ ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join([*lines[:1], "─" * (sum(widths) + 3 * len(widths) - 3), *lines[1:]])
+
+
+def _inline(tokens: Any) -> tuple[str, list[Style]]:
+    """Return the words of a paragraph, and how each of their letters is set."""
+    words, styles, inside = "", list[Style](), list[str]()
+    for token in tokens:
+        told, style = "", frozenset(inside)
         if token.type in ("text", "code_inline", "image"):
-            words.append(token.content)
+            told = token.content
+            style |= {CODE} if token.type == "code_inline" else set()
         elif token.type in ("softbreak", "hardbreak"):
-            words.append("\n" if token.type == "hardbreak" else " ")
-    return "".join(words)
+            told = "\n" if token.type == "hardbreak" else " "
+        elif token.type in ("strong_open", "em_open"):
+            inside.append(token.tag)
+        elif token.type in ("strong_close", "em_close"):
+            inside.remove(token.tag)
+        words += told
+        styles += [style] * len(told)
+    return words, styles

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from analytics_core._pictures import cells
 from analytics_core._pictures.drawing import CannotDrawError, ChartView
 from analytics_core._pictures.table import Table
 from analytics_core._pictures.time_formats import moment_text
+
+_OF_SHOWN: Final = "There are more groups: sums and shares are those of the groups that are shown."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,17 +37,24 @@ class Parts:
         dimensions: what tells the groups apart.
         parts: in the order of the answer, each with another label.
         notes: what was left out.
+        is_cut: whether there are more groups than the answer has.
     """
 
     measure: str
     dimensions: tuple[str, ...]
     parts: tuple[Part, ...]
     notes: tuple[str, ...] = ()
+    is_cut: bool = False
 
     @property
     def total(self) -> float:
         """The sum of all numbers."""
         return math.fsum(part.value for part in self.parts)
+
+    def whole(self, noun: str, total: str) -> str:
+        """Return in words how many groups there are, and of how much: of all, or of those that were answered."""
+        count = cells.counted(len(self.parts), noun)
+        return f"{count} of {total} together, and there are more" if self.is_cut else f"{count} of {total} in all"
 
     @property
     def by(self) -> str:
@@ -111,6 +121,7 @@ def read_parts(
         raise CannotDrawError(f"{measure} has no value{' above zero' if positive else ''}.")
     left = table.rows - len(found)
     why = "without a value above zero" if positive else "without a value"
-    notes = (f"Left out: {left:,} of {cells.counted(table.rows, 'group')} {why}.",) if left else ()
+    notes: tuple[str, ...] = (f"Left out: {left:,} of {cells.counted(table.rows, 'group')} {why}.",) if left else ()
+    notes += (_OF_SHOWN,) if table.data.is_cut else ()
     names = tuple(table.label(name) for name in dimensions)
-    return Parts(measure=measure, dimensions=names, parts=tuple(found), notes=notes)
+    return Parts(measure=measure, dimensions=names, parts=tuple(found), notes=notes, is_cut=table.data.is_cut)

@@ -98,8 +98,6 @@ class _Layers:
                 if self._offsets is not None and value is not None:
                     start, end = self._offsets[rank]
                     row |= {"c0": place + start, "c3": place + end, "c4": place, **self._stood(place, value)}
-                if self.scales.dash is not None:
-                    row["c5"] = "dashed" if series.period or series.is_forecast else "solid"
                 found.append(row)
         return found
 
@@ -175,7 +173,7 @@ class _Layers:
         else:
             mark |= {"interpolate": style.curve} if style.curve else {}
             if self.scales.dash is not None:
-                encoding["strokeDash"] = {"field": "c5", **self.scales.dash}
+                encoding["strokeDash"] = {"field": "c1", **self.scales.dash}
             if style.mark == "area":
                 mark |= {"opacity": style.opacity, "line": {"strokeWidth": 1.5}}
             else:

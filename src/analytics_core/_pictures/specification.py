@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -87,7 +88,7 @@ def chart_specification(
         form: the form data of the chart; `viz_type` names its kind.
         data: the answers to the queries of the chart, in their order.
         title: the name of the chart; empty for none.
-        size: the pixels of the whole picture, from 60 to 4,000 each way.
+        size: the pixels of the whole picture, from 60 to 4,000 each way; a table may be as tall as its rows.
         theme: for a light or a dark canvas.
 
     Examples:
@@ -99,7 +100,7 @@ def chart_specification(
     view = ChartView(
         form=FormFields(form),
         tables=tuple(Table(one) for one in data) or (Table(PictureData()),),
-        size=Size(width_px=_clamped(size.width_px), height_px=_clamped(size.height_px)),
+        size=replace(size, width_px=_clamped(size.width_px), height_px=_clamped(size.height_px)),
         colours=colours_of(theme),
         title=cells.shortened(title),
     )
@@ -164,7 +165,7 @@ def _specification(view: ChartView, drawing: Drawing) -> dict[str, Any]:
         "background": view.colours.background,
         **(pixels if drawing.is_canvas else fit),
         "width": view.size.width_px,
-        "height": view.size.height_px,
+        "height": drawing.height_px or view.size.height_px,
         "config": config_of(view.colours) | ({} if drawing.is_canvas else _title_limits(view)),
         "layer": [dict(layer) for layer in drawing.layers],
         **drawing.further,

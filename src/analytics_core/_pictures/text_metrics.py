@@ -18,13 +18,16 @@ _OTHER: Final = 0.6
 _WIDE: Final = 1.0
 _FIRST_WIDE: Final = 0x2E80
 _BOLD: Final = 1.08
+_WIDEST: Final = 1.14
+"""Browsers without these fonts set texts in wider ones, such as DejaVu Sans."""
+
 ELLIPSIS: Final = "…"
 
 
 def text_width(text: str, font_px: float, *, bold: bool = False) -> float:
-    """Return how many pixels wide a text is, about."""
+    """Return how many pixels wide a text is at most, in the font of pictures or in one that takes its place."""
     em = sum(_WIDTHS.get(letter) or (_WIDE if ord(letter) >= _FIRST_WIDE else _OTHER) for letter in text)
-    return em * font_px * (_BOLD if bold else 1)
+    return em * font_px * _WIDEST * (_BOLD if bold else 1)
 
 
 def fitted(text: str, width_px: float, font_px: float, *, bold: bool = False) -> str:

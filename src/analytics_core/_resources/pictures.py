@@ -22,7 +22,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._resources.stored_json import json_object
 from analytics_core._results.answer import ChartData
 from analytics_core._results.picture import Picture
-from analytics_core._results.picture_data import picture_data
+from analytics_core._results.picture_data import failure_of, picture_data
 from analytics_core._runtime import Runtime
 from analytics_core._security.keys import SEAL_BYTES, EntrySeal
 from analytics_core.errors import AnalyticsError, PictureError, QueryError, UnknownNameError
@@ -45,13 +45,17 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """How a picture shall be: `width_px` and `height_px` of its layout, and how many pixels of a PNG each becomes."""
+    """How a picture shall be: `width_px` and `height_px` of its layout, and how many pixels of a PNG each becomes.
+
+    `fits_rows` tells that a table is as tall as its rows.
+    """
 
     format: PictureFormat
     theme: Theme
     width_px: int
     height_px: int
     scale: float
+    fits_rows: bool = False
 
 
 def checked_look(
@@ -69,6 +73,7 @@ def checked_look(
         width_px=_pixels(width_px, "width_px", usual.width_px),
         height_px=_pixels(height_px, "height_px", usual.height_px),
         scale=_scale(scale),
+        fits_rows=height_px is None,
     )
 
 
@@ -98,7 +103,8 @@ def largest_scale(width_px: int, height_px: int) -> float:
 def _chosen(choices: type[Choice], given: object, place: str) -> Choice:
     if isinstance(given, str) and given.lower() in tuple(choices):
         return choices(given.lower())
-    raise UnknownNameError(short_repr(given), place=f"the {place} of a picture", known=tuple(choices))
+    name = given if isinstance(given, str) else short_repr(given)
+    raise UnknownNameError(name, place=f"the {place} of a picture", known=tuple(choices))
 
 
 def _pixels(given: Any, name: str, usual: int) -> int:
@@ -171,17 +177,19 @@ class PictureDrawer:
 
     def of_answer(self, answer: ChartData, form: Mapping[str, Any] | None, look: Look, *, title: str) -> Picture:
         """Return the picture of an answer; `form` are form data, with a `viz_type` or none."""
-        data = picture_data(answer)
-        size = Size(width_px=look.width_px, height_px=look.height_px)
+        data = picture_data(answer, form)
+        size = Size(width_px=look.width_px, height_px=look.height_px, fits_rows=look.fits_rows)
         specification = chart_specification(form_of_answer(form, data), data, title=title, size=size, theme=look.theme)
+        scale = min(look.scale, largest_scale(look.width_px, int(specification["height"])))
         return Picture(
-            data=self.draw(specification, look.format, scale=look.scale, keep_s=keeping_of([answer])),
+            data=self.draw(specification, look.format, scale=scale, keep_s=keeping_of([answer])),
             format=look.format,
             description=str(specification.get("description", "")),
             width_px=look.width_px,
-            height_px=look.height_px,
+            height_px=int(specification["height"]),
             specification=specification,
-            redraw=lambda other: self._renderer.render(specification, format=other, scale=1.0),
+            failure=failure_of(answer),
+            redraw=lambda other: self.draw(specification, other, scale=scale),
         )
 
     def draw(

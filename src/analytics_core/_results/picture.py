@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from analytics_core._display.bundles import Bundle, own_mime_bundle
 from analytics_core._results.picture_display import picture_bundle
+from analytics_core.errors import AnalyticsError, PictureError, UnknownNameError
 from analytics_core.models.enums import PictureFormat
 
 _TYPES: Final[Mapping[PictureFormat, str]] = {
@@ -24,7 +25,8 @@ class Picture:
     """A picture: `data` are its bytes, `description` tells in words what it shows (its alternative text).
 
     `specification` is the Vega-Lite specification, which a host's page can embed; None for a dashboard. `width_px` and
-    `height_px` are those of the layout: a PNG has `scale` times as many pixels.
+    `height_px` are those of the layout: a PNG has `scale` times as many pixels. `failure` is the error of a query
+    that has no answer, which the picture tells; None where all have one.
     """
 
     data: bytes
@@ -33,8 +35,9 @@ class Picture:
     width_px: int
     height_px: int
     specification: Mapping[str, Any] | None = None
+    failure: AnalyticsError | None = field(default=None, compare=False)
     redraw: Callable[[PictureFormat], bytes] | None = field(default=None, compare=False)
-    """Draws the same in another format, for a notebook; None: nobody can."""
+    """Draws the same in another format, for a notebook or a file; None: nobody can."""
 
     def __repr__(self) -> str:
         size = f"{self.width_px}x{self.height_px}"
@@ -48,12 +51,32 @@ class Picture:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture to a file, and return its path; what is there is replaced.
 
+        The ending of the name says the format: a picture of another one is drawn anew. Without an ending it is written
+        as it is.
+
         Raises:
+            UnknownNameError: an ending that is no format of pictures.
+            PictureError: it cannot be drawn in that format.
             OSError: the file cannot be written.
+
+        Examples:
+            >>> core.charts.picture(1).save("sales.svg").read_bytes()[:4]
+            b'<svg'
         """
         file = Path(path)
-        file.write_bytes(self.data)
+        file.write_bytes(self._in(file.suffix))
         return file
+
+    def _in(self, ending: str) -> bytes:
+        name = ending.removeprefix(".").lower()
+        if not name or name == self.format:
+            return self.data
+        if name not in tuple(PictureFormat):
+            known = tuple(f".{one}" for one in PictureFormat)
+            raise UnknownNameError(ending, place="the name of a picture's file", known=known)
+        if self.redraw is None:
+            raise PictureError(f"this picture is {self.format.name} alone; save it as .{self.format}")
+        return self.redraw(PictureFormat(name))
 
     _repr_mimebundle_ = own_mime_bundle
 

@@ -44,7 +44,7 @@ def vega_lite_of(answer: ChartData) -> Bundle:
     rows = sum(result.rowcount for result in answer.results)
     if not answer.form or not answer.form.get("viz_type") or rows > _MOST_ROWS:
         return {}
-    return _vega_lite(chart_specification(answer.form, picture_data(answer)), most=MOST_CHARACTERS)
+    return _vega_lite(chart_specification(answer.form, picture_data(answer, answer.form)), most=MOST_CHARACTERS)
 
 
 def _vega_lite(specification: Mapping[str, Any] | None, *, most: int) -> Bundle:
@@ -70,7 +70,8 @@ def _small_form(picture: Picture) -> Bundle:
 def _in(picture: Picture, format: PictureFormat) -> bytes | None:
     if picture.format is format:
         return picture.data
-    return None if picture.redraw is None else picture.redraw(format)
+    is_chart = picture.specification is not None  # the SVG of a dashboard is large
+    return picture.redraw(format) if picture.redraw is not None and is_chart else None
 
 
 def recompressed_png(png: bytes) -> bytes:

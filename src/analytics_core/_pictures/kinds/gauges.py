@@ -49,6 +49,8 @@ def _range(view: ChartView, values: Sequence[float]) -> tuple[float, float]:
     low, high = view.form.number("min_val"), view.form.number("max_val")
     if low is None:
         low = 2 * min(0.0, *values) if min(values) < 0 else 0.0
+    if high is None and low == 0 and max(values) <= 1:
+        return low, 1.0  # a share, of the whole
     if high is None or high <= low:
         high = max(max(values) * (2 if len(values) == 1 else 1), low + 1)
         high = _nice(high - low) + low

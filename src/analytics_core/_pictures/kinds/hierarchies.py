@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import MOST_MARKS, ChartView, Drawing, PictureKind
 from analytics_core._pictures.number_formats import NumberFormat
@@ -53,7 +52,7 @@ def _grouped(parts: Parts) -> tuple[Group, tuple[str, ...]]:
 
 
 def _told(parts: Parts, largest: Group, shown: NumberFormat) -> str:
-    text = f"{parts.measure}{parts.by}: {cells.counted(len(parts.parts), 'group')} of {shown.text(parts.total)} in all"
+    text = f"{parts.measure}{parts.by}: {parts.whole('group', shown.text(parts.total))}"
     return f"{text}; the largest is {largest.label} with {shown.text(largest.value)}"
 
 
@@ -139,9 +138,11 @@ class _Treemap:
         kind = _OLD_LABELS[kind] if isinstance(kind, int) and 0 <= kind < len(_OLD_LABELS) else str(kind).casefold()
         value = self.shown.text(group.value)
         lines = {"key": [group.label], "value": [value]}.get(kind, [group.label, value])
-        inside = box.inset(4, 3, 4, 3)
+        inside = box.inset(4, 3, 0, 3)
         for place, line in enumerate(lines):
             words = fitted(line, inside.width, LABEL_PX)
+            if line == value and words != line:
+                continue  # a number without its end is another one
             if len(words) > 1 and inside.height >= (place + 1) * _LINE_PX:
                 at = (inside.x, inside.y + place * _LINE_PX)
                 self.canvas.text(words, *at, readable_on(colour), baseline="top")

@@ -42,7 +42,9 @@ def _with_trend(view: ChartView) -> Drawing:
     shown = _value_text(view, _aggregated(view, [value for _, value in known]))
     grain = view.form.text("time_grain_sqla")
     last = moment_text(known[-1][0], view.time_format("time_format"), grain=grain)
-    below = [(_subtitle(view), view.colours.muted), *_comparison(view, [value for _, value in points])]
+    is_last = str(view.form.get("aggregation") or "LAST_VALUE").upper() == "LAST_VALUE"
+    told = _subtitle(view) or (f"{table.label(name)}, {last}" if is_last else table.label(name))
+    below = [(told, view.colours.muted), *_comparison(view, [value for _, value in points])]
     if view.form.flag("show_timestamp"):
         below.append((last, view.colours.muted))
     canvas = Canvas(view)

@@ -39,8 +39,7 @@ def _pie(view: ChartView) -> Drawing:
     largest = max(parts.parts, key=lambda part: part.value)
     share = _PERCENT.text(largest.value / parts.total)
     told = (
-        f"Pie chart of {parts.measure}{parts.by}: {cells.counted(len(parts.parts), 'part')} "
-        f"of {shown.text(parts.total)} in all; "
+        f"Pie chart of {parts.measure}{parts.by}: {parts.whole('part', shown.text(parts.total))}; "
         f"the largest is {largest.label} with {shown.text(largest.value)} ({share})"
     )
     return canvas.drawing(told)

@@ -33,8 +33,14 @@ CURVES: Final[Mapping[str, str]] = {
 }
 """How lines run between points, by the type of the series."""
 _STACKS: Final[Mapping[str, str]] = {"stack": "zero", "stream": "center", "expand": "normalize"}
+_COMPARED: Final = {"percentage": "change from", "difference": "difference from", "ratio": "ratio to"}
 _MOST_STACKED: Final = 20
 _LEAST_BAR_PX: Final = 4
+_SOLID: Final = [1, 0]
+_DASHED: Final = [5, 3]
+_DASHED_SYMBOL: Final = 500
+"""The size of the lines in a legend, so that two dashes are seen."""
+
 _PALER: Final = 0.35
 
 
@@ -80,9 +86,8 @@ def value_channel(view: ChartView, style: SeriesStyle) -> dict[str, Any]:
 def _style(view: ChartView, data: SeriesData, mark: str, curve: str | None) -> SeriesStyle:
     form = view.form
     stack = _stack(view, mark) if len(data.series) > 1 else None
-    is_share = bool(form.get("contributionMode")) and form.get("y_axis_format") in (None, "", "SMART_NUMBER")
-    shown = NumberFormat(spec=".0%") if is_share else view.number_format("y_axis_format")
-    title = form.text("y_axis_title")
+    shown, against = _value_format(view), _against(view, data)
+    title = form.text("y_axis_title") or against
     return SeriesStyle(
         mark=mark,
         format=shown,
@@ -98,6 +103,24 @@ def _style(view: ChartView, data: SeriesData, mark: str, curve: str | None) -> S
         zero=not form.flag("truncateYAxis"),
         title=title or (data.series[0].label if len(data.series) == 1 else None),
     )
+
+
+def _value_format(view: ChartView) -> NumberFormat:
+    """Return how values are written: shares, and changes in percent, as such where the form names no format."""
+    form = view.form
+    if form.get("y_axis_format") in (None, "", "SMART_NUMBER"):
+        if form.get("contributionMode"):
+            return NumberFormat(spec=".0%")
+        if form.get("comparison_type") == "percentage" and form.items("time_compare"):
+            return NumberFormat(spec="+,.1~%")
+    return view.number_format("y_axis_format")
+
+
+def _against(view: ChartView, data: SeriesData) -> str | None:
+    """Return what the values are, where they compare two times; None where they are those of one time."""
+    told = _COMPARED.get(str(view.form.get("comparison_type")))
+    periods = list(dict.fromkeys(one.period for one in data.series if one.period))
+    return f"{told} {periods[0]}" if told and len(periods) == 1 else None
 
 
 def _opacity(view: ChartView, stack: str | None) -> float:
@@ -136,14 +159,15 @@ def scales_of(view: ChartView, data: SeriesData, style: SeriesStyle, series: Seq
     """Return the scales of a chart's places and of all its series."""
     labels = [one.label for one in series]
     symbol = {"line": "stroke", "point": "circle"}.get(style.mark, "square")
-    colour = {
-        "type": "nominal",
-        "scale": {"domain": labels, "range": colours_of_series(view, series)},
-        "legend": legend_of(view, labels, symbol=symbol),
-    }
-    dashed = any(one.period or one.is_forecast for one in series) and style.mark in ("line", "area")
-    dash = {"type": "nominal", "scale": {"domain": ["solid", "dashed"], "range": [[1, 0], [5, 3]]}, "legend": None}
-    return Scales(place=_place(view, data, style), colour=colour, dash=dash if dashed else None)
+    is_dashed = [bool(one.period or one.is_forecast) for one in series]
+    has_dashes = any(is_dashed) and style.mark in ("line", "area")
+    legend = legend_of(view, labels, symbol="stroke" if has_dashes else symbol)
+    if legend and has_dashes:
+        legend["symbolSize"] = _DASHED_SYMBOL
+    colours = {"domain": labels, "range": colours_of_series(view, series)}
+    dashes = {"domain": labels, "range": [_DASHED if dashed else _SOLID for dashed in is_dashed]}
+    colour, dash = ({"type": "nominal", "scale": scale, "legend": legend} for scale in (colours, dashes))
+    return Scales(place=_place(view, data, style), colour=colour, dash=dash if has_dashes else None)
 
 
 def _place(view: ChartView, data: SeriesData, style: SeriesStyle) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from analytics_core._pictures import cells
-from analytics_core._pictures.cell_colours import conditional_fills
+from analytics_core._pictures.cell_colours import conditional_fills, has_conditions
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.grid import GridColumn, draw_grid, fitting_rows
 from analytics_core._pictures.number_formats import NumberFormat, number_format
@@ -150,6 +150,8 @@ def _bars(view: ChartView, column: _Column, numbers: Sequence[float | None]) -> 
     """Return the bars behind the numbers of a column: from its zero, or for each from the left edge."""
     told = column.config.get("showCellBars")
     wanted = view.form.flag("show_cell_bars", absent=True) if told is None else told is True
+    if told is None and view.form.get("show_cell_bars") is None and has_conditions(view, column.name):
+        return []  # bars that nobody asked for would cover the colours
     is_table = str(view.form.get("viz_type")) in ("table", "ag-grid-table")
     measured = set(view.form.metrics("metrics", "percent_metrics"))
     measured |= {f"%{name}" for name in measured}

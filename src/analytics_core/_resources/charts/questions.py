@@ -76,7 +76,7 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             format: `png`, `svg` or `pdf`.
             theme: `light` or `dark`.
             width_px: the width of the layout, from 60 to 4,000; None: 640.
-            height_px: likewise; None: 400.
+            height_px: likewise; None: 400, and a table is as tall as its rows, fifty at most.
             scale: how many pixels of a PNG each of these becomes, from 0.5 to 4; a PNG has 30,000,000 at most.
             force: read from the source, not the cache.
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final, TypedDict
 
+from analytics_core._pictures import cells
 from analytics_core._pictures.dashboard_page import MARGIN_PX, ChartImage, DashboardPage, ImageKey, image_key
 from analytics_core._pictures.data import PictureData, Size, Theme
 from analytics_core._pictures.markdown_lines import lines_height, markdown_lines
@@ -32,6 +33,7 @@ from analytics_core.models.enums import PictureFormat
 USUAL: Final = Size(width_px=1_200, height_px=800)
 _LONGEST_FACTS: Final = 300
 _LEAST_PX: Final = 600
+_RANGE: Final = "filter_range"
 
 
 class ShownDashboard(TypedDict, total=False):
@@ -90,15 +92,19 @@ class DashboardDrawer:
     def picture(self, look: Look) -> Picture:
         """Return the dashboard as a picture: a PDF has a page for each tab, a PNG or an SVG one below the other."""
         page = self._page(look)
-        pages = page.svg_pages() if look.format is PictureFormat.PDF else (page.svg(),)
-        scale = min(look.scale, largest_scale(look.width_px, page.height_px))
         return Picture(
-            data=self._drawer.draw(pages, look.format, scale=scale, keep_s=self._keep_s()),
+            data=self._whole(page, look, look.format),
             format=look.format,
             description=self._description(),
             width_px=look.width_px,
             height_px=page.height_px,
+            redraw=lambda other: self._whole(page, look, other),
         )
+
+    def _whole(self, page: DashboardPage, look: Look, format: PictureFormat) -> bytes:
+        pages = page.svg_pages() if format is PictureFormat.PDF else (page.svg(),)
+        scale = min(look.scale, largest_scale(look.width_px, page.height_px))
+        return self._drawer.draw(pages, format, scale=scale, keep_s=self._keep_s())
 
     def _keep_s(self) -> int | None:
         return keeping_of([chart.answer for chart in self._data if chart.answer is not None])
@@ -121,7 +127,7 @@ class DashboardDrawer:
         )
         return DashboardPage(
             title=self._title(),
-            facts=_facts(self._data.filters),
+            facts=filter_facts(self._data.filters, tuple(self._data)),
             pages=pages,
             charts=dict(self._images(pages, look)),
             theme=look.theme,
@@ -152,7 +158,8 @@ class DashboardDrawer:
         if chart.answer is None:
             return {}, (PictureData(error=chart.error or "it was not answered"),)
         try:
-            return form_of_chart(self._find_chart(chart.chart_id)), picture_data(chart.answer)
+            form = form_of_chart(self._find_chart(chart.chart_id))
+            return form, picture_data(chart.answer, form)
         except AnalyticsError as error:  # the chart went, or its rights did, since it was answered
             return {}, (PictureData(error=error.message),)
 
@@ -171,12 +178,33 @@ class DashboardDrawer:
         return ChartImage(svg=svg, description=str(specification.get("description", "")))
 
 
-def _facts(filters: Sequence[FilterState]) -> str:
-    """Return in one line what the filters are set to."""
-    told = [f"{one.name}: {_value_text(one.value)}" for one in filters if one.value not in (None, [], (), {}, "")]
+def filter_facts(filters: Sequence[FilterState], charts: Sequence[DashboardChart]) -> str:
+    """Return in one line what the filters are set to, and of which tabs where they do not act on all that is shown."""
+    set_ones = [one for one in filters if one.value not in (None, [], (), {}, "")]
+    told = [f"{one.name}: {_value_text(one)}{_tabs_text(one, charts)}" for one in set_ones]
     text = " · ".join(told)
     return text if len(text) <= _LONGEST_FACTS else f"{text[: _LONGEST_FACTS - 1]}…"
 
 
-def _value_text(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def _value_text(state: FilterState) -> str:
+    value: Any = state.value
+    if not isinstance(value, list | tuple):
+        return str(value)
+    if state.kind == _RANGE and len(value) == 2:
+        return _range_text(*value)
+    return ", ".join(cells.text(one) for one in value)
+
+
+def _range_text(low: Any, high: Any) -> str:
+    if low is None or high is None:
+        return f"at most {high}" if low is None else f"at least {low}"
+    return f"{low} – {high}"
+
+
+def _tabs_text(state: FilterState, charts: Sequence[DashboardChart]) -> str:
+    """Return on which of the outermost tabs a filter acts; nothing where it acts on all of them."""
+    every = dict.fromkeys(chart.tabs[0] for chart in charts if chart.tabs)
+    own = dict.fromkeys(chart.tabs[0] for chart in charts if chart.tabs and chart.chart_id in state.chart_ids)
+    if not own or len(own) == len(every):
+        return ""
+    return f" (tab{'' if len(own) == 1 else 's'} {', '.join(own)})"

@@ -25,11 +25,6 @@ from analytics_core.ports import Renderer
 
 _FORMATS: Final = {ReportFormat.PNG.value: PictureFormat.PNG, FurtherFormat.PDF.value: PictureFormat.PDF}
 _CHART: Final = Size(width_px=800, height_px=480)
-_TABLE_PX: Final = 140
-_ROW_PX: Final = 22
-_TALLEST_TABLE_PX: Final = 1_240
-"""A table has room for its rows, fifty at most, and is no taller."""
-
 _SCALE: Final = 2.0
 """Pixels of a PNG for each of the layout's: mails are read on fine screens."""
 
@@ -107,11 +102,8 @@ class ReportPictures:
         drawer = PictureDrawer(self._runtime, keeps=not self._schedule.force_screenshot)
         answer = ChartData(results=tuple(results))
         form, look = form_of_chart(chart), self._look(_CHART)
-        if form.get("viz_type") == "table" and results:
-            rows = _TABLE_PX + _ROW_PX * results[0].rowcount
-            look = replace(look, height_px=min(rows, _TALLEST_TABLE_PX))
         try:
-            return drawer.of_answer(answer, form, look, title=chart.slice_name)
+            return drawer.of_answer(answer, form, replace(look, fits_rows=True), title=chart.slice_name)
         except PictureError as error:
             raise error.at(chart.slice_name) from None
 
