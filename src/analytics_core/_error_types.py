@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Self
 
 from analytics_core._display.blocks import Blocks, ErrorBlock, facts, notes
 from analytics_core._display.bundles import mime_bundle
-from analytics_core._display.text import blocks_text
+from analytics_core._display.text import blocks_text, visible
 from analytics_core._display.tracebacks import short_traceback
 
 REFRESH_HINT: Final = "if its table has it by now, use datasets.refresh"
@@ -184,6 +184,9 @@ class AnalyticsError(Exception):
         self.error_type = error_type or self.default_type
         self.level = level
         self.extra: dict[str, Any] = dict(extra or {})
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Tell how copies and pickles are made: from what the error holds, not by calling `__init__` anew."""

@@ -7,6 +7,7 @@ import os
 import re
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from email.message import EmailMessage
@@ -194,6 +195,17 @@ def test_a_renderer_that_raises_anything_is_an_error_of_the_run_that_tells_no_ro
         assert [entry.message.subject for entry in world.outbox.sent] == ["Error occurred for Report: orders"]
         assert "ended in error: By region: the renderer failed (RuntimeError)" in caplog.text
         assert "hunter2" not in caplog.text
+
+
+def test_what_a_renderer_raises_is_not_chained_to_the_error_of_a_picture(tmp_path: Path) -> None:
+    def broken() -> None:
+        raise RuntimeError("hunter2 21.0")
+
+    with report_world(tmp_path, renderer=HostRenderer(broken)) as world:
+        with pytest.raises(PictureError) as caught:
+            world.admin.charts.picture(1)
+        assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+        assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.mark.parametrize(("busy", "state"), [(9, "Success"), (10, "Error")])

@@ -155,6 +155,14 @@ def test_a_text_shows_the_rows_and_what_cut_them(world: ReportWorld) -> None:
     assert "<script" not in message.html
 
 
+def test_images_of_words_are_their_alternative_texts_so_that_no_reader_is_counted(world: ReportWorld) -> None:
+    image = "![a map](http://x.example/b.png) <img src='http://x.example/c.png'>"
+    world.report(context_markdown=f"one {image}", extra={"body": f"two {image}"})
+    world.pass_time()
+    html = last_message(world).html
+    assert ("one a map" in html, "two a map" in html, "<img" in html) == (True, True, False)
+
+
 def test_a_text_writes_numbers_as_the_chart_and_the_metrics_of_its_dataset_do(world: ReportWorld) -> None:
     metric = {"metric_name": "revenue", "expression": "SUM(amount) * 1000", "d3format": "$,.2f"}
     world.admin.datasets.update(1, {"metrics": [metric]})

@@ -27,9 +27,12 @@ from analytics_core._display.blocks import (
 )
 from analytics_core._display.bundles import mime_bundle
 from analytics_core._display.html import blocks_html
-from analytics_core._display.text import blocks_text
+from analytics_core._display.text import blocks_text, visible
 from analytics_core._display.values import are_numbers, column_texts, value_text
+from analytics_core._querying.explain import ExplainedQuery, Explanation
 from analytics_core._results.answer import ChartData, LimitEntry, QueryResult, failed_result
+from analytics_core._results.column_formats import ChartFormats
+from analytics_core._results.plain_table import results_text
 from analytics_core._results.rows import ResultRows
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, QueryError
 from analytics_core.models import DatabaseConnection, DatasetGet
@@ -286,3 +289,30 @@ def test_an_answer_that_is_a_list_goes_over_its_items() -> None:
     assert (len(answer), answer[1].text, bool(empty), len(empty)) == (2, "b", True, 0)
     assert answer == DistinctResponse(result=answer.result)
     assert answer.to_payload()["result"] == [{"text": "a"}, {"text": "b"}]
+
+
+# ----------------------------------------------------------------------------------------------- texts of one line
+TURNED = "\u202etxt.exe\u2066\x1b[31m"
+ESCAPED = "\\u202etxt.exe\\u2066\\x1b[31m"
+
+
+def test_names_that_turn_the_direction_of_text_are_told_with_escapes() -> None:
+    result = result_of({TURNED: [1]})
+    failed = ExplainedQuery(failure=QueryError(f"no column {TURNED}"))
+    told = [repr(result), repr(ChartData(results=(result,))), str(QueryError(f"no column {TURNED}")), str(failed)]
+    told.append(str(Explanation(queries=(ExplainedQuery(sql=f'SELECT "{TURNED}"\n\tFROM t'),))))
+    assert [ESCAPED in text for text in told] == [True] * 5
+    assert [text for text in told if not all(sign.isprintable() or sign in "\n\t" for sign in text)] == []
+    assert told[-1].endswith("\n\tFROM t")
+    assert visible("مرحبا \u200f שלום é\n") == "مرحبا \u200f שלום é\n"
+
+
+def test_the_message_of_an_error_stays_as_it_is_for_programs() -> None:
+    error = QueryError(f"no column {TURNED}")
+    assert error.message == error.items()[0].message == f"no column {TURNED}"
+
+
+def test_tables_of_mails_as_text_hold_nothing_that_turns_their_direction() -> None:
+    text = results_text([result_of({TURNED: [TURNED]})], most_rows=5, formats=ChartFormats())
+    assert all(sign.isprintable() or sign == "\n" for sign in text)
+    assert "txt.exe" in text

@@ -276,7 +276,7 @@ def find_dataset(name: int | str | None, datasets: DatasetNamespace, charts: Cha
         hint = (
             f"did you mean {close[0]!r}?" if close else f"there are: {known_list(known)}" if known else "there is none"
         )
-        how = "a frame, also one that a DuckDB connection has registered, becomes one by core.dataset_from"
+        how = "a frame, also one that a connection has registered, becomes one by core.dataset_from"
         raise NotFoundError("dataset", name, place=f"({hint if close else f'{hint}; {how}'})") from None
 
 

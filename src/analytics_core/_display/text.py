@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -25,6 +26,7 @@ WIDEST_LINE: Final = 120
 _WIDEST_FACT: Final = 300
 _LONGEST_CODE: Final = 10_000
 _WIDE: Final = frozenset("WF")
+_UNSEEN: Final = re.compile("[\0-\b\v-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def blocks_text(blocks: Blocks) -> str:
@@ -36,6 +38,16 @@ def plain(text: str, *, most: int) -> str:
     """Return a text on one line, cut, with a sign in place of characters that a terminal would obey."""
     shown = "".join(character if character.isprintable() else " " for character in text[: most + 1])
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def visible(text: str) -> str:
+    r"""Return a text with escapes (`\u202e`) for what turns its direction or a terminal would obey; lines stay."""
+    return _UNSEEN.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{code:04x}" if code > 0xFF else f"\\x{code:02x}"
 
 
 def _lines(block: Block) -> Iterator[str]:

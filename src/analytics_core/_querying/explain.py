@@ -21,6 +21,7 @@ from analytics_core._display.blocks import (
     table,
 )
 from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.text import visible
 from analytics_core._display.values import value_text
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._frames.pipeline import Step
@@ -66,7 +67,7 @@ class ExplainedQuery:
     failure: AnalyticsError | None = None
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        return visible("\n".join(self._lines()))
 
     def _lines(self) -> list[str]:
         if self.failure is not None:

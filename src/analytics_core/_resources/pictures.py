@@ -241,8 +241,9 @@ def _rendered(
         return renderer.render_pages(shown, format=format, scale=scale)
     except AnalyticsError:
         raise
-    except Exception as error:  # border: a host's own code, whose texts may hold rows
-        raise PictureError(f"the renderer failed ({type(error).__name__})") from error
+    except Exception as error:  # border: a host's own code
+        failed = type(error).__name__
+    raise PictureError(f"the renderer failed ({failed})")  # out here nothing is chained: texts of a host may hold rows
 
 
 def keeping_of(answers: Sequence[ChartData]) -> int | None:

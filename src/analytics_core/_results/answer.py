@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, SupportsIndex, 
 
 from analytics_core._display.blocks import Blocks
 from analytics_core._display.bundles import Bundle, bundle_of, mime_bundle, own_mime_bundle
+from analytics_core._display.text import visible
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
 from analytics_core._frames.arrow_frames import to_arrow
@@ -124,10 +125,10 @@ class QueryResult:
     def __repr__(self) -> str:
         """Say what came, not every row's details: a notebook shows it, and a log line."""
         if self.error is not None:
-            return f"<QueryResult, {self.status.value}: {self.error}>"
+            return f"<QueryResult, {self.status.value}: {visible(self.error)}>"
         names = [*self.colnames[:_SHOWN_NAMES], *(["..."] if len(self.colnames) > _SHOWN_NAMES else [])]
         notes = f"; {len(self.notes)} notes" if self.notes else ""
-        return f"<QueryResult, {self.status.value}: {self.rowcount} rows of {', '.join(names)}{notes}>"
+        return f"<QueryResult, {self.status.value}: {self.rowcount} rows of {visible(', '.join(names))}{notes}>"
 
     if not TYPE_CHECKING:  # for the checker there are no further attributes
         __getattr__ = _reject_attribute

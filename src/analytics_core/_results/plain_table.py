@@ -10,8 +10,8 @@ from analytics_core._results.column_formats import ChartFormats
 from analytics_core._results.readable import ledger, written_texts
 
 _WIDEST: Final = 40
-_CONTROLS: Final = dict.fromkeys((*range(32), 127, *range(128, 160), 0x2028, 0x2029), " ")
-"""Line breaks and the like, which would begin a line that is none of the table's."""
+_CONTROLS: Final = dict.fromkeys((*range(32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)), " ")
+"""What would begin a line that is none of the table's, such as a line break, or turn the direction of one."""
 
 
 def results_text(results: Sequence[QueryResult], *, most_rows: int, formats: ChartFormats) -> str:

@@ -129,8 +129,8 @@ def _pandas_column(series: pd.Series[Any], header: str, name: str) -> pa.Array |
         raise _no_column(header, name, f"is of type {series.dtype}", "convert it, for example by .astype(str)")
     try:
         return pa.Array.from_pandas(series)
-    except _MISFITS as error:
-        raise _no_column(header, name, f"is of type {series.dtype}", "convert it, or leave it out") from error
+    except _MISFITS:  # their texts hold values
+        raise _no_column(header, name, f"is of type {series.dtype}", "convert it, or leave it out") from None
 
 
 _PLAIN_OBJECTS = frozenset(
@@ -217,9 +217,9 @@ def _readable(column: pa.ChunkedArray, header: str, name: str) -> pa.ChunkedArra
             return column.cast(pa.decimal128(38, kind.scale))
         if pa.types.is_null(kind):
             return column.cast(pa.string())
-    except _MISFITS as error:
+    except _MISFITS:
         what = f"holds numbers of more than 38 digits ({kind})"
-        raise _no_column(header, name, what, "cast it to a smaller type") from error
+        raise _no_column(header, name, what, "cast it to a smaller type") from None
     if pa.types.is_union(kind):
         raise _no_column(header, name, f"is of type {kind}", "make it one type")
     return column

@@ -352,7 +352,7 @@ class _Body:
 
     def html(self) -> str:
         """Return it as a page on which nothing can act."""
-        markdown = MarkdownToHtml()
+        markdown = MarkdownToHtml(loads_images=False)
         words = "".join(markdown(word) or "" for word in self.words)
         tables = "".join(
             (f"<h2>{escape(title)}</h2>" if (title := self._title(chart)) else "")
