@@ -122,7 +122,7 @@ def test_a_look_that_cannot_be_is_an_error(
 
 
 def test_a_large_layout_is_drawn_at_the_scale_that_the_error_names_and_as_svg_at_any(world: ReportWorld) -> None:
-    size = {"width_px": 4_000, "height_px": 4_000}
+    size: dict[str, Any] = {"width_px": 4_000, "height_px": 4_000}
     assert world.admin.charts.picture(1, scale=1.36, **size).width_px == 4_000
     assert world.admin.charts.picture(1, scale=4, format="svg", **size).width_px == 4_000
 
@@ -329,6 +329,21 @@ def test_a_dashboard_is_drawn_as_one_picture_or_a_page_for_each_tab(world: Repor
     texts = "".join(page for drawn in renderer.drawn for page in drawn.pages)
     assert "<script" not in texts
     assert "&lt;/text&gt;&lt;script&gt;alert(1)" in texts
+
+
+def test_a_dashboard_of_hundreds_of_sizes_of_its_charts_is_an_error_before_any_is_drawn(
+    world: ReportWorld, renderer: FakeRenderer
+) -> None:
+    made = dashboard(world)
+    boxes: dict[str, Any] = {
+        f"C{place}": {"type": "CHART", "meta": {"chartId": 1, "width": 6, "height": place + 10}} for place in range(301)
+    }
+    nodes = {**boxes, "ROOT_ID": {"type": "ROOT", "children": ["GRID"]}, "GRID": {"type": "GRID", "children": [*boxes]}}
+    world.admin.dashboards.update(made, {"position_json": json.dumps(nodes)})
+    for draw in (world.admin.dashboards.picture, world.admin.dashboards.page):
+        with pytest.raises(PictureError, match=r"30[12] charts and sizes of charts.* 300; ask for some of its tabs"):
+            draw(made)
+    assert not renderer.drawn
 
 
 def test_the_filters_of_a_dashboard_count_and_are_told(world: ReportWorld, renderer: FakeRenderer) -> None:

@@ -31,6 +31,9 @@ from analytics_core.errors import AnalyticsError, PictureError, QueryError, Unkn
 from analytics_core.models.enums import PictureFormat
 
 USUAL: Final = Size(width_px=1_200, height_px=800)
+_MOST_DRAWINGS: Final = 300
+"""Of charts for one picture or page, each chart in each of its sizes: they keep the renderer from everybody else."""
+
 _LONGEST_FACTS: Final = 300
 _LEAST_PX: Final = 600
 _RANGE: Final = "filter_range"
@@ -136,10 +139,20 @@ class DashboardDrawer:
         )
 
     def _images(self, pages: Sequence[PageLayout], look: Look) -> Iterator[tuple[ImageKey, ChartImage]]:
-        """Yield each chart in each of its sizes."""
+        """Yield each chart in each of its sizes.
+
+        Raises:
+            PictureError: there are more than `_MOST_DRAWINGS`.
+        """
         by_id = {chart.chart_id: chart for chart in self._data}
         boxes = (box for page in pages for box in page.boxes if box.kind is BoxKind.CHART)
-        for key in dict.fromkeys(map(image_key, boxes)):
+        keys = dict.fromkeys(map(image_key, boxes))
+        if len(keys) > _MOST_DRAWINGS:
+            raise PictureError(
+                f"the dashboard shows {len(keys):,} charts and sizes of charts, and the most of one picture is "
+                f"{_MOST_DRAWINGS}; ask for some of its tabs, or take charts from its layout"
+            )
+        for key in keys:
             chart_id, width_px, height_px = key
             yield key, self._image(by_id[chart_id], replace(look, width_px=width_px, height_px=height_px))
 
