@@ -23,8 +23,6 @@ from tests.support.servers import private_servers
 from benchmarks import (
     against_peer,
     against_prophet,
-    bench_frames,
-    bench_pictures,
     builder,
     dashboards,
     fence,
@@ -33,7 +31,9 @@ from benchmarks import (
     form_data,
     frames,
     growth,
+    in_hand,
     operations,
+    pictures,
     plans,
     store_lists,
 )
@@ -92,11 +92,11 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
     if "dashboards" in arguments.parts:
         yield from dashboards.compare()
     if "hand" in arguments.parts:
-        yield from bench_frames.compare()
+        yield from in_hand.compare()
     if "builder" in arguments.parts:
         yield from builder.compare()
     if "pictures" in arguments.parts:
-        yield from bench_pictures.compare()
+        yield from pictures.compare()
 
 
 def _of_forms(folder: Path | None) -> Iterator[Ratio | Unmeasured]:
