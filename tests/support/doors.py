@@ -8,8 +8,8 @@ from typing import Any
 from analytics_core import AnalyticsCore
 
 GUESTS_MAY = {
-    "charts": {"get", "list", "data", "submit", "job"},
-    "dashboards": {"get", "list", "charts", "datasets", "data", "filter_options"},
+    "charts": {"get", "list", "data", "picture", "submit", "job"},
+    "dashboards": {"get", "list", "charts", "datasets", "data", "picture", "page", "filter_options"},
 }
 NAMESPACES = sorted(
     name
