@@ -36,13 +36,14 @@ from analytics_core._typed_json import error_from_json, error_to_json
 from analytics_core.errors import AnalyticsError, ResultTooLargeError, StoredDataError
 from analytics_core.models.enums import QueryStatus, ResultFormat, ResultType
 
-MAGIC: Final = b"ACQR\x00\x00\x00\x07"
+MAGIC: Final = b"ACQR\x00\x00\x00\x08"
 """Four letters and the version of the format; a changed format gets another version.
 
 Since version 2, `notes` in a cache are those of the steps of post-processing alone: the others belong to the payload.
 Since version 3 entries are sealed, since version 4 `label_map` has the parts of joined labels, since version 5 the
 values of mixed columns keep their types, since version 6 those inside lists and objects too, and there may be several
-results, also failed ones and those with annotations. Since version 7 few rows are JSON.
+results, also failed ones and those with annotations. Since version 7 few rows are JSON, since version 8 the form that
+an answer is drawn by is kept.
 """
 
 MOST_BYTES: Final = 2**31 - 1
@@ -194,6 +195,7 @@ def _facts_bytes(answer: ChartData, known: Mapping[str, Any]) -> bytes:
     facts = {
         "result_type": answer.result_type.value,
         "result_format": answer.result_format.value,
+        "form": answer.form,
         "results": [{**_facts(result), **known} for result in answer.results],
     }
     return orjson.dumps(facts, default=_as_json)
@@ -251,6 +253,7 @@ def _answer(
         results=tuple([_result({**result, **known}, frame, texts) for result, frame, texts in parts]),
         result_type=ResultType(facts["result_type"]),
         result_format=ResultFormat(facts["result_format"]),
+        form=facts["form"],
     )
 
 
