@@ -62,6 +62,11 @@ def _name(core: AnalyticsCore) -> str:
     return repr(core).replace(" ", "_")
 
 
+def _untagged(core: AnalyticsCore, place: Place) -> Any:
+    place.people["owner"].tags.tag("chart", place.chart, ["t"])
+    return core.tags.untag("chart", place.chart, ["t"])
+
+
 def _warmed(core: AnalyticsCore, place: Place) -> None:
     (done,) = core.cache.warm_up_chart({"chart_id": place.chart}).result
     assert done.viz_status == "success"
@@ -119,7 +124,7 @@ DEEDS = {
         stranger=ChartAccessError,
     ),
     "tag": Deed(run=lambda c, p: c.tags.tag("chart", p.chart, ["t"]), **_OF_OWNERS, stranger=ChartAccessError),
-    "untag": Deed(run=lambda c, p: c.tags.untag("chart", p.chart, ["t"]), **_OF_OWNERS, stranger=ChartAccessError),
+    "untag": Deed(run=_untagged, **_OF_OWNERS, stranger=ChartAccessError),
     # ----------------------------------------------------------------------------------------------- dashboards
     "copy": Deed(
         run=lambda c, p: c.dashboards.copy(p.dashboard, {"json_metadata": "{}", "duplicate_slices": True}),
