@@ -67,7 +67,7 @@ def _advice(thing: Any) -> str:
         path = getattr(thing, "name", None)
         if not isinstance(path, str):
             return "write what is in it to a file and give its path, or read it, for example by pandas.read_csv"
-        return f"give the path of the file ({path!r:.80}) in place of the open file"
+        return f"give the path of the file {os.path.basename(path)!r:.80} in place of the open file"
     if by_name is None and hasattr(thing, "cursor") and hasattr(thing, "commit"):
         return "give the URL of its database, or an engine of SQLAlchemy, in place of a driver's connection"
     return by_name or by_type or "it is none of these"
