@@ -73,4 +73,4 @@ def test_the_top_of_one_column_leaves_the_others_whole() -> None:
     asked = query.payload()["queries"][0]
     assert (asked["series_columns"], asked["series_limit"]) == (["product"], 3)
     assert repr(query) == "sales.query('revenue').by('product', 'country').top(3, of='product').others()"
-    assert query.chart("line").form_data["series_columns"] == ["product"]
+    assert query.chart("line").payload()["queries"][0]["series_columns"] == ["product"]

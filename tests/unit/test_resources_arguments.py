@@ -21,11 +21,11 @@ from analytics_core.errors import (
     AccessError,
     ActorRequiredError,
     AlreadyExistsError,
-    ConnectionUriError,
     NotFoundError,
     PayloadError,
     PayloadSchemaError,
     SettingsError,
+    SourceError,
     UnknownNameError,
 )
 
@@ -210,8 +210,8 @@ def test_an_attribute_that_is_no_text_is_told_in_plain_words(shop: SmallCore) ->
         shop.core.users.create({"username": "bea", "attributes": {"id": 5}})
 
 
-def test_connect_takes_the_text_of_a_url() -> None:
-    with pytest.raises(ConnectionUriError, match="is a text"):
+def test_connect_takes_no_none() -> None:
+    with pytest.raises(SourceError, match="None cannot be connected"):
         connect(None)  # type: ignore[arg-type]
 
 

@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
-from analytics_core._core.sources.frames import required_frame
 from analytics_core._core.sources.guesses import notes_of_csv
 from analytics_core._core.sources.paths import DATABASES, FileType, broken_file, type_of
 from analytics_core._core.sources.reading import FileReading
@@ -239,20 +237,28 @@ def _of_sheets(tables: list[pa.Table], files: list[Path]) -> HandedFrame:
         joined = pa.concat_tables(tables) if len(tables) > 1 else tables[0]
     except pa.ArrowException as error:
         raise broken_file(files[-1], f"it has other columns than {files[0].name!r}; {_ONE_BY_ONE}") from error
-    return required_frame(joined, files[0].name)
+    return _frame(joined, files[0].name)
 
 
 def _of_arrow_files(files: list[Path], kind: FileType) -> HandedFrame:
     """Return Arrow files: those that can be read by parts stay where they are, streams are read into memory."""
     try:
         if kind is FileType.ARROW:
-            data = ds.dataset([str(path) for path in files], format="ipc")
+            from pyarrow import dataset  # it loads pandas
+
+            data = dataset.dataset([str(path) for path in files], format="ipc")
             data.count_rows()
         else:
             data = pa.concat_tables([_stream(path) for path in files])
     except (pa.ArrowException, OSError) as error:
         raise broken_file(files[0], "it is damaged, no Arrow IPC file, or has other columns than the next") from error
-    return required_frame(data, files[0].name)
+    return _frame(data, files[0].name)
+
+
+def _frame(data: Any, name: str) -> HandedFrame:
+    from analytics_core._core.sources.frames import required_frame  # pandas is loaded for frames alone
+
+    return required_frame(data, name)
 
 
 def _stream(path: Path) -> pa.Table:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 from sqlalchemy import pool
 
-from analytics_core._core.sources import advice, files, frames, paths
+from analytics_core._core.sources import advice, files, paths
 from analytics_core._core.sources.paths import DATABASES, FileType
 from analytics_core._core.sources.reading import FileReading, check_used
 from analytics_core._error_types import short_repr
@@ -150,6 +150,8 @@ def _tables_of_path(text: str, reading: FileReading) -> dict[str, HandedTable]:
     if paths.type_of(path) is FileType.XLSX:
         sheets = files.sheets_of(path.resolve(), reading)
         if len(sheets) > 1:
+            from analytics_core._core.sources import frames
+
             return {paths.table_name(sheet): frames.required_frame(rows, sheet) for sheet, rows in sheets.items()}
     return {paths.name_of(path): files.table_of_files([path], reading)}
 
@@ -206,16 +208,18 @@ def _of_mapping(thing: Mapping[Any, Any], reading: FileReading) -> dict[str, Han
 
 def _table(thing: Any, name: str, reading: FileReading) -> HandedTable:
     """Return one table: a frame, rows, or the files of a path, a glob or a list of them."""
+    if isinstance(thing, str | os.PathLike):
+        thing = [thing]
+    is_listed = isinstance(thing, list | tuple) and bool(thing)
+    if is_listed and all(isinstance(item, str | os.PathLike) for item in thing):
+        return files.table_of_files([file for item in thing for file in _files_of(item)], reading)
+    from analytics_core._core.sources import frames  # pandas is loaded for frames alone
+
+    if is_listed and all(isinstance(item, Mapping) for item in thing):
+        return frames.frame_of_rows(thing, name or "the rows")
     frame = frames.frame_of(thing, name or "the frame")
     if frame is not None:
         return frame
-    if isinstance(thing, str | os.PathLike):
-        thing = [thing]
-    if isinstance(thing, list | tuple) and thing:
-        if all(isinstance(item, Mapping) for item in thing):
-            return frames.frame_of_rows(thing, name or "the rows")
-        if all(isinstance(item, str | os.PathLike) for item in thing):
-            return files.table_of_files([file for item in thing for file in _files_of(item)], reading)
     raise advice.not_taken(thing, name)
 
 
@@ -244,6 +248,8 @@ def _checked(tables: dict[str, HandedTable]) -> dict[str, HandedTable]:
     with files.duckdb_in_memory() as root:
         for name, one in tables.items():
             if isinstance(one, HandedFrame) and not _can_read(root, one.data):
+                from analytics_core._core.sources import frames
+
                 frames.raise_unreadable(one.data, name, lambda column: _can_read(root, column))
     return tables
 
