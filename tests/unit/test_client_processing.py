@@ -203,6 +203,16 @@ def test_text_that_should_add_up_is_a_typed_error() -> None:
         pivoted(metrics=["name"])
 
 
+def test_an_aggregate_beyond_the_numbers_of_a_double_is_a_typed_error() -> None:
+    with pytest.raises(QueryError, match="larger than a double"):
+        processed(
+            frame_of({"n": [1e300, -1e300]}),
+            viz_type="pivot_table_v2",
+            metrics=["n"],
+            aggregateFunction="Sample Variance",
+        )
+
+
 def test_a_pivot_without_metrics_is_a_typed_error() -> None:
     with pytest.raises(QueryError, match="at least one metric"):
         pivoted(metrics=[])

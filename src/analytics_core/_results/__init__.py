@@ -1,1 +1,1 @@
-"""What answers look like: rows, formats, pivot tables, and the bytes that caches and stores keep."""
+"""What answers look like: rows, formats, and the bytes that caches and stores keep."""

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.values import json_value
+from analytics_core._frames.values import json_value, text_value
+from analytics_core._pivots import PivotLayout, PivotTable, pivot, pivot_aggregate
 from analytics_core._results.answer import QueryResult
-from analytics_core._results.pivot_table import PivotLayout, PivotTable, pivot, pivot_aggregate
 from analytics_core._results.rows import PlainRows, coltypes
 
 TABLE: Final = "table"
@@ -38,16 +38,24 @@ def client_processed(result: QueryResult, *, form_data: Mapping[str, Any]) -> Qu
     frame = _renamed(result.frame, result.verbose_names)
     if kind == TABLE:
         return _as_table(result, frame)
-    return _as_grid(result, pivot(_plain_numbers(frame), _layout(form_data, result.verbose_names)))
+    layout = _layout(form_data, result.verbose_names)
+    return _as_grid(result, pivot(_plain_numbers(frame), layout, text=text_value))
 
 
 def _renamed(frame: Frame, verbose_names: Mapping[str, str]) -> Frame:
     return Frame(columns=tuple(replace(c, name=verbose_names.get(c.name) or c.name) for c in frame.columns))
 
 
-def _plain_numbers(frame: Frame) -> Frame:
-    """Return the frame with decimals as the numbers that JSON has, so that they add up with floats."""
-    return Frame(columns=tuple(replace(c, values=[_plain(v) for v in c.to_list()]) for c in frame.columns))
+def _plain_numbers(frame: Frame) -> dict[str, list[Any]]:
+    """Return the columns with decimals as the numbers that JSON has, so that they add up with floats.
+
+    Of columns with one name, as verbose names may be, the first one counts.
+    """
+    columns: dict[str, list[Any]] = {}
+    for column in frame.columns:
+        if column.name not in columns:
+            columns[column.name] = [_plain(value) for value in column.to_list()]
+    return columns
 
 
 def _plain(value: Any) -> Any:

@@ -2,181 +2,223 @@
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, Final
 
 from analytics_core._pictures import cells
 from analytics_core._pictures.cell_colours import conditional_fills
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
+from analytics_core._pictures.form_fields import FormFields
 from analytics_core._pictures.grid import GridColumn, draw_grid, fitting_rows
 from analytics_core._pictures.number_formats import NumberFormat
-from analytics_core._pictures.parts_data import texts_of
+from analytics_core._pictures.time_formats import moment_text
+from analytics_core._pivots import (
+    Key,
+    Label,
+    PivotAggregate,
+    PivotLayout,
+    PivotOrder,
+    PivotTable,
+    pivot,
+    pivot_aggregate,
+)
+from analytics_core.errors import AnalyticsError, UnknownNameError
 
 _MOST_ROWS: Final = 200
 _MOST_COLUMNS: Final = 40
-_TOTAL: Final = "Total"
-_Key = tuple[str, ...]
-
-_AGGREGATES: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
-    "Sum": math.fsum,
-    "Average": statistics.fmean,
-    "Median": statistics.median,
-    "Minimum": min,
-    "Maximum": max,
-    "First": lambda values: values[0],
-    "Last": lambda values: values[-1],
-    "Count": len,
-    "Count Unique Values": lambda values: len(set(values)),
-    "Sample Variance": lambda values: statistics.variance(values) if len(values) > 1 else 0.0,
-    "Sample Standard Deviation": lambda values: statistics.stdev(values) if len(values) > 1 else 0.0,
-}
-_SHARES: Final = {"Total": (False, False), "Rows": (True, False), "Columns": (False, True)}
+_METRIC: Final = "metric"
 _PERCENT: Final = NumberFormat(spec=".1%")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Cube:
-    """The numbers of a pivot table by the keys of their row and column."""
-
-    rows: Sequence[_Key]
-    columns: Sequence[_Key]
-    values: Mapping[tuple[_Key, _Key], Sequence[float]]
-    aggregate: str
-
-    def cell(self, row: _Key | None, column: _Key | None) -> float | None:
-        """Return the aggregate of a row and a column; None stands for all of them."""
-        told = self.aggregate
-        share = told.partition(" as Fraction of ")
-        if share[1]:
-            of_row, of_column = _SHARES.get(share[2], (False, False))
-            whole = self._plain(share[0], row if of_row else None, column if of_column else None)
-            part = self._plain(share[0], row, column)
-            return part / whole if part is not None and whole else None
-        return self._plain(told, row, column)
-
-    def _plain(self, name: str, row: _Key | None, column: _Key | None) -> float | None:
-        if row is not None and column is not None:
-            found = self.values.get((row, column), ())
-        else:
-            found = [
-                value
-                for (own_row, own_column), values in self.values.items()
-                if (row is None or own_row == row) and (column is None or own_column == column)
-                for value in values
-            ]
-        return float(_AGGREGATES[name](found)) if found else None
-
-
 def _pivot(view: ChartView) -> Drawing:
+    layout = _layout(view)
+    table = view.table
+    columns = {name: [_measured(value) for value in table.values(name)] for name in layout.metrics}
+    columns |= {name: _labelled(view, name) for name in (*layout.rows, *layout.columns)}
+    if all(value is None for name in layout.metrics for value in columns[name]):
+        raise CannotDrawError("there is no number.")
+    try:
+        grid = pivot(columns, layout, text=_identity)
+    except AnalyticsError as error:
+        raise CannotDrawError(f"{error.message}.") from error
+    return _drawing(view, layout, grid)
+
+
+def _layout(view: ChartView) -> PivotLayout:
     table, form = view.table, view.form
-    metrics = [name for name in form.metrics("metrics") if name in table.names]
     groups = [name for name in form.columns("groupbyRows", "groupbyColumns") if name in table.names]
+    metrics = [name for name in form.metrics("metrics") if name in table.names]
     metrics = metrics or [name for name in table.names if table.is_numeric(name) and name not in groups]
     if not metrics:
         raise CannotDrawError("the answer has no column of numbers.")
     down = [name for name in form.columns("groupbyRows") if name in table.names]
-    across = [name for name in form.columns("groupbyColumns") if name in table.names and name not in down]
+    across = [name for name in groups if name not in down]
     if form.flag("transposePivot"):
         down, across = across, down
-    if not down and not across:
-        down = [name for name in table.names if name not in metrics]
     in_rows = form.get("metricsLayout") == "ROWS"
-    cube = _cube(view, down, across, metrics, in_rows=in_rows)
-    heads = [table.label(name) for name in down] + (["metric"] if in_rows else [])
-    return _drawing(view, cube, heads or [""], [table.label(name) for name in metrics])
+    totals = form.flag("rowTotals"), form.flag("colTotals")
+    row_totals, column_totals = reversed(totals) if in_rows else totals
+    return PivotLayout(
+        rows=tuple(down if down or across else [name for name in table.names if name not in metrics]),
+        columns=tuple(across),
+        metrics=tuple(metrics),
+        aggregate=_aggregate(form),
+        combine_metrics=form.flag("combineMetric"),
+        metrics_on_rows=in_rows,
+        row_totals=row_totals,
+        column_totals=column_totals,
+        row_order=_order(form, "rowOrder"),
+        column_order=_order(form, "colOrder"),
+    )
 
 
-def _cube(
-    view: ChartView, down: Sequence[str], across: Sequence[str], metrics: Sequence[str], *, in_rows: bool
-) -> _Cube:
+def _aggregate(form: FormFields) -> PivotAggregate:
+    try:
+        return pivot_aggregate(form.text("aggregateFunction") or "Sum")
+    except UnknownNameError:
+        form.reject("aggregateFunction", "is not drawn; sums are")
+        return pivot_aggregate("Sum")
+
+
+def _order(form: FormFields, name: str) -> PivotOrder:
+    told = form.text(name) or PivotOrder.LABEL
+    if told not in tuple(PivotOrder):
+        form.reject(name, "is no order")
+        return PivotOrder.LABEL
+    return PivotOrder(told)
+
+
+def _labelled(view: ChartView, name: str) -> list[Any]:
+    """Return the values of a column whose values are labels; moments as milliseconds, which sort by time."""
     table = view.table
-    texts = {name: texts_of(view, table, name, "date_format") for name in (*down, *across)}
-    values: dict[tuple[_Key, _Key], list[float]] = {}
-    first = view.form.flag("combineMetric")
-    for metric in metrics:
-        label, numbers = table.label(metric), table.numbers(metric)
-        for place, value in enumerate(numbers):
-            row, column = (tuple(texts[name][place] for name in names) for names in (down, across))
-            if in_rows:
-                row = (*row, label)
-            else:
-                column = (*column, label) if first or not across else (label, *column)
-            if value is not None:
-                values.setdefault((row, column), []).append(value)
-    aggregate = view.form.text("aggregateFunction") or "Sum"
-    if aggregate.partition(" as Fraction of ")[0] not in _AGGREGATES:
-        view.form.reject("aggregateFunction", "is not drawn; sums are")
-        aggregate = "Sum"
-    if not values:
-        raise CannotDrawError("there is no number.")
-    rows, columns = list(dict.fromkeys(row for row, _ in values)), list(dict.fromkeys(column for _, column in values))
-    cube = _Cube(rows=rows, columns=columns, values=values, aggregate=aggregate)
-    ranks = {table.label(metric): f"{rank:04d}" for rank, metric in enumerate(metrics)}
-    rows = _ordered(rows, view.form.text("rowOrder"), lambda key: cube.cell(key, None) or 0.0, ranks)
-    columns = _ordered(columns, view.form.text("colOrder"), lambda key: cube.cell(None, key) or 0.0, ranks)
-    return _Cube(rows=rows, columns=columns, values=values, aggregate=aggregate)
+    return table.moments(name) if table.is_temporal(name) else [cells.plain(value) for value in table.values(name)]
 
 
-def _ordered(
-    keys: Sequence[_Key], order: str | None, value: Callable[[_Key], float], ranks: Mapping[str, str]
-) -> list[_Key]:
-    """Return keys sorted by their texts or values; metrics stay in the order of the form."""
-    reverse = bool(order) and str(order).endswith("z_to_a")
-    if order and order.startswith("value"):
-        return sorted(keys, key=lambda key: (value(key), key), reverse=reverse)
-    return sorted(keys, key=lambda key: tuple(ranks.get(part, part) for part in key), reverse=reverse)
+def _measured(value: Any) -> Any:
+    """Return a value of a metric so that numbers add up; those that cannot be drawn are None."""
+    value = cells.plain(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | timedelta):
+        return value
+    number = cells.number(value)
+    return value if isinstance(value, int) and number is not None else number
 
 
-def _drawing(view: ChartView, cube: _Cube, heads: Sequence[str], metrics: Sequence[str]) -> Drawing:
-    rows, columns = cube.rows[:_MOST_ROWS], cube.columns[:_MOST_COLUMNS]
-    fitting = fitting_rows(view)
+def _identity(value: Any) -> str:
+    return str(value.normalize()) if isinstance(value, Decimal) else str(value)
+
+
+def _drawing(view: ChartView, layout: PivotLayout, grid: PivotTable) -> Drawing:
+    body = grid.row_keys[:-1] if _has_total(grid) else grid.row_keys
+    shown = _shown_columns(grid)
     notes = []
-    if len(columns) < len(cube.columns):
-        notes.append(f"Shows {len(columns)} of {len(cube.columns):,} columns.")
-    write = _writer(view, cube)
-    levels = max(len(columns[0]), 1)
-    has_total = view.form.flag("colTotals")
-    grid = _head_columns(rows, heads, levels, has_total=has_total)
-    for column in columns:
-        numbers = [cube.cell(row, column) for row in rows]
-        total = write(cube.cell(None, column)) if has_total else None
-        name = column[-1] if len(metrics) == 1 else next((part for part in column if part in metrics), "")
-        fills = conditional_fills(view, metrics[0] if len(metrics) == 1 else name, numbers)
-        headers = column if any(column) else (metrics[0],)
-        grid.append(
+    if len(shown) < len(grid.column_keys):
+        notes.append(f"Shows {len(shown)} of {len(grid.column_keys):,} columns.")
+    columns = [*_head_columns(view, layout, grid), *_number_columns(view, layout, grid, shown)]
+    names = [view.table.label(name) for name in layout.metrics]
+    counts = (
+        cells.counted(len(grid.row_keys) - len(grid.row_totals), "row"),
+        cells.counted(len(grid.column_keys) - len(grid.column_totals), "column"),
+    )
+    told = f"Pivot table of {', '.join(names)} ({layout.aggregate.name}): {counts[0]} by {counts[1]}"
+    return draw_grid(view, columns, min(len(body), _MOST_ROWS), told, notes, all_rows=len(body))
+
+
+def _has_total(grid: PivotTable) -> bool:
+    """Tell whether the last row is the total of all."""
+    return len(grid.row_keys) - 1 in grid.row_totals
+
+
+def _shown_columns(grid: PivotTable) -> list[int]:
+    """Return the places of the first columns, and of the total behind them all."""
+    places = range(len(grid.column_keys))
+    is_total = places[-1] in grid.column_totals
+    return [*places[: len(places) - is_total][:_MOST_COLUMNS], *places[len(places) - is_total :]]
+
+
+def _head_columns(view: ChartView, layout: PivotLayout, grid: PivotTable) -> list[GridColumn]:
+    has_total = _has_total(grid)
+    rows = grid.row_keys[: len(grid.row_keys) - has_total][:_MOST_ROWS]
+    texts = _label_texts(view, layout, rows, down=True)
+    blank = [""] * (len(_levels(layout, down=False)) - 1)
+    found = []
+    for level, name in enumerate(_levels(layout, down=True)):
+        repeated = (place for place in range(1, len(rows)) if rows[place][: level + 1] == rows[place - 1][: level + 1])
+        found.append(
             GridColumn(
-                headers=headers, texts=list(map(write, numbers[:fitting])), align="right", fills=fills, total=total
+                headers=(*blank, view.table.label(name) if name in layout.rows else name),
+                texts=[line[level] for line in texts],
+                is_head=True,
+                total=str(grid.row_keys[-1][level]) if has_total else None,
+                repeated=frozenset(repeated),
             )
         )
-    if view.form.flag("rowTotals") and len(columns) > 1:
-        totals = [write(cube.cell(row, None)) for row in rows[:fitting]]
-        headers = (*[""] * (levels - 1), _TOTAL)
-        whole = write(cube.cell(None, None)) if has_total else None
-        grid.append(GridColumn(headers=headers, texts=totals, align="right", total=whole))
-    told = f"Pivot table of {', '.join(metrics)} ({cube.aggregate}): {cells.counted(len(cube.rows), 'row')} by "
-    told += f"{cells.counted(len(cube.columns), 'column')}"
-    return draw_grid(view, grid, len(rows), told, notes, all_rows=len(cube.rows))
-
-
-def _head_columns(rows: Sequence[_Key], heads: Sequence[str], levels: int, *, has_total: bool) -> list[GridColumn]:
-    found = []
-    for level, head in enumerate(heads):
-        texts = [row[level] if level < len(row) else "" for row in rows]
-        repeated = frozenset(
-            place for place in range(1, len(rows)) if rows[place][: level + 1] == rows[place - 1][: level + 1]
-        )
-        headers = (*[""] * (levels - 1), head)
-        total = (_TOTAL if not level else "") if has_total else None
-        found.append(GridColumn(headers=headers, texts=texts, is_head=True, total=total, repeated=repeated))
     return found
 
 
-def _writer(view: ChartView, cube: _Cube) -> Callable[[float | None], str]:
-    form = _PERCENT if " as Fraction of " in cube.aggregate else view.number_format("valueFormat")
-    return lambda value: "" if value is None else form.text(value)
+def _number_columns(
+    view: ChartView, layout: PivotLayout, grid: PivotTable, places: Sequence[int]
+) -> Iterator[GridColumn]:
+    keys = [grid.column_keys[place] for place in places]
+    write, has_total, fitting = _writer(view, layout), _has_total(grid), fitting_rows(view)
+    for place, key, texts in zip(places, keys, _label_texts(view, layout, keys, down=False), strict=True):
+        values = [line[place] for line in grid.cells[: len(grid.cells) - has_total][:_MOST_ROWS]]
+        own = (part for part in key if not isinstance(part, Label) and part in layout.metrics)
+        metric = layout.metrics[0] if len(layout.metrics) == 1 else next(own, "")
+        coloured = [None if row in grid.row_totals else value for row, value in enumerate(values)]
+        yield GridColumn(
+            headers=_headers(texts),
+            texts=list(map(write, values[:fitting])),
+            align="right",
+            fills=[] if place in grid.column_totals else conditional_fills(view, view.table.label(metric), coloured),
+            total=write(grid.cells[-1][place]) if has_total else None,
+        )
+
+
+def _levels(layout: PivotLayout, *, down: bool) -> tuple[str, ...]:
+    """Return the columns whose values label the rows or the columns, from the outermost level."""
+    names = layout.rows if down else layout.columns
+    if down is not layout.metrics_on_rows:
+        return names or ("",)
+    return (*names, _METRIC) if layout.combine_metrics else (_METRIC, *names)
+
+
+def _label_texts(view: ChartView, layout: PivotLayout, keys: Sequence[Key], *, down: bool) -> list[tuple[str, ...]]:
+    """Return what people read of keys: values in the formats of the form, metrics by their verbose names."""
+    writers = [_label_writer(view, layout, name) for name in _levels(layout, down=down)]
+    return [tuple(write(part) for write, part in zip(writers, key, strict=True)) for key in keys]
+
+
+def _label_writer(view: ChartView, layout: PivotLayout, name: str) -> Callable[[str], str]:
+    table = view.table
+    is_temporal = name in table.names and table.is_temporal(name)
+    spec, grain = view.time_format("date_format"), view.form.text("time_grain_sqla")
+
+    def write(part: str) -> str:
+        if not isinstance(part, Label):
+            return table.label(part) if part in layout.metrics else part
+        return moment_text(part.value, spec, grain=grain) if is_temporal else cells.text(part.value)
+
+    return write
+
+
+def _headers(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the lines above a column; the name of a total stands in the last one, above its numbers."""
+    filled = tuple(filter(None, texts))
+    return (*filled[:-1], *[""] * (len(texts) - len(filled)), *filled[-1:])
+
+
+def _writer(view: ChartView, layout: PivotLayout) -> Callable[[Any], str]:
+    form = _PERCENT if layout.aggregate.fraction_of is not None else view.number_format("valueFormat")
+
+    def write(value: Any) -> str:
+        if value is None:
+            return ""
+        number = cells.number(value)
+        return cells.text(value) if number is None or isinstance(value, str) else form.text(number)
+
+    return write
 
 
 KINDS: Final = (PictureKind(name="pivot_table_v2", noun="pivot table", draw=_pivot),)

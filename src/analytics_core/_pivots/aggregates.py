@@ -1,0 +1,96 @@
+"""The aggregates of pivot tables by their names in forms."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from analytics_core.errors import QueryError, UnknownNameError
+
+Values = Sequence[Any]
+
+
+class FractionOf(StrEnum):
+    """What a cell is shown as a fraction of."""
+
+    TOTAL = "Total"
+    ROWS = "Rows"
+    COLUMNS = "Columns"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PivotAggregate:
+    """An aggregate by its name in the form; `fraction_of` None shows the value itself."""
+
+    name: str
+    combine: Callable[[Values], Any]
+    fraction_of: FractionOf | None = None
+
+    @property
+    def total_label(self) -> str:
+        """What totals are called."""
+        return f"Total ({self.name})"
+
+    def of(self, values: Values) -> Any:
+        """Return the aggregate of the values that are not None, None where there is none but for counts.
+
+        Raises:
+            QueryError: it cannot combine these values.
+        """
+        held = [value for value in values if value is not None]
+        try:
+            return self.combine(held)
+        except (TypeError, statistics.StatisticsError):
+            raise QueryError(
+                f"the pivot aggregate {self.name!r} needs numbers; choose Count, First or another"
+            ) from None
+        except OverflowError:
+            raise QueryError(
+                f"the pivot aggregate {self.name!r} of these values is larger than a double holds; choose another"
+            ) from None
+
+
+def _unless_empty(combine: Callable[[Values], Any]) -> Callable[[Values], Any]:
+    return lambda values: combine(values) if values else None
+
+
+def _unique_text(values: Values) -> str:
+    return ", ".join(map(str, dict.fromkeys(values)))
+
+
+def _variance(values: Values) -> float:
+    return statistics.variance(map(float, values)) if len(values) > 1 else 0
+
+
+def _deviation(values: Values) -> float:
+    return statistics.stdev(map(float, values)) if len(values) > 1 else 0
+
+
+_PLAIN: Final[Mapping[str, Callable[[Values], Any]]] = {
+    "Count": len,
+    "Count Unique Values": lambda values: len(set(values)),
+    "List Unique Values": _unless_empty(_unique_text),
+    "Sum": _unless_empty(sum),
+    "Average": _unless_empty(lambda values: sum(values) / len(values)),
+    "Median": _unless_empty(statistics.median),
+    "Sample Variance": _unless_empty(_variance),
+    "Sample Standard Deviation": _unless_empty(_deviation),
+    "Minimum": _unless_empty(min),
+    "Maximum": _unless_empty(max),
+    "First": _unless_empty(lambda values: values[0]),
+    "Last": _unless_empty(lambda values: values[-1]),
+}
+
+
+def pivot_aggregate(name: str) -> PivotAggregate:
+    """Return the aggregate of this name, for example `Sum` or `Count as Fraction of Rows`; else UnknownNameError."""
+    base, _, of = name.partition(" as Fraction of ")
+    if of in tuple(FractionOf) and base in ("Sum", "Count"):
+        return PivotAggregate(name=name, combine=_PLAIN[base], fraction_of=FractionOf(of))
+    if name not in _PLAIN:
+        fractions = [f"{base} as Fraction of {of}" for base in ("Sum", "Count") for of in FractionOf]
+        raise UnknownNameError(name, place="form_data.aggregateFunction", known=[*_PLAIN, *fractions])
+    return PivotAggregate(name=name, combine=_PLAIN[name])
