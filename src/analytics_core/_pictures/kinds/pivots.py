@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from analytics_core._pictures import cells
+from analytics_core._display.blocks import counted
 from analytics_core._pictures.cell_colours import conditional_fills
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.grid import GridColumn, draw_grid, fitting_rows
@@ -156,8 +156,8 @@ def _drawing(view: ChartView, cube: _Cube, heads: Sequence[str], metrics: Sequen
         headers = (*[""] * (levels - 1), _TOTAL)
         whole = write(cube.cell(None, None)) if has_total else None
         grid.append(GridColumn(headers=headers, texts=totals, align="right", total=whole))
-    told = f"Pivot table of {', '.join(metrics)} ({cube.aggregate}): {cells.counted(len(cube.rows), 'row')} by "
-    told += f"{cells.counted(len(cube.columns), 'column')}"
+    told = f"Pivot table of {', '.join(metrics)} ({cube.aggregate}): {counted(len(cube.rows), 'row')} by "
+    told += f"{counted(len(cube.columns), 'column')}"
     return draw_grid(view, grid, len(rows), told, notes, all_rows=len(cube.rows))
 
 
