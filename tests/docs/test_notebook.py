@@ -23,12 +23,16 @@ def runner() -> Any:
 
 
 def shown(cell: Any) -> list[Any]:
-    """Return what a cell shows as text, and in which forms; how large a picture is may change."""
+    """Return what a cell shows as text, and in which forms; how large a picture is may change.
+
+    On a slow machine there is a line of progress as well, which is empty when the work is over.
+    """
     return [
         (sorted(output.data), BYTES.sub("bytes", output.data.get("text/plain", "")))
         if "data" in output
         else (output.get("name"), output.get("text"), output.get("ename"), output.get("traceback"))
         for output in cell.get("outputs", [])
+        if output.get("data") != {"text/plain": ""}
     ]
 
 

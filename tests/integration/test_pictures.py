@@ -18,6 +18,7 @@ from tests.support.reports import KEY, ReportWorld, form, report_world
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._resources.dashboards.pictures import filter_facts
 from analytics_core._results.dashboard_answer import DashboardChart, FilterState
+from analytics_core._results.picture_display import VEGA_LITE_TYPE
 from analytics_core.errors import (
     AnalyticsError,
     ChartAccessError,
@@ -463,3 +464,10 @@ for ask in (lambda: core.charts.picture(1), lambda: core.dashboards.picture(1), 
 def test_a_renderer_that_is_none_is_told_when_the_core_is_made() -> None:
     with pytest.raises(SettingsError, match="renderer: a Renderer has"):
         AnalyticsCore(Settings(secret_key=KEY), renderer=object())  # type: ignore[arg-type]
+
+
+def test_the_answer_of_a_job_is_drawn_as_one_that_was_waited_for(world: ReportWorld) -> None:
+    for asked in (1, {**question(columns=["region"]), "form_data": {"viz_type": "pie", "groupby": ["region"]}}):
+        answers = (world.admin.charts.data(asked), world.admin.charts.submit(asked).result(timeout_s=30))
+        drawn = [answer._repr_mimebundle_()[VEGA_LITE_TYPE] for answer in answers]
+        assert drawn[0] == drawn[1]

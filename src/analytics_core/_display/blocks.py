@@ -11,6 +11,9 @@ from typing import Any, Final, TypeAlias
 
 Cell: TypeAlias = str | None
 
+NULL: Final = "<NULL>"
+"""A null as text, as pivots and filters of the contract spell it (`column_fill_value`)."""
+
 MOST_COLUMNS: Final = 30
 MOST_ROWS: Final = 20
 

@@ -6,11 +6,11 @@ same output can be read on light and dark pages.
 
 from __future__ import annotations
 
-import re
 from html import escape
 from typing import Final
 
 from analytics_core._display.blocks import (
+    NULL,
     Block,
     Blocks,
     Cell,
@@ -23,20 +23,16 @@ from analytics_core._display.blocks import (
     ListBlock,
     TableBlock,
 )
+from analytics_core._display.text import UNSEEN
 
 LONGEST_CELL: Final = 200
 LONGEST_TEXT: Final = 2_000
 LONGEST_CODE: Final = 10_000
 
-_UNSEEN: Final = re.compile(
-    "[\0-\b\v\f\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-)
-"""What is no text of a page: control characters, those that turn the direction of text, halves of characters."""
-
 _GREY: Final = "color:#808080"
 _LEFT: Final = "text-align:left"
 _RIGHT: Final = "text-align:right"
-_NULL: Final = f'<span style="{_GREY};font-style:italic">&lt;NULL&gt;</span>'
+_NULL: Final = f'<span style="{_GREY};font-style:italic">{escape(NULL)}</span>'
 
 
 def blocks_html(blocks: Blocks) -> str:
@@ -47,7 +43,7 @@ def blocks_html(blocks: Blocks) -> str:
 def escaped(text: str, *, most: int = LONGEST_TEXT) -> str:
     """Return a text for HTML: escaped, cut, and without characters that cannot be seen."""
     cut = text if len(text) <= most else f"{text[: most - 1]}…"
-    return escape(_UNSEEN.sub("�", cut))
+    return escape(UNSEEN.sub("�", cut))
 
 
 def _block_html(block: Block) -> str:  # noqa: PLR0911 - one line for each kind of block

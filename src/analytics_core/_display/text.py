@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from analytics_core._display.blocks import (
+    NULL,
     Block,
     Blocks,
     Cell,
@@ -26,7 +27,8 @@ WIDEST_LINE: Final = 120
 _WIDEST_FACT: Final = 300
 _LONGEST_CODE: Final = 10_000
 _WIDE: Final = frozenset("WF")
-_UNSEEN: Final = re.compile("[\0-\b\v-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+UNSEEN: Final = re.compile("[\0-\b\v-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+"""What a terminal would obey, what turns the direction of text, and what is no letter; tabs and lines are not here."""
 
 
 def blocks_text(blocks: Blocks) -> str:
@@ -42,7 +44,7 @@ def plain(text: str, *, most: int) -> str:
 
 def visible(text: str) -> str:
     r"""Return a text with escapes (`\u202e`) for what turns its direction or a terminal would obey; lines stay."""
-    return _UNSEEN.sub(_escape, text)
+    return UNSEEN.sub(_escape, text)
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -109,7 +111,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], at_right: Sequence[bool])
 
 
 def _cell(cell: Cell, *, most: int = WIDEST_COLUMN) -> str:
-    return "<NULL>" if cell is None else plain(cell, most=most)
+    return NULL if cell is None else plain(cell, most=most)
 
 
 def _width(text: str) -> int:

@@ -85,7 +85,7 @@ def _number_texts(numbers: Sequence[Any], *, grouped: bool) -> list[str]:
     plain = [number for number in numbers if _is_plain(number)]
     if all(isinstance(number, int) for number in plain):
         return [_integer(number, grouped) if _is_plain(number) else _odd_number(number) for number in numbers]
-    digits = _digits([float(number) for number in plain])
+    digits = shared_digits([float(number) for number in plain])
     return [_fraction(number, digits) if _is_plain(number) else _odd_number(number) for number in numbers]
 
 
@@ -114,7 +114,7 @@ def _odd_number(number: Any) -> str:
     return f"{number:.6g}" if _is_finite(number) else str(number).lower()
 
 
-def _digits(numbers: Sequence[float]) -> int:
+def shared_digits(numbers: Sequence[float]) -> int:
     """Return how many digits after the point a column needs, at most as many as its largest value allows."""
     largest = max(map(abs, numbers), default=0.0)
     before_point = math.floor(math.log10(largest)) + 1 if largest else 0

@@ -10,13 +10,12 @@ from analytics_core._formdata.draft import QueryDraft
 from analytics_core._formdata.form import (
     Form,
     FormValue,
-    column_label,
     distinct,
     is_column,
     is_metric,
     is_object,
-    metric_label,
 )
+from analytics_core._records.chart_form import column_label, metric_label
 
 _METRIC_FIELDS: Final = ("metrics", "metric", "metric_2", "secondary_metric", "x", "y", "size")
 _AMBIGUOUS: Final = frozenset({"x", "y", "size"})

@@ -210,25 +210,6 @@ def is_metric(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, _OBJECTS) and ("expressionType" in value or "label" in value))
 
 
-def column_label(column: Any) -> str:
-    """Return the label under which a column's values come back."""
-    if isinstance(column, str):
-        return column
-    return str(column.get("label") or column.get("sqlExpression"))
-
-
-def metric_label(metric: Any) -> str:
-    """Return the label under which a metric's values come back."""
-    if isinstance(metric, str):
-        return metric
-    if metric.get("label"):
-        return str(metric["label"])
-    column = metric.get("column")
-    if metric.get("expressionType") == "SIMPLE" and isinstance(column, Mapping):
-        return f"{metric.get('aggregate')}({column.get('columnName') or column.get('column_name')})"
-    return str(metric.get("sqlExpression"))
-
-
 def distinct(values: tuple[FormValue, ...], label: Callable[[Any], str]) -> tuple[FormValue, ...]:
     """Return values of which each label comes once, the first one."""
     if len(values) < 2:

@@ -14,28 +14,12 @@ from analytics_core._formdata import kinds
 from analytics_core._formdata.base_query import axis_columns, base_query, has_axis, mark_axis
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
-from analytics_core._formdata.form import Form, column_label, distinct
+from analytics_core._formdata.form import Form, distinct
+from analytics_core._records.chart_form import OLD_CHART_KINDS, column_label
 from analytics_core.errors import SettingsError, nearest
 
 ENTRY_POINTS: Final = "analytics_core.chart_kinds"
 """The group of entry points by which a package adds chart kinds: each names one `ChartKind`."""
-
-_OLD_NAMES: Final = MappingProxyType(
-    {
-        "treemap": "treemap_v2",
-        "sunburst": "sunburst_v2",
-        "heatmap": "heatmap_v2",
-        "histogram": "histogram_v2",
-        "sankey": "sankey_v2",
-        "bubble": "bubble_v2",
-        "pivot_table": "pivot_table_v2",
-        "line": "echarts_timeseries_line",
-        "bar": "echarts_timeseries_bar",
-        "area": "echarts_area",
-        "calendar": "cal_heatmap",
-    }
-)
-"""Names of charts that were stored before their kind got another one."""
 
 _LONGEST_NAME: Final = 100
 
@@ -53,10 +37,10 @@ class ChartKinds(Mapping[str, ChartKind]):
         self._kinds = MappingProxyType({**{kind.name: kind for kind in _own()}, **(added or {})})
 
     def __getitem__(self, name: str) -> ChartKind:
-        return self._kinds[name] if name in self._kinds else self._kinds[_OLD_NAMES[name]]
+        return self._kinds[name] if name in self._kinds else self._kinds[OLD_CHART_KINDS[name]]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._kinds or name in _OLD_NAMES
+        return name in self._kinds or name in OLD_CHART_KINDS
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names that kinds have today, sorted."""

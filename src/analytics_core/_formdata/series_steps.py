@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from analytics_core._formdata.base_query import axis_label, time_grain
-from analytics_core._formdata.form import Form, FormValue, column_label, metric_label
+from analytics_core._formdata.form import Form, FormValue
+from analytics_core._records.chart_form import column_label, metric_label
 
 _COMPARISONS: Final = frozenset({"values", "difference", "percentage", "ratio"})
 _AS_IT_IS: Final = "values"

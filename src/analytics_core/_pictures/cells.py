@@ -10,10 +10,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
+from analytics_core._display.blocks import NULL
 from analytics_core._pictures.text_metrics import ELLIPSIS
-
-NULL: Final = "<NULL>"
-"""As pivots and filters of the contract spell it (`column_fill_value`)."""
 
 EMPTY: Final = "(empty)"
 _COUNTING: Final = {ord("0"): "\u200c", ord("1"): "\u200b"}
@@ -141,11 +139,6 @@ def shortened(value: str, longest: int = _LONGEST) -> str:
     if line in _OF_EVERY_OBJECT:
         return line + "\u200b"
     return line if len(line) <= longest else line[: longest - 1].rstrip() + ELLIPSIS
-
-
-def counted(count: int, noun: str) -> str:
-    """Return how many there are of something, such as `1 row` and `2,000 rows`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def date_text(value: datetime) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from analytics_core._error_types import short_repr
 from analytics_core._pictures.cells import shortened
+from analytics_core._records.chart_form import column_label, metric_label
 
 _LONGEST_TOLD: Final = 60
 _LARGEST: Final = 1e100
@@ -91,11 +92,16 @@ class FormFields:
 
     def columns(self, *names: str) -> list[str]:
         """Return the labels of the columns of fields, each once."""
-        return _once([column_label(item) for name in names for item in self.items(name)])
+        return self._labels(names, column_label)
 
     def metrics(self, *names: str) -> list[str]:
         """Return the labels of the metrics of fields, each once."""
-        return _once([metric_label(item) for name in names for item in self.items(name)])
+        return self._labels(names, metric_label)
+
+    def _labels(self, names: Sequence[str], label: Callable[[Any], str]) -> list[str]:
+        """Return the labels of what stands in fields, each once; what is no column and no metric has none."""
+        items = (item for name in names for item in self.items(name))
+        return list(dict.fromkeys(label(item) for item in items if item and isinstance(item, str | Mapping)))
 
     def rgb(self, name: str) -> str | None:
         """Return a picked colour (an object of r, g and b) as `#rrggbb`; None where it is absent."""
@@ -104,35 +110,6 @@ class FormFields:
         if any(part is None or not 0 <= part <= 255 for part in parts):
             return None
         return "#" + "".join(f"{int(part):02x}" for part in parts if part is not None)
-
-
-def column_label(column: Any) -> str | None:
-    """Return the label under which a column's values come back; None where it is no column."""
-    if isinstance(column, str):
-        return column or None
-    if not isinstance(column, Mapping):
-        return None
-    told = column.get("label") or column.get("sqlExpression")
-    return told if isinstance(told, str) else None
-
-
-def metric_label(metric: Any) -> str | None:
-    """Return the label under which a metric's values come back; None where it is no metric."""
-    if isinstance(metric, str):
-        return metric or None
-    if not isinstance(metric, Mapping):
-        return None
-    if metric.get("label"):
-        return str(metric["label"])
-    column = metric.get("column")
-    if metric.get("expressionType") == "SIMPLE" and isinstance(column, Mapping):
-        return f"{metric.get('aggregate')}({column.get('columnName') or column.get('column_name')})"
-    told = metric.get("sqlExpression")
-    return told if isinstance(told, str) else None
-
-
-def _once(labels: Sequence[str | None]) -> list[str]:
-    return list(dict.fromkeys(label for label in labels if label is not None))
 
 
 def _number(value: Any) -> float | None:

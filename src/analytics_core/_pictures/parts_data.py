@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from analytics_core._display.blocks import counted
 from analytics_core._pictures import cells
 from analytics_core._pictures.drawing import CannotDrawError, ChartView
 from analytics_core._pictures.table import Table
@@ -53,7 +54,7 @@ class Parts:
 
     def whole(self, noun: str, total: str) -> str:
         """Return in words how many groups there are, and of how much: of all, or of those that were answered."""
-        count = cells.counted(len(self.parts), noun)
+        count = counted(len(self.parts), noun)
         return f"{count} of {total} together, and there are more" if self.is_cut else f"{count} of {total} in all"
 
     @property
@@ -121,7 +122,7 @@ def read_parts(
         raise CannotDrawError(f"{measure} has no value{' above zero' if positive else ''}.")
     left = table.rows - len(found)
     why = "without a value above zero" if positive else "without a value"
-    notes: tuple[str, ...] = (f"Left out: {left:,} of {cells.counted(table.rows, 'group')} {why}.",) if left else ()
+    notes: tuple[str, ...] = (f"Left out: {left:,} of {counted(table.rows, 'group')} {why}.",) if left else ()
     notes += (_OF_SHOWN,) if table.data.is_cut else ()
     names = tuple(table.label(name) for name in dimensions)
     return Parts(measure=measure, dimensions=names, parts=tuple(found), notes=notes, is_cut=table.data.is_cut)

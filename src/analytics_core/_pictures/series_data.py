@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from analytics_core._display.blocks import counted
 from analytics_core._pictures import cells
 from analytics_core._pictures.drawing import CannotDrawError
 from analytics_core._pictures.form_fields import FormFields
@@ -198,7 +199,7 @@ def _placed(data: SeriesData, table: Table, axis: str | None, kind: AxisKind) ->
     if not known:
         raise CannotDrawError(f"{data.axis} has no values.")
     left = len(rows) - len(known)
-    notes = (f"Left out: {cells.counted(left, 'row')} without a value of {data.axis}.",) if left else ()
+    notes = (f"Left out: {counted(left, 'row')} without a value of {data.axis}.",) if left else ()
     order = sorted(known, key=lambda place: values[rows[place]])
     return replace(
         _taken(data, order), kind=kind, places=[values[rows[place]] for place in order], notes=(*data.notes, *notes)

@@ -34,6 +34,7 @@ from analytics_core._pictures.kinds import (
 from analytics_core._pictures.table import Table
 from analytics_core._pictures.text_metrics import fitted, wrapped
 from analytics_core._pictures.theme import NOTE_PX, TITLE_PX, colours_of, config_of
+from analytics_core._records.chart_form import OLD_CHART_KINDS
 
 VEGA_LITE_VERSION: Final = "5.21"
 """The version that pictures are written for and rendered with; notebooks show version 5."""
@@ -43,23 +44,6 @@ _DEFAULT_SIZE: Final = Size()
 _LEAST_PX: Final = 60
 _LARGEST_PX: Final = 4_000
 _PADDING_PX: Final = 10
-_OLD_NAMES: Final = MappingProxyType(
-    {
-        "treemap": "treemap_v2",
-        "sunburst": "sunburst_v2",
-        "heatmap": "heatmap_v2",
-        "histogram": "histogram_v2",
-        "sankey": "sankey_v2",
-        "bubble": "bubble_v2",
-        "pivot_table": "pivot_table_v2",
-        "line": "echarts_timeseries_line",
-        "bar": "echarts_timeseries_bar",
-        "area": "echarts_area",
-        "calendar": "cal_heatmap",
-    }
-)
-"""The same names as forms may have (`_formdata.registry`)."""
-
 _MODULES: Final = (
     *(numbers, series, mixed, tables, pivots, parts, hierarchies, trees, gauges, distributions, grids),
     *(clouds, flows, spans, profiles, points, maps),
@@ -119,7 +103,7 @@ def _drawing(view: ChartView) -> Drawing:
         return _message(view, "No data", "The answer has no rows.")
     told = view.form.get("viz_type")
     name = str(told)
-    kind = KINDS.get(_OLD_NAMES.get(name, name))
+    kind = KINDS.get(OLD_CHART_KINDS.get(name, name))
     if kind is not None and not view.table.rows and kind.name != "mixed_timeseries":
         return _message(view, "No data", "The answer has no rows.")
     if kind is None:

@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 from typing import Any, Final
 
+from analytics_core._display.blocks import NULL
 from analytics_core._formats import format_time
 from analytics_core._pictures import cells
 
@@ -28,7 +29,7 @@ def time_format(spec: Any) -> str | None:
 def moment_text(ms: int | None, spec: str, *, grain: str | None = None) -> str:
     """Return a moment in UTC as text; an empty format writes as much of it as its grain has."""
     if ms is None:
-        return cells.NULL
+        return NULL
     moment = cells.moment(ms)
     if moment is None:
         return str(ms)

@@ -253,6 +253,7 @@ class ChartRequest:
         budget: what is left of the request; None until the query engine begins with it.
         notes: what each answer tells of the request as a whole.
         built: how the context was made of the form of a chart; None for any other context.
+        form: the form data that the answer is drawn by; None where nothing says how.
     """
 
     actor: Actor
@@ -267,6 +268,7 @@ class ChartRequest:
     budget: RequestBudget | None = None
     notes: tuple[str, ...] = ()
     built: BuiltPayload | None = None
+    form: Mapping[str, Any] | None = None
 
     def on(self, context: ChartDataQueryContext) -> ChartRequest:
         """Return the same request for another query context."""

@@ -93,8 +93,12 @@ class QueryRunner:
                 results[position] = self._answer(request, position, admissions[position])
                 tell(1)
         answers = tuple(map(results.__getitem__, range(len(admissions))))
-        context = request.context
-        return ChartData(results=answers, result_type=context.result_type, result_format=context.result_format)
+        return ChartData(
+            results=answers,
+            result_type=request.context.result_type,
+            result_format=request.context.result_format,
+            form=request.form,
+        )
 
     def explain(self, request: ChartRequest) -> Explanation:
         """Return why each query gives what it gives, without running anything."""

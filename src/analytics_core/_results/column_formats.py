@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any, Final
 
 from analytics_core._formats import Currency, format_number, format_time, parse_currency
-from analytics_core._formdata.form import metric_label
+from analytics_core._records.chart_form import metric_label
 
 _METRICS: Final = (
     "metrics",

@@ -8,15 +8,13 @@ from datetime import datetime, time
 from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._display.blocks import counted
+from analytics_core._display.values import shared_digits
 from analytics_core._frames.values import text_value
 
 if TYPE_CHECKING:
     from analytics_core._results.answer import LimitEntry, QueryResult
     from analytics_core._results.column_formats import ChartFormats
 
-_LEAST_DIGITS: Final = 2
-_SIGNIFICANT: Final = 5
-"""Digits of the largest value of a column that are shown at least; the others are shown as far as it."""
 _EXACT_BELOW: Final = 1e15
 _LONGEST_LINE: Final = 24
 
@@ -32,7 +30,7 @@ def readable_texts(values: Sequence[Any]) -> list[str]:
         return ["" if value is None else value.date().isoformat() for value in values]
     if not any(isinstance(value, float) for value in numbers) or not all(map(_is_plain, numbers)):
         return [text_value(value) for value in values]
-    digits = _digits(numbers)
+    digits = shared_digits(numbers)
     if any(value and float(f"{value:.{digits}f}") == 0 for value in numbers):
         return [text_value(value) for value in values]
     return ["" if value is None else f"{value:.{digits}f}" for value in values]
@@ -55,18 +53,6 @@ def _is_midnight(value: Any) -> bool:
 def _is_plain(value: Any) -> bool:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and math.isfinite(value) and abs(value) < _EXACT_BELOW
-
-
-def _digits(numbers: Sequence[float]) -> int:
-    """Return how many digits after the point a column needs, at most as many as its largest value allows."""
-    largest = max(map(abs, numbers))
-    before_point = math.floor(math.log10(largest)) + 1 if largest else 0
-    most = max(_LEAST_DIGITS, _SIGNIFICANT - before_point)
-    return next(digits for digits in range(most + 1) if digits == most or _is_enough(numbers, digits, most))
-
-
-def _is_enough(numbers: Sequence[float], digits: int, most: int) -> bool:
-    return all(round(value, digits) == round(value, most) for value in numbers)
 
 
 def ledger(result: QueryResult, most_rows: int, *, names_setter: bool) -> str:

@@ -14,7 +14,8 @@ from analytics_core._formdata.base_query import (
 )
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
-from analytics_core._formdata.form import Form, FormValue, column_label, metric_label
+from analytics_core._formdata.form import Form, FormValue
+from analytics_core._records.chart_form import column_label, metric_label
 
 _PERCENTILES: Final = re.compile(r"(\d{1,2})/(\d{1,2}) percentiles")
 

@@ -8,7 +8,8 @@ from typing import Any, Final
 from analytics_core._formdata.base_query import base_query
 from analytics_core._formdata.chart_kind import Build, ChartKind
 from analytics_core._formdata.draft import QueryDraft
-from analytics_core._formdata.form import Form, FormValue, column_label, distinct, is_metric, metric_label
+from analytics_core._formdata.form import Form, FormValue, distinct, is_metric
+from analytics_core._records.chart_form import column_label, metric_label
 
 _PLACES: Final = {"latlong": ("lonCol", "latCol"), "delimited": ("lonlatCol",), "geohash": ("geohashCol",)}
 

@@ -7,7 +7,8 @@ from typing import Final
 from analytics_core._formdata.base_query import base_query, mark_axis
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
-from analytics_core._formdata.form import Form, FormValue, metric_label
+from analytics_core._formdata.form import Form, FormValue
+from analytics_core._records.chart_form import metric_label
 
 
 def _plain(form: Form) -> list[QueryDraft]:

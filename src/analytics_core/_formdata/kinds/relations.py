@@ -7,7 +7,8 @@ from typing import Final
 from analytics_core._formdata.base_query import base_query
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
-from analytics_core._formdata.form import Form, FormValue, column_label, distinct, metric_label
+from analytics_core._formdata.form import Form, FormValue, distinct
+from analytics_core._records.chart_form import column_label, metric_label
 
 _OTHER_ENDPOINT: Final = "the front end draws it from an older endpoint of its server"
 

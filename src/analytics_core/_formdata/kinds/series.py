@@ -9,8 +9,9 @@ from analytics_core._formdata.base_query import axis_columns, base_query, has_ax
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
 from analytics_core._formdata.field_names import ASKED
-from analytics_core._formdata.form import Form, FormValue, distinct, metric_label
+from analytics_core._formdata.form import Form, FormValue, distinct
 from analytics_core._formdata.series_steps import FLATTEN, Series
+from analytics_core._records.chart_form import metric_label
 
 _DEFAULTS: Final = {"row_limit": 10_000, "show_empty_columns": True, "truncate_metric": True}
 

@@ -7,8 +7,9 @@ from typing import Final
 from analytics_core._formdata.base_query import NO_LIMIT, base_query, is_temporal, temporal_columns, time_grain
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
-from analytics_core._formdata.form import Form, FormValue, column_label, distinct, metric_label
+from analytics_core._formdata.form import Form, FormValue, distinct
 from analytics_core._formdata.series_steps import Series
+from analytics_core._records.chart_form import column_label, metric_label
 
 _ROWS: Final = "raw"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from analytics_core._pictures import cells
+from analytics_core._display.blocks import counted
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
 from analytics_core._pictures.parts_data import Part, metric_column, read_parts, text_columns
@@ -36,7 +36,7 @@ def _word_cloud(view: ChartView) -> Drawing:
     canvas = Canvas(view, notes)
     placed = _laid_out(view, words, canvas.room.inset(bottom=_NOTE_PX if len(words) > _FEW_WORDS else 0))
     if len(placed) < len(words):
-        canvas = Canvas(view, [*notes, f"No room for {cells.counted(len(words) - len(placed), 'word')}."])
+        canvas = Canvas(view, [*notes, f"No room for {counted(len(words) - len(placed), 'word')}."])
     labels = [part.label for part in words]
     colours = dict(zip(labels, view.series_colours(labels), strict=True))
     for label, box, px, upright in placed:
@@ -44,7 +44,7 @@ def _word_cloud(view: ChartView) -> Drawing:
         words_shown = fitted(label, (box.height if upright else box.width) + 1, px)
         canvas.text(words_shown, x, y, colours[label], px=px, align="center", angle=-90 if upright else 0)
     shown = view.number_format("number_format")
-    told = f"Word cloud of {parts.measure}{parts.by}: {cells.counted(len(placed), 'word')}; the largest are "
+    told = f"Word cloud of {parts.measure}{parts.by}: {counted(len(placed), 'word')}; the largest are "
     return canvas.drawing(told + ", ".join(f"{part.label} ({shown.text(part.value)})" for part in words[:5]))
 
 

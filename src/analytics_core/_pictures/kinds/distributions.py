@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from analytics_core._display.blocks import counted
 from analytics_core._pictures import axes, cells
 from analytics_core._pictures.drawing import MOST_MARKS, CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
@@ -35,7 +36,7 @@ def _histogram(view: ChartView) -> Drawing:
     layer = _bin_layer(view, bins, _bin_rows(table, bins, labels), labels, shown)
     layers = [layer, _bin_labels(view, table, bins, shown, layer["encoding"])] if form.flag("show_value") else [layer]
     write = view.number_format("x_axis_format").text
-    told = f"Histogram of {_measured(view)} in {cells.counted(len(bins), 'bin')} "
+    told = f"Histogram of {_measured(view)} in {counted(len(bins), 'bin')} "
     told += f"from {write(bins[0][1])} to {write(bins[-1][2])}"
     counts = {name: math.fsum(value or 0 for value in table.numbers(name)) for name, *_ in bins}
     _, low, high = max(bins, key=lambda item: counts[item[0]])
@@ -119,7 +120,7 @@ def _box_plot(view: ChartView) -> Drawing:
     measures = [table.label(name) for name in metrics]
     layers = _box_layers(view, boxes, outliers, names=names, metrics=measures, shown=shown)
     highest = max(boxes, key=lambda row: row["c4"])
-    told = f"Box plot of {', '.join(table.label(name) for name in metrics)} for {cells.counted(len(names), 'group')}"
+    told = f"Box plot of {', '.join(table.label(name) for name in metrics)} for {counted(len(names), 'group')}"
     told += (
         f"; medians from {shown.text(min(row['c4'] for row in boxes))} to {shown.text(highest['c4'])} ({highest['c0']})"
     )

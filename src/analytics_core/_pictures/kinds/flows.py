@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from analytics_core._pictures import cells
+from analytics_core._display.blocks import counted
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.number_formats import NumberFormat
@@ -80,7 +80,7 @@ def _limited(measure: str, links: Sequence[Link], notes: tuple[str, ...]) -> Flo
 
 def _told(flow: Flow, noun: str, shown: NumberFormat) -> str:
     first = flow.links[0]
-    links, nodes = cells.counted(len(flow.links), "link"), cells.counted(len(flow.nodes()), "node")
+    links, nodes = counted(len(flow.links), "link"), counted(len(flow.nodes()), "node")
     text = f"{noun} of {flow.measure}: {links} between {nodes}; "
     return f"{text}the largest goes from {first.source} to {first.target} with {shown.text(first.value)}"
 
@@ -90,7 +90,7 @@ def _sankey(view: ChartView) -> Drawing:
     levels, kept = _levelled(flow)
     notes = flow.notes
     if len(kept) < len(flow.links):
-        notes = (*notes, f"Left out: {cells.counted(len(flow.links) - len(kept), 'link')} that would lead back.")
+        notes = (*notes, f"Left out: {counted(len(flow.links) - len(kept), 'link')} that would lead back.")
         flow = Flow(measure=flow.measure, links=tuple(kept), notes=notes)
     if not kept:
         raise CannotDrawError("all links lead back to their start.")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from analytics_core._pictures import cells
+from analytics_core._display.blocks import counted
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import draw_legend
@@ -149,7 +149,7 @@ def _radar(view: ChartView) -> Drawing:
         canvas.shape(path, colour, opacity=0.15, tip=label)
         canvas.line([*points, points[0]], colour, width=2)
     names = ", ".join(table.label(name) for name in metrics)
-    return canvas.drawing(f"Radar of {names} for {cells.counted(len(labels), 'group')}: {', '.join(labels[:8])}")
+    return canvas.drawing(f"Radar of {names} for {counted(len(labels), 'group')}: {', '.join(labels[:8])}")
 
 
 def _top(view: ChartView, name: str, values: Sequence[float | None]) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from analytics_core._display.blocks import counted
 from analytics_core._pictures import axes, cells
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
@@ -205,7 +206,7 @@ def _calendar(view: ChartView) -> Drawing:
     canvas = Canvas(view, notes)
     _weeks(canvas, days, shown)
     best = max(days, key=lambda day: days[day])
-    told = f"Calendar of {table.label(metric)}: {cells.counted(len(days), 'day')} "
+    told = f"Calendar of {table.label(metric)}: {counted(len(days), 'day')} "
     told += f"from {min(days):%Y-%m-%d} to {max(days):%Y-%m-%d}. "
     told += f"Values from {shown.text(min(days.values()))} to {shown.text(days[best])}; "
     return canvas.drawing(f"{told}the largest is on {best:%Y-%m-%d}")

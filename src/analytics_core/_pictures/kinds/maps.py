@@ -7,14 +7,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from analytics_core._display.blocks import counted
 from analytics_core._pictures import axes, cells
 from analytics_core._pictures.drawing import MOST_MARKS, CannotDrawError, ChartView, Drawing, PictureKind
-from analytics_core._pictures.form_fields import metric_label
 from analytics_core._pictures.legends import legend_of
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.parts_data import metric_column, read_parts, text_columns, texts_of
 from analytics_core._pictures.table import Table
 from analytics_core._pictures.theme import heat_colours
+from analytics_core._records.chart_form import metric_label
 
 _NO_MAP: Final = "Drawn by longitude and latitude, without a map under it."
 _BASE32: Final = "0123456789bcdefghjkmnpqrstuvwxyz"
@@ -47,9 +48,8 @@ def _places(view: ChartView) -> Drawing:
 
 def _radius(view: ChartView, table: Table) -> str | None:
     told = view.form.mapping("point_radius_fixed")
-    if told.get("type") != "metric":
-        return None
-    label = metric_label(told.get("value"))
+    metric = told.get("value") if told.get("type") == "metric" else None
+    label = metric_label(metric) if isinstance(metric, str | Mapping) else None
     return label if label in table.names else None
 
 
@@ -116,7 +116,7 @@ def _arcs(view: ChartView) -> Drawing:
     opacity = 0.6 if len(lines) <= 100 else 0.2
     mark = {"type": "rule", "opacity": opacity, "color": picked, "strokeWidth": 1, "clip": True}
     layer = {"data": {"values": lines}, "mark": mark, "encoding": encoding}
-    told = f"Map of {cells.counted(count, 'arc')} by longitude and latitude"
+    told = f"Map of {counted(count, 'arc')} by longitude and latitude"
     return Drawing(layers=(layer,), description=told, notes=tuple(notes))
 
 
@@ -144,7 +144,7 @@ def _shapes(view: ChartView) -> Drawing:
     layer = _shape_layer(view, rows, table.label(measure) if measure else None)
     return Drawing(
         layers=(layer,),
-        description=f"Map of {cells.counted(shapes, 'shape')} by longitude and latitude",
+        description=f"Map of {counted(shapes, 'shape')} by longitude and latitude",
         notes=tuple(notes),
     )
 
@@ -254,7 +254,7 @@ def _circles(view: ChartView, rows: list[dict[str, Any]], measure: str | None, *
     encoding = {"x": {"field": "c0", **across}, "y": {"field": "c1", **up}, "color": colour}
     encoding["size"] = {"field": "c4", "type": "quantitative", "scale": None, "legend": None}
     layer = {"data": {"values": rows}, "mark": {"type": "circle", "opacity": 0.5, "clip": True}, "encoding": encoding}
-    told = f"Map of {cells.counted(count, 'point')} by longitude and latitude"
+    told = f"Map of {counted(count, 'point')} by longitude and latitude"
     return Drawing(layers=(layer,), description=told + (f", sized by {measure}" if measure else ""), notes=tuple(notes))
 
 
@@ -285,8 +285,8 @@ def _squares(view: ChartView, rows: list[dict[str, Any]], measure: str | None) -
     mark = {"type": "rect", "stroke": view.colours.background, "strokeWidth": 0.5, "clip": True}
     layer = {"data": {"values": found}, "mark": mark, "encoding": encoding}
     shown = view.number_format("legend_format")
-    told = f"Map of {name} in {cells.counted(len(found), 'square')} by longitude and latitude, of "
-    told += f"{cells.counted(len(rows), 'point')}; "
+    told = f"Map of {name} in {counted(len(found), 'square')} by longitude and latitude, of "
+    told += f"{counted(len(rows), 'point')}; "
     told += f"from {shown.text(min(sums.values()))} to {shown.text(max(sums.values()))}"
     return Drawing(layers=(layer,), description=told, notes=(_NO_MAP,))
 
@@ -312,7 +312,7 @@ def _countries(view: ChartView) -> Drawing:
     across["axis"]["tickCount"] = max(2, view.size.width_px // 100)
     encoding = {"y": {"field": "c0", **up}, "x": {"field": "c1", **across}}
     mark = {"type": "bar", "color": view.form.rgb("color_picker") or view.colours.accent}
-    told = f"Bar chart of {parts.measure}{parts.by}: {cells.counted(len(ranked), 'value')}; "
+    told = f"Bar chart of {parts.measure}{parts.by}: {counted(len(ranked), 'value')}; "
     told += f"the largest is {ranked[0].label} with "
     layer = {"data": {"values": rows}, "mark": mark, "encoding": encoding}
     return Drawing(layers=(layer,), description=told + shown.text(ranked[0].value), notes=tuple(notes))

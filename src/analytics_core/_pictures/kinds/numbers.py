@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from analytics_core._display.blocks import NULL
 from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
@@ -167,14 +168,14 @@ def _period_over_period(view: ChartView) -> Drawing:
     name = _metric(view, table)
     now = table.numbers(name)[0]
     form = view.number_format("y_axis_format")
-    shown = form.text(now) if now is not None else cells.NULL
+    shown = form.text(now) if now is not None else NULL
     canvas = Canvas(view)
     others = [one for one in table.names if one.startswith(f"{name}__")]
     then = table.numbers(others[0])[0] if others else None
     below = []
     if others:
         period = table.label(others[0]).removeprefix(f"{name}__")
-        below.append((f"{period}: {form.text(then) if then is not None else cells.NULL}", view.colours.muted))
+        below.append((f"{period}: {form.text(then) if then is not None else NULL}", view.colours.muted))
     if now is not None and then is not None:
         change = now - then
         colour = view.colours.good if change > 0 else view.colours.bad if change < 0 else view.colours.muted

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from analytics_core._pictures import cells
+from analytics_core._display.blocks import counted
 from analytics_core._pictures.canvas import Canvas
 from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import draw_legend
@@ -54,7 +54,7 @@ def _with_others(view: ChartView, parts: Parts) -> Parts:
     if not left:
         return parts
     others = Part(keys=("Others",), value=math.fsum(part.value for part in left))
-    note = f"Others: {cells.counted(len(left), 'small part')}."
+    note = f"Others: {counted(len(left), 'small part')}."
     return replace(parts, parts=(*kept, others), notes=(*parts.notes, note))
 
 
@@ -172,7 +172,7 @@ def _funnel(view: ChartView) -> Drawing:
     canvas = Canvas(view, parts.notes)
     draw_legend(canvas, zip(labels, colours, strict=True))
     _funnel_steps(canvas, steps, colours, _step_labels(view, steps, shown))
-    told = f"Funnel of {parts.measure}{parts.by} with {cells.counted(len(steps), 'step')}, from {steps[0].label} with "
+    told = f"Funnel of {parts.measure}{parts.by} with {counted(len(steps), 'step')}, from {steps[0].label} with "
     told += f"{shown.text(steps[0].value)} to {steps[-1].label} with {shown.text(steps[-1].value)}"
     return canvas.drawing(told)
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 
+from analytics_core._display.blocks import counted
 from analytics_core._pictures import cells
 from analytics_core._pictures.cell_colours import conditional_fills
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
@@ -118,8 +119,8 @@ def _drawing(view: ChartView, layout: PivotLayout, grid: PivotTable) -> Drawing:
     columns = [*_head_columns(view, layout, grid), *_number_columns(view, layout, grid, shown)]
     names = [view.table.label(name) for name in layout.metrics]
     counts = (
-        cells.counted(len(grid.row_keys) - len(grid.row_totals), "row"),
-        cells.counted(len(grid.column_keys) - len(grid.column_totals), "column"),
+        counted(len(grid.row_keys) - len(grid.row_totals), "row"),
+        counted(len(grid.column_keys) - len(grid.column_totals), "column"),
     )
     told = f"Pivot table of {', '.join(names)} ({layout.aggregate.name}): {counts[0]} by {counts[1]}"
     return draw_grid(view, columns, min(len(body), _MOST_ROWS), told, notes, all_rows=len(body))

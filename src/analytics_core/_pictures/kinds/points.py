@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from analytics_core._pictures import axes, cells
+from analytics_core._display.blocks import counted
+from analytics_core._pictures import axes
 from analytics_core._pictures.drawing import MOST_MARKS, CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
 from analytics_core._pictures.parts_data import texts_of
@@ -33,7 +34,7 @@ def _bubble(view: ChartView) -> Drawing:
         rows = rows[::step]
     layer = _bubble_layer(view, rows, (table.label(across), table.label(up), table.label(size) if size else None))
     shown = view.number_format("y_axis_format")
-    told = f"Bubble chart of {table.label(up)} against {table.label(across)}: {cells.counted(len(rows), 'point')}"
+    told = f"Bubble chart of {table.label(up)} against {table.label(across)}: {counted(len(rows), 'point')}"
     if size:
         told += f", sized by {table.label(size)}"
     if rows:

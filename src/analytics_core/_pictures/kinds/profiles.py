@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from analytics_core._pictures import cells
+from analytics_core._display.blocks import counted
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import draw_legend
@@ -57,7 +57,7 @@ def _parallel(view: ChartView) -> Drawing:
         canvas.text(shown.text(high), x, plot.y - 7, view.colours.muted, align="center", px=LABEL_PX - 1)
         canvas.text(shown.text(low), x, plot.bottom + 9, view.colours.muted, align="center", px=LABEL_PX - 1)
     told_text = ", ".join(table.label(name) for name in metrics)
-    return canvas.drawing(f"Parallel coordinates of {told_text} for {cells.counted(table.rows, 'row')}")
+    return canvas.drawing(f"Parallel coordinates of {told_text} for {counted(table.rows, 'row')}")
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:
@@ -141,7 +141,7 @@ def _rose(view: ChartView) -> Drawing:
     if len(labels) > 1:
         draw_legend(canvas, zip(labels, colours, strict=True))
     _petals(canvas, data, colours, count, by_area=by_area)
-    told = f"Rose of {len(labels)} series ({', '.join(labels[:5])}) over {cells.counted(count, 'value')} of {data.axis}"
+    told = f"Rose of {len(labels)} series ({', '.join(labels[:5])}) over {counted(count, 'value')} of {data.axis}"
     return canvas.drawing(told)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from analytics_core._display.blocks import counted
 from analytics_core._pictures import axes, cells
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
@@ -41,9 +42,7 @@ def _waterfall(view: ChartView) -> Drawing:
     shown = view.number_format("y_axis_format")
     layers = _waterfall_layers(view, steps, names, table.label(metric), table.label(axis))
     total = steps[-1]["c2"] if steps else 0.0
-    told = (
-        f"Waterfall of {table.label(metric)} by {table.label(axis)}: {cells.counted(len(steps), 'step')}, which end at "
-    )
+    told = f"Waterfall of {table.label(metric)} by {table.label(axis)}: {counted(len(steps), 'step')}, which end at "
     told += shown.text(total)
     return Drawing(layers=tuple(layers), description=told, notes=tuple(notes))
 
@@ -126,7 +125,7 @@ def _gantt(view: ChartView) -> Drawing:
     if not spans:
         raise CannotDrawError("no row has a start and an end after it.")
     left = table.rows - len(spans)
-    notes = [f"Left out: {cells.counted(left, 'row')} without a start and an end after it."] if left else []
+    notes = [f"Left out: {counted(left, 'row')} without a start and an end after it."] if left else []
     names = list(dict.fromkeys(span["c2"] for span in spans))
     if len(names) > _MOST_ROWS or len(spans) > _MOST_SPANS:
         known = set(names[:_MOST_ROWS])
@@ -134,7 +133,7 @@ def _gantt(view: ChartView) -> Drawing:
         names, spans = names[:_MOST_ROWS], [span for span in spans if span["c2"] in known][:_MOST_SPANS]
     layers = _gantt_layers(view, spans, names, table.label(row) if row else "", has_series=series is not None)
     first, last = min(span["c0"] for span in spans), max(span["c1"] for span in spans)
-    told = f"Gantt chart of {cells.counted(len(spans), 'span')} in {cells.counted(len(names), 'row')} "
+    told = f"Gantt chart of {counted(len(spans), 'span')} in {counted(len(names), 'row')} "
     told += f"from {moment_text(first, '')} to {moment_text(last, '')}"
     return Drawing(layers=tuple(layers), description=told, notes=tuple(notes))
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from analytics_core._display.blocks import counted
 from analytics_core._pictures import cells
 from analytics_core._pictures.cell_colours import conditional_fills, has_conditions
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
@@ -49,7 +50,7 @@ def as_table(view: ChartView, note: str | None = None) -> Drawing:
     drawn_columns = [
         _grid_column(view, table, column, totals, is_first=not place) for place, column in enumerate(shown)
     ]
-    told = f"Table of {cells.counted(table.rows, 'row')}: {', '.join(table.label(name) for name in table.names[:10])}"
+    told = f"Table of {counted(table.rows, 'row')}: {', '.join(table.label(name) for name in table.names[:10])}"
     rows = min(table.rows, _MOST_ROWS)
     return draw_grid(view, drawn_columns, rows, told, notes, all_rows=max(_count(view), table.rows))
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from analytics_core._display.blocks import counted
 from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
@@ -44,12 +45,12 @@ def _tree(view: ChartView) -> Drawing:
     if len(nodes) > _MOST_NODES:
         raise CannotDrawError(f"a tree of {len(nodes):,} nodes cannot be read.")
     left = len(set(ids)) - len(nodes)
-    notes = [f"Left out: {cells.counted(left, 'node')} that do not lead to the root."] if left > 0 else []
+    notes = [f"Left out: {counted(left, 'node')} that do not lead to the root."] if left > 0 else []
     drawing = _TreeDrawing(Canvas(view, notes), nodes)
     drawing.draw()
     levels = max(node.level for node in nodes) + 1
     return drawing.canvas.drawing(
-        f"Tree of {cells.counted(len(nodes), 'node')} in {cells.counted(levels, 'level')}, from {root.label}"
+        f"Tree of {counted(len(nodes), 'node')} in {counted(levels, 'level')}, from {root.label}"
     )
 
 

@@ -20,6 +20,7 @@ from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.batches import is_stored_id
 from analytics_core._resources.charts.contexts import context_with
 from analytics_core._resources.charts.extra_filters import ExtraFilters
+from analytics_core._resources.pictures import form_of_chart
 from analytics_core._resources.reader import Reader
 from analytics_core._results.answer import ChartData
 from analytics_core._results.answer_bytes import decode_answer, encode_answer
@@ -202,10 +203,11 @@ class ChartQueries(JobQueries):
         self, chart: Chart | None, payload: ChartDataQueryContext | Payload, *, force: bool, strict: bool | None
     ) -> ChartRequest:
         request = self._read(payload, strict=strict)
+        form = request.context.form_data if chart is None else form_of_chart(chart)
         if chart is None and request.context.form_data:
             chart = self._named_chart(request.context)
         timeout = None if chart is None else chart.cache_timeout
-        return replace(request, force=force or request.force, chart_cache_timeout=timeout)
+        return replace(request, force=force or request.force, chart_cache_timeout=timeout, form=form)
 
     def _named_chart(self, context: ChartDataQueryContext) -> Chart | None:
         """Return the chart that a query context says it belongs to, when it asks that chart's dataset."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from analytics_core._formdata.payload import BuiltPayload
@@ -14,7 +13,7 @@ from analytics_core._resources.charts.queries import ChartQueries, Question, que
 from analytics_core._resources.dashboards.shown_charts import ShownCharts
 from analytics_core._resources.jobs import job_of, submit_job
 from analytics_core._resources.namespace import NamespaceWithDistinct
-from analytics_core._resources.pictures import PictureDrawer, chart_look, form_of_chart
+from analytics_core._resources.pictures import PictureDrawer, chart_look
 from analytics_core._results.answer import ChartData
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core._results.picture import Picture
@@ -49,10 +48,7 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             ['books', 'garden', 'kitchen', 'toys']
         """
         queries = ChartQueries(self._runtime, self._actor)
-        question = queries.known(question)
-        request = queries.request(question, force=force, strict=strict)
-        form = form_of_chart(queries.chart(question)) if isinstance(question, int) else request.context.form_data
-        return replace(queries.run(request), form=form)
+        return queries.run(queries.request(queries.known(question), force=force, strict=strict))
 
     def picture(
         self,
@@ -98,10 +94,8 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
         queries = ChartQueries(self._runtime, self._actor)
         question = queries.known(question)
         request = queries.request(question, force=force)
-        if not isinstance(question, int):
-            return drawer.of_answer(queries.run(request), request.context.form_data, look, title="")
-        chart = queries.chart(question)
-        return drawer.of_answer(queries.run(request), form_of_chart(chart), look, title=chart.slice_name)
+        title = queries.chart(question).slice_name if isinstance(question, int) else ""
+        return drawer.of_answer(queries.run(request), request.form, look, title=title)
 
     def question(
         self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: GivenFilters = None
