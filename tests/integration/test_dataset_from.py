@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pickle
@@ -110,11 +111,17 @@ def test_a_frame_is_freed_with_its_core() -> None:
         pass
 
     rows = Watched(frame())
-    with analytics_core.connect({"sales": rows}) as core:
+    with analytics_core.connect({"sales": rows, "arrow": table(), "polars": pl.DataFrame({"a": [1]})}) as core:
         assert asked(core, "sales", "count") == [(3,)]
-    gone = weakref.ref(rows)
-    del rows
-    assert gone() is None
+        (handed,) = core._runtime.connector.handed_tables().values()  # type: ignore[attr-defined]
+        held = [weakref.ref(one.data) for one in handed.tables.values()]
+        del handed
+        gc.collect()
+        assert [gone() is None for gone in held] == [False] * 3
+    held.append(weakref.ref(rows))
+    del rows, core
+    gc.collect()
+    assert [gone() is None for gone in held] == [True] * 4
 
 
 # ------------------------------------------------------------------------------------------------------ rights, rules

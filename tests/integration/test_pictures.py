@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import reports
 from tests.support.guests import guest_world
-from tests.support.reports import KEY, ReportWorld, form, report_world
+from tests.support.reports import KEY, TOTAL, ReportWorld, form, report_world
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._resources.dashboards.pictures import filter_facts
+from analytics_core._resources.pictures import PictureDrawer, keeping_of
+from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.dashboard_answer import DashboardChart, FilterState
 from analytics_core.errors import (
     AnalyticsError,
@@ -29,22 +31,15 @@ from analytics_core.errors import (
     SettingsError,
     UnknownNameError,
 )
-from analytics_core.testing import FakeRenderer, FixedClock, InlineJobRunner
+from analytics_core.models.enums import PictureFormat
+from analytics_core.testing import FakeRenderer, FixedClock
 
-TOTAL = {"expressionType": "SIMPLE", "column": {"column_name": "amount"}, "aggregate": "SUM", "label": "total"}
 DAY = {"expressionType": "SQL", "sqlExpression": "day", "label": "day", "columnType": "BASE_AXIS", "timeGrain": "P1D"}
+WORD = {"expressionType": "SQL", "sqlExpression": "'word'", "label": "word"}
 HOSTILE = "</text><script>alert(1)</script>"
 
 
-@pytest.fixture
-def renderer() -> FakeRenderer:
-    return FakeRenderer()
-
-
-@pytest.fixture
-def world(tmp_path: Path, renderer: FakeRenderer) -> Iterator[ReportWorld]:
-    with report_world(tmp_path, jobs=InlineJobRunner(), renderer=renderer) as made:
-        yield made
+renderer, world = reports.renderer, reports.drawing_world
 
 
 def question(**query: Any) -> dict[str, Any]:
@@ -57,6 +52,7 @@ def question(**query: Any) -> dict[str, Any]:
     [
         ({"columns": [DAY]}, "Line chart of total"),
         ({"columns": [DAY, "region"]}, "Line chart of 2 series (EU, US)"),
+        ({"columns": [DAY, "region", WORD]}, "Table of 3 rows"),
         ({"columns": ["region"]}, "Bar chart of total by region"),
         ({"columns": ["region"], "metrics": []}, "Table of 2 rows"),
         ({"columns": []}, "Table of 1 row"),
@@ -72,12 +68,20 @@ def test_the_picture_of_a_bare_query_context_is_chosen_by_its_columns(
     assert found.description.startswith(begins)
 
 
+def test_more_than_fifty_groups_of_a_bare_query_context_are_a_table(world: ReportWorld) -> None:
+    rows = ", ".join(f"({number}, '2026-01-04', 'region {number}', 1)" for number in range(4, 53))
+    world.run_sql(f"INSERT INTO orders VALUES {rows};")
+    assert world.admin.charts.picture(question(columns=["region"])).description.startswith("Table of 51 rows")
+    fewer = question(columns=["region"], filters=[{"col": "region", "op": "!=", "val": "EU"}])
+    assert world.admin.charts.picture(fewer).description.startswith("Bar chart of total by region")
+
+
 def test_form_data_of_a_query_context_say_how_it_is_drawn(world: ReportWorld) -> None:
     asked = {**question(columns=["region"]), "form_data": {"viz_type": "table"}}
     assert world.admin.charts.picture(asked).description.startswith("Table of 2 rows")
 
 
-def test_a_stored_chart_is_drawn_by_its_form_with_its_name_its_labels_and_what_cut_it(
+def test_a_stored_chart_is_drawn_by_its_form_with_its_name_and_its_labels(
     world: ReportWorld, renderer: FakeRenderer
 ) -> None:
     columns = [{"id": one.id, "column_name": one.column_name} for one in world.admin.datasets.get(1).columns]
@@ -214,6 +218,51 @@ def test_a_picture_is_kept_for_as_long_as_its_rows(world: ReportWorld, renderer:
     world.clock.advance(timedelta(seconds=61))
     world.admin.charts.picture(1)
     assert len(renderer.drawn) == 3
+
+
+def test_pictures_of_other_scales_formats_and_renderers_are_others(tmp_path: Path) -> None:
+    with report_world(tmp_path, renderer=FakeRenderer()) as world:
+        first = [
+            world.admin.charts.picture(1, **options).data
+            for options in ({}, {"scale": 2}, {"format": "svg"}, {"scale": 2})
+        ]
+        assert (len(set(first)), first[1] == first[3]) == (3, True)
+        newer = FakeRenderer()
+        newer.fingerprint = "FakeRenderer 2"
+        drawer = PictureDrawer(replace(world.host._runtime, renderer=newer))
+        for made in (drawer, drawer):
+            made.draw({"mark": "bar"}, PictureFormat.PNG, keep_s=60)
+        assert len(newer.drawn) == 1
+        PictureDrawer(world.host._runtime).draw({"mark": "bar"}, PictureFormat.PNG, keep_s=60)
+        assert world.host._runtime.renderer.drawn[-1].specification == {"mark": "bar"}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "kept_s"),
+    [((60, 30), 30), ((0, 30), 30), ((0, 0), None), ((60, None), -1), ((-1, 60), -1), ((), None)],
+)
+def test_a_picture_of_several_answers_is_kept_for_as_long_as_the_first_that_goes(
+    timeouts: tuple[int | None, ...], kept_s: int | None
+) -> None:
+    answers = [ChartData(results=(QueryResult(query="", cache_timeout=timeout),)) for timeout in timeouts]
+    assert keeping_of(answers) == kept_s
+
+
+def test_a_tall_picture_is_drawn_at_the_scale_that_its_pixels_allow(world: ReportWorld, renderer: FakeRenderer) -> None:
+    world.run_sql(
+        "INSERT INTO orders VALUES " + ", ".join(f"({n}, '2026-01-04', 'r{n}', 1)" for n in range(4, 60)) + ";"
+    )
+    found = world.admin.charts.picture(1, width_px=4_000, scale=4)
+    scale = renderer.drawn[-1].scale
+    assert found.height_px > 1_000
+    assert 29e6 < found.width_px * found.height_px * scale**2 < 30.1e6
+    boxes = {f"C{n}": {"type": "CHART", "meta": {"chartId": 1, "width": 12, "height": 100 + n}} for n in range(6)}
+    nodes = {"ROOT_ID": {"type": "ROOT", "children": [*boxes]}, **boxes}
+    made = world.admin.dashboards.create({"dashboard_title": "Tall", "position_json": json.dumps(nodes)}).id
+    board = world.admin.dashboards.picture(made, width_px=4_000, scale=4)
+    scale = renderer.drawn[-1].scale
+    assert scale < 4
+    assert 29e6 < board.width_px * board.height_px * scale**2 < 30.1e6
 
 
 def test_a_picture_of_rows_that_are_not_kept_is_not_kept(world: ReportWorld, renderer: FakeRenderer) -> None:
@@ -369,7 +418,9 @@ def test_emoji_are_told_by_their_names_in_pictures(world: ReportWorld, renderer:
     assert "Go :rocket:" in renderer.drawn[-1].pages[0]
 
 
-def test_a_page_of_a_dashboard_holds_its_charts_and_nothing_that_acts(world: ReportWorld) -> None:
+def test_a_page_of_a_dashboard_holds_its_charts_and_nothing_that_acts(
+    world: ReportWorld, renderer: FakeRenderer
+) -> None:
     made = dashboard(world, css=".dashboard-title{color:red;background:url(http://x.example/a.png)}")
     page = world.admin.dashboards.page(made, theme="dark")
     assert page.count("<svg ") == 2
@@ -379,6 +430,7 @@ def test_a_page_of_a_dashboard_holds_its_charts_and_nothing_that_acts(world: Rep
         assert word not in page
     assert "Content-Security-Policy\" content=\"default-src 'none'" in page
     assert page.count("<h2") == 2
+    assert {(drawn.specification or {})["background"] for drawn in renderer.drawn} == {"#1b1f24"}
     assert 'class="dashboard dark"' in page
 
 

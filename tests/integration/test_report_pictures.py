@@ -8,7 +8,7 @@ import re
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from email.message import EmailMessage
 from io import BytesIO
@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from pypdf import PdfReader
+from tests.support import reports
 from tests.support.mail_server import MailServer, mail_server
 from tests.support.reports import HOUR, KEY, NOON, ReportWorld, form, mail, report_world
 
@@ -33,15 +34,7 @@ from analytics_core.testing import FakeRenderer, InlineJobRunner, Outbox
 HOSTILE = '"><img src=x onerror=alert(1)>'
 
 
-@pytest.fixture
-def renderer() -> FakeRenderer:
-    return FakeRenderer()
-
-
-@pytest.fixture
-def world(tmp_path: Path, renderer: FakeRenderer) -> Iterator[ReportWorld]:
-    with report_world(tmp_path, jobs=InlineJobRunner(), renderer=renderer) as made:
-        yield made
+renderer, world = reports.renderer, reports.drawing_world
 
 
 def shop(world: ReportWorld) -> int:
