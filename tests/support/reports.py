@@ -28,10 +28,14 @@ ROWS = [(1, "2026-01-01", "EU", 10.5), (2, "2026-01-02", "US", 20.0), (3, "2026-
 
 
 class NoPause:
-    """A sleeper that does not sleep."""
+    """A sleeper that does not sleep, and counts for how long it should."""
+
+    def __init__(self) -> None:
+        self.slept_s = 0.0
 
     def sleep(self, seconds: float) -> None:
         """Return at once."""
+        self.slept_s += seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
