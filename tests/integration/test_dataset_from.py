@@ -25,6 +25,7 @@ from analytics_core.errors import (
     AlreadyExistsError,
     DatabaseAccessError,
     DatabaseError,
+    PayloadSchemaError,
     SourceError,
     UnknownColumnError,
 )
@@ -95,6 +96,17 @@ def test_a_frame_that_cannot_be_read_leaves_the_one_before(core: AnalyticsCore) 
     with pytest.raises(SourceError):
         core.dataset_from(pd.DataFrame({"a": [object()]}), "sales", replace=True)
     assert asked(core, "sales", "count") == [(3,)]
+
+
+@pytest.mark.parametrize("name", ["sales", "new"])
+def test_a_frame_that_no_dataset_can_be_made_of_is_not_held(core: AnalyticsCore, name: str) -> None:
+    core.dataset_from(frame(), "sales")
+    (before,) = core._runtime.connector.handed_tables().values()  # type: ignore[attr-defined]
+    with pytest.raises(PayloadSchemaError, match=r"^column 'x{9}"):
+        core.dataset_from(pd.DataFrame({"x" * 300: [1]}), name, replace=True)
+    (after,) = core._runtime.connector.handed_tables().values()  # type: ignore[attr-defined]
+    assert dict(after.tables) == dict(before.tables)
+    assert asked(core, "sales", total("amount")) == [(12.5,)]
 
 
 def test_later_changes_of_a_frame_are_not_seen() -> None:

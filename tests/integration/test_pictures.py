@@ -1,4 +1,4 @@
-"""`core.charts.picture`, `core.dashboards.picture` and `.page`: what is drawn, for whom, and how long it is kept."""
+"""`core.charts.picture`, `core.dashboards.picture` and `.page`: what is drawn, and for whom."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support import reports
 from tests.support.guests import guest_world
-from tests.support.reports import KEY, TOTAL, ReportWorld, form, report_world
+from tests.support.reports import KEY, TOTAL, ReportWorld, form
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._resources.dashboards.pictures import filter_facts
-from analytics_core._resources.pictures import PictureDrawer, keeping_of
-from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.dashboard_answer import DashboardChart, FilterState
 from analytics_core.errors import (
     AnalyticsError,
@@ -31,13 +28,11 @@ from analytics_core.errors import (
     SettingsError,
     UnknownNameError,
 )
-from analytics_core.models.enums import PictureFormat
-from analytics_core.testing import FakeRenderer, FixedClock
+from analytics_core.testing import FakeRenderer
 
 DAY = {"expressionType": "SQL", "sqlExpression": "day", "label": "day", "columnType": "BASE_AXIS", "timeGrain": "P1D"}
 WORD = {"expressionType": "SQL", "sqlExpression": "'word'", "label": "word"}
 HOSTILE = "</text><script>alert(1)</script>"
-
 
 renderer, world = reports.renderer, reports.drawing_world
 
@@ -157,6 +152,23 @@ def test_a_table_is_as_tall_as_its_rows_unless_a_height_is_asked_for(world: Repo
     assert world.admin.charts.picture(bars).height_px == 400
 
 
+def test_a_tall_picture_is_drawn_at_the_scale_that_its_pixels_allow(world: ReportWorld, renderer: FakeRenderer) -> None:
+    world.run_sql(
+        "INSERT INTO orders VALUES " + ", ".join(f"({n}, '2026-01-04', 'r{n}', 1)" for n in range(4, 60)) + ";"
+    )
+    found = world.admin.charts.picture(1, width_px=4_000, scale=4)
+    scale = renderer.drawn[-1].scale
+    assert found.height_px > 1_000
+    assert 29e6 < found.width_px * found.height_px * scale**2 < 30.1e6
+    boxes = {f"C{n}": {"type": "CHART", "meta": {"chartId": 1, "width": 12, "height": 100 + n}} for n in range(6)}
+    nodes = {"ROOT_ID": {"type": "ROOT", "children": [*boxes]}, **boxes}
+    made = world.admin.dashboards.create({"dashboard_title": "Tall", "position_json": json.dumps(nodes)}).id
+    board = world.admin.dashboards.picture(made, width_px=4_000, scale=4)
+    scale = renderer.drawn[-1].scale
+    assert scale < 4
+    assert 29e6 < board.width_px * board.height_px * scale**2 < 30.1e6
+
+
 @pytest.mark.parametrize("shows", ["chart", "dashboard"])
 def test_a_picture_is_saved_in_the_format_of_the_ending(
     world: ReportWorld, renderer: FakeRenderer, tmp_path: Path, shows: str
@@ -205,107 +217,6 @@ def test_everybody_gets_pictures_of_their_own_rows(world: ReportWorld, renderer:
     assert len(renderer.drawn) == 3  # and now those of the third
     with pytest.raises(ChartAccessError):
         world.person("dora").charts.picture(1)
-
-
-def test_a_picture_is_kept_for_as_long_as_its_rows(world: ReportWorld, renderer: FakeRenderer) -> None:
-    world.admin.charts.update(1, {"cache_timeout": 60})
-    first = world.admin.charts.picture(1)
-    world.run_sql("INSERT INTO orders VALUES (4, '2026-01-04', 'EU', 1.5);")
-    assert world.admin.charts.picture(1).data == first.data
-    assert len(renderer.drawn) == 1
-    assert world.admin.charts.picture(1, force=True).data != first.data
-    world.run_sql("INSERT INTO orders VALUES (5, '2026-01-05', 'EU', 2.5);")
-    world.clock.advance(timedelta(seconds=61))
-    world.admin.charts.picture(1)
-    assert len(renderer.drawn) == 3
-
-
-def test_pictures_of_other_scales_formats_and_renderers_are_others(tmp_path: Path) -> None:
-    with report_world(tmp_path, renderer=FakeRenderer()) as world:
-        first = [
-            world.admin.charts.picture(1, **options).data
-            for options in ({}, {"scale": 2}, {"format": "svg"}, {"scale": 2})
-        ]
-        assert (len(set(first)), first[1] == first[3]) == (3, True)
-        newer = FakeRenderer()
-        newer.fingerprint = "FakeRenderer 2"
-        drawer = PictureDrawer(replace(world.host._runtime, renderer=newer))
-        for made in (drawer, drawer):
-            made.draw({"mark": "bar"}, PictureFormat.PNG, keep_s=60)
-        assert len(newer.drawn) == 1
-        PictureDrawer(world.host._runtime).draw({"mark": "bar"}, PictureFormat.PNG, keep_s=60)
-        assert world.host._runtime.renderer.drawn[-1].specification == {"mark": "bar"}  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    ("timeouts", "kept_s"),
-    [((60, 30), 30), ((0, 30), 30), ((0, 0), None), ((60, None), -1), ((-1, 60), -1), ((), None)],
-)
-def test_a_picture_of_several_answers_is_kept_for_as_long_as_the_first_that_goes(
-    timeouts: tuple[int | None, ...], kept_s: int | None
-) -> None:
-    answers = [ChartData(results=(QueryResult(query="", cache_timeout=timeout),)) for timeout in timeouts]
-    assert keeping_of(answers) == kept_s
-
-
-def test_a_tall_picture_is_drawn_at_the_scale_that_its_pixels_allow(world: ReportWorld, renderer: FakeRenderer) -> None:
-    world.run_sql(
-        "INSERT INTO orders VALUES " + ", ".join(f"({n}, '2026-01-04', 'r{n}', 1)" for n in range(4, 60)) + ";"
-    )
-    found = world.admin.charts.picture(1, width_px=4_000, scale=4)
-    scale = renderer.drawn[-1].scale
-    assert found.height_px > 1_000
-    assert 29e6 < found.width_px * found.height_px * scale**2 < 30.1e6
-    boxes = {f"C{n}": {"type": "CHART", "meta": {"chartId": 1, "width": 12, "height": 100 + n}} for n in range(6)}
-    nodes = {"ROOT_ID": {"type": "ROOT", "children": [*boxes]}, **boxes}
-    made = world.admin.dashboards.create({"dashboard_title": "Tall", "position_json": json.dumps(nodes)}).id
-    board = world.admin.dashboards.picture(made, width_px=4_000, scale=4)
-    scale = renderer.drawn[-1].scale
-    assert scale < 4
-    assert 29e6 < board.width_px * board.height_px * scale**2 < 30.1e6
-
-
-def test_a_picture_of_rows_that_are_not_kept_is_not_kept(world: ReportWorld, renderer: FakeRenderer) -> None:
-    world.admin.charts.update(1, {"cache_timeout": -1})
-    for _ in range(2):
-        world.admin.charts.picture(1)
-    assert len(renderer.drawn) == 2
-
-
-class OpenCache:
-    """A cache of a host that others write to."""
-
-    def __init__(self) -> None:
-        self.entries: dict[str, bytes] = {}
-
-    def get(self, key: str) -> bytes | None:
-        return self.entries.get(key)
-
-    def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
-        self.entries[key] = value
-
-    def delete(self, key: str) -> None:
-        self.entries.pop(key, None)
-
-
-def test_a_picture_that_somebody_else_put_into_the_cache_is_not_shown(tmp_path: Path) -> None:
-    cache, renderer = OpenCache(), FakeRenderer()
-    with report_world(tmp_path, renderer=renderer) as world:
-        core = AnalyticsCore(
-            Settings(secret_key=KEY),
-            store=world.host._runtime.store,
-            cache=cache,
-            renderer=renderer,
-            acting_as=1,
-            connector=world.host._runtime.connector,
-            clock=FixedClock(world.clock.now()),
-        )
-        first = core.charts.picture(1).data
-        (key,) = (key for key in cache.entries if key.startswith("picture-"))
-        for wrong in (b"", b"\x89PNG", b"x" * 28 + first, cache.entries[key][:-1]):
-            cache.entries[key] = wrong
-            assert core.charts.picture(1).data == first
-        assert len(renderer.drawn) == 5
 
 
 def test_guests_get_pictures_of_the_rows_and_dashboards_of_their_token(tmp_path: Path, renderer: FakeRenderer) -> None:

@@ -33,7 +33,6 @@ from analytics_core.testing import FakeRenderer, InlineJobRunner, Outbox
 
 HOSTILE = '"><img src=x onerror=alert(1)>'
 
-
 renderer, world = reports.renderer, reports.drawing_world
 
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -177,6 +178,17 @@ def test_a_picture_that_takes_too_long_is_given_up_at_once_and_the_next_one_is_d
         renderer.close()
 
 
+def test_a_scale_gives_more_pixels_of_the_same_layout(renderer: VegaRenderer) -> None:
+    made = [renderer.render_pages([PAGE], format=PictureFormat.PNG, scale=scale) for scale in (1.0, 3.0)]
+    assert [struct.unpack(">II", png[16:24]) for png in made] == [(9, 9), (27, 27)]
+
+
+def test_half_a_character_is_told_and_costs_no_process(renderer: VegaRenderer) -> None:
+    with pytest.raises(PictureError, match="half a character"):
+        renderer.render_pages([PAGE.replace("/>", ">\ud83c</svg>")], format=PictureFormat.SVG)
+    assert renderer.render_pages([PAGE], format=PictureFormat.SVG).startswith(b"<svg")
+
+
 def test_who_waits_for_their_turn_waits_no_longer_than_the_limit(renderer: VegaRenderer) -> None:
     waiting = VegaRenderer(timeout_s=0.2)
     assert waiting._turns.acquire(timeout=1)
@@ -184,6 +196,17 @@ def test_who_waits_for_their_turn_waits_no_longer_than_the_limit(renderer: VegaR
         waiting.render(BARS, format=PictureFormat.SVG)
     assert caught.value.retryable
     waiting.close()
+
+
+def test_two_processes_draw_at_a_time() -> None:
+    both = VegaRenderer(processes=2)
+    try:
+        assert both._turns.acquire(timeout=1)  # one of them draws something else
+        assert both.render_pages([PAGE], format=PictureFormat.SVG).startswith(b"<svg")
+        assert both._turns.acquire(timeout=1)
+        assert not both._turns.acquire(timeout=0)
+    finally:
+        both.close()
 
 
 def test_a_process_that_was_killed_is_replaced(renderer: VegaRenderer) -> None:
