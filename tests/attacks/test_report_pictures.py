@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.reports import ReportWorld, mail, report_world
+from tests.support.reports import TOTAL, ReportWorld, mail, report_world
 
 from analytics_core import AnalyticsCore
 from analytics_core.testing import FakeRenderer, InlineJobRunner
 
 SECRETS = ("111111", "222222", "333333")
 BOTH = {"recipients": [mail("alice@example.com; mallory@example.com")], "extra": {"run_as": "recipient"}}
-TOTAL = {"expressionType": "SIMPLE", "column": {"column_name": "amount"}, "aggregate": "SUM", "label": "total"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -52,11 +53,13 @@ def core(tmp_path: Path, renderer: VegaRenderer) -> Iterator[AnalyticsCore]:
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Yield the browser; where there is none, its tests are skipped with the reason."""
+    """Yield the browser; where there is none, its tests are skipped with the reason, or fail where CI needs it."""
     try:
         with opened_browser(tmp_path_factory.mktemp("profile")) as made:
             yield made
     except BrowserMissingError as missing:
+        if os.environ.get("ANALYTICS_CORE_REQUIRE_SERVERS") == "1":
+            pytest.fail(str(missing))
         pytest.skip(str(missing))
 
 

@@ -178,7 +178,6 @@ def test_the_program_of_the_first_chart_prints_sql_rows_and_explanation() -> Non
 
 
 def test_the_quick_start_prints_a_table_and_draws_the_picture_of_the_first_page(tmp_path: Path) -> None:
-    pytest.importorskip("vl_convert")
     command = [
         sys.executable,
         "-W",

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -46,8 +47,6 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("default")  # what packages of Jupyter say of each other
 @pytest.mark.usefixtures("own_folders")
 def test_the_notebook_runs_and_shows_what_is_stored_in_it() -> None:
-    nbformat = pytest.importorskip("nbformat")
-    pytest.importorskip("nbclient")
     run = runner()
     stored = nbformat.read(run.NOTEBOOK, as_version=4)
     assert [shown(cell) for cell in run.run(run.NOTEBOOK).cells] == [shown(cell) for cell in stored.cells]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
+import subprocess
+import sys
 from decimal import Decimal
 from typing import Any
 
@@ -167,3 +170,18 @@ def test_texts_of_polars_are_filtered_where_they_lie() -> None:
     with analytics_core.connect(rows) as core:
         only = [{"col": "s", "op": "IN", "val": ["a", "z"]}, {"col": "c", "op": "LIKE", "val": "x%"}]
         assert asked(core, "data", total("n"), filters=only) == [(1,)]
+
+
+IN_AUCKLAND = """
+import pandas as pd, analytics_core
+rows = pd.DataFrame({"at": pd.to_datetime(["2024-01-01T20:00Z", "2024-01-01T03:00Z"]), "n": [1, 2]})
+with analytics_core.connect(rows) as core:
+    days = core.dataset().query("n").as_time("at").during(grain="day").run()[0].rows()
+    print([(str(day)[:10], int(n)) for day, n in days])
+"""
+
+
+def test_days_are_those_of_utc_wherever_the_process_runs() -> None:
+    around = {**os.environ, "TZ": "Pacific/Auckland"}
+    done = subprocess.run([sys.executable, "-c", IN_AUCKLAND], env=around, capture_output=True, text=True, check=True)
+    assert done.stdout == "[('2024-01-01', 3)]\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pickle
@@ -24,6 +25,7 @@ from analytics_core.errors import (
     AlreadyExistsError,
     DatabaseAccessError,
     DatabaseError,
+    PayloadSchemaError,
     SourceError,
     UnknownColumnError,
 )
@@ -96,6 +98,17 @@ def test_a_frame_that_cannot_be_read_leaves_the_one_before(core: AnalyticsCore) 
     assert asked(core, "sales", "count") == [(3,)]
 
 
+@pytest.mark.parametrize("name", ["sales", "new"])
+def test_a_frame_that_no_dataset_can_be_made_of_is_not_held(core: AnalyticsCore, name: str) -> None:
+    core.dataset_from(frame(), "sales")
+    (before,) = core._runtime.connector.handed_tables().values()  # type: ignore[attr-defined]
+    with pytest.raises(PayloadSchemaError, match=r"^column 'x{9}"):
+        core.dataset_from(pd.DataFrame({"x" * 300: [1]}), name, replace=True)
+    (after,) = core._runtime.connector.handed_tables().values()  # type: ignore[attr-defined]
+    assert dict(after.tables) == dict(before.tables)
+    assert asked(core, "sales", total("amount")) == [(12.5,)]
+
+
 def test_later_changes_of_a_frame_are_not_seen() -> None:
     rows, batch = frame(), table()
     with analytics_core.connect({"sales": rows, "arrow": batch}) as core:
@@ -110,11 +123,17 @@ def test_a_frame_is_freed_with_its_core() -> None:
         pass
 
     rows = Watched(frame())
-    with analytics_core.connect({"sales": rows}) as core:
+    with analytics_core.connect({"sales": rows, "arrow": table(), "polars": pl.DataFrame({"a": [1]})}) as core:
         assert asked(core, "sales", "count") == [(3,)]
-    gone = weakref.ref(rows)
-    del rows
-    assert gone() is None
+        (handed,) = core._runtime.connector.handed_tables().values()  # type: ignore[attr-defined]
+        held = [weakref.ref(one.data) for one in handed.tables.values()]
+        del handed
+        gc.collect()
+        assert [gone() is None for gone in held] == [False] * 3
+    held.append(weakref.ref(rows))
+    del rows, core
+    gc.collect()
+    assert [gone() is None for gone in held] == [True] * 4
 
 
 # ------------------------------------------------------------------------------------------------------ rights, rules

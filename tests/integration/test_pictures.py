@@ -1,19 +1,18 @@
-"""`core.charts.picture`, `core.dashboards.picture` and `.page`: what is drawn, for whom, and how long it is kept."""
+"""`core.charts.picture`, `core.dashboards.picture` and `.page`: what is drawn, and for whom."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import reports
 from tests.support.guests import guest_world
-from tests.support.reports import KEY, ReportWorld, form, report_world
+from tests.support.reports import KEY, TOTAL, ReportWorld, form
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._resources.dashboards.pictures import filter_facts
@@ -30,22 +29,13 @@ from analytics_core.errors import (
     SettingsError,
     UnknownNameError,
 )
-from analytics_core.testing import FakeRenderer, FixedClock, InlineJobRunner
+from analytics_core.testing import FakeRenderer
 
-TOTAL = {"expressionType": "SIMPLE", "column": {"column_name": "amount"}, "aggregate": "SUM", "label": "total"}
 DAY = {"expressionType": "SQL", "sqlExpression": "day", "label": "day", "columnType": "BASE_AXIS", "timeGrain": "P1D"}
+WORD = {"expressionType": "SQL", "sqlExpression": "'word'", "label": "word"}
 HOSTILE = "</text><script>alert(1)</script>"
 
-
-@pytest.fixture
-def renderer() -> FakeRenderer:
-    return FakeRenderer()
-
-
-@pytest.fixture
-def world(tmp_path: Path, renderer: FakeRenderer) -> Iterator[ReportWorld]:
-    with report_world(tmp_path, jobs=InlineJobRunner(), renderer=renderer) as made:
-        yield made
+renderer, world = reports.renderer, reports.drawing_world
 
 
 def question(**query: Any) -> dict[str, Any]:
@@ -58,6 +48,7 @@ def question(**query: Any) -> dict[str, Any]:
     [
         ({"columns": [DAY]}, "Line chart of total"),
         ({"columns": [DAY, "region"]}, "Line chart of 2 series (EU, US)"),
+        ({"columns": [DAY, "region", WORD]}, "Table of 3 rows"),
         ({"columns": ["region"]}, "Bar chart of total by region"),
         ({"columns": ["region"], "metrics": []}, "Table of 2 rows"),
         ({"columns": []}, "Table of 1 row"),
@@ -73,12 +64,20 @@ def test_the_picture_of_a_bare_query_context_is_chosen_by_its_columns(
     assert found.description.startswith(begins)
 
 
+def test_more_than_fifty_groups_of_a_bare_query_context_are_a_table(world: ReportWorld) -> None:
+    rows = ", ".join(f"({number}, '2026-01-04', 'region {number}', 1)" for number in range(4, 53))
+    world.run_sql(f"INSERT INTO orders VALUES {rows};")
+    assert world.admin.charts.picture(question(columns=["region"])).description.startswith("Table of 51 rows")
+    fewer = question(columns=["region"], filters=[{"col": "region", "op": "!=", "val": "EU"}])
+    assert world.admin.charts.picture(fewer).description.startswith("Bar chart of total by region")
+
+
 def test_form_data_of_a_query_context_say_how_it_is_drawn(world: ReportWorld) -> None:
     asked = {**question(columns=["region"]), "form_data": {"viz_type": "table"}}
     assert world.admin.charts.picture(asked).description.startswith("Table of 2 rows")
 
 
-def test_a_stored_chart_is_drawn_by_its_form_with_its_name_its_labels_and_what_cut_it(
+def test_a_stored_chart_is_drawn_by_its_form_with_its_name_and_its_labels(
     world: ReportWorld, renderer: FakeRenderer
 ) -> None:
     columns = [{"id": one.id, "column_name": one.column_name} for one in world.admin.datasets.get(1).columns]
@@ -154,6 +153,23 @@ def test_a_table_is_as_tall_as_its_rows_unless_a_height_is_asked_for(world: Repo
     assert world.admin.charts.picture(bars).height_px == 400
 
 
+def test_a_tall_picture_is_drawn_at_the_scale_that_its_pixels_allow(world: ReportWorld, renderer: FakeRenderer) -> None:
+    world.run_sql(
+        "INSERT INTO orders VALUES " + ", ".join(f"({n}, '2026-01-04', 'r{n}', 1)" for n in range(4, 60)) + ";"
+    )
+    found = world.admin.charts.picture(1, width_px=4_000, scale=4)
+    scale = renderer.drawn[-1].scale
+    assert found.height_px > 1_000
+    assert 29e6 < found.width_px * found.height_px * scale**2 < 30.1e6
+    boxes = {f"C{n}": {"type": "CHART", "meta": {"chartId": 1, "width": 12, "height": 100 + n}} for n in range(6)}
+    nodes = {"ROOT_ID": {"type": "ROOT", "children": [*boxes]}, **boxes}
+    made = world.admin.dashboards.create({"dashboard_title": "Tall", "position_json": json.dumps(nodes)}).id
+    board = world.admin.dashboards.picture(made, width_px=4_000, scale=4)
+    scale = renderer.drawn[-1].scale
+    assert scale < 4
+    assert 29e6 < board.width_px * board.height_px * scale**2 < 30.1e6
+
+
 @pytest.mark.parametrize("shows", ["chart", "dashboard"])
 def test_a_picture_is_saved_in_the_format_of_the_ending(
     world: ReportWorld, renderer: FakeRenderer, tmp_path: Path, shows: str
@@ -202,62 +218,6 @@ def test_everybody_gets_pictures_of_their_own_rows(world: ReportWorld, renderer:
     assert len(renderer.drawn) == 3  # and now those of the third
     with pytest.raises(ChartAccessError):
         world.person("dora").charts.picture(1)
-
-
-def test_a_picture_is_kept_for_as_long_as_its_rows(world: ReportWorld, renderer: FakeRenderer) -> None:
-    world.admin.charts.update(1, {"cache_timeout": 60})
-    first = world.admin.charts.picture(1)
-    world.run_sql("INSERT INTO orders VALUES (4, '2026-01-04', 'EU', 1.5);")
-    assert world.admin.charts.picture(1).data == first.data
-    assert len(renderer.drawn) == 1
-    assert world.admin.charts.picture(1, force=True).data != first.data
-    world.run_sql("INSERT INTO orders VALUES (5, '2026-01-05', 'EU', 2.5);")
-    world.clock.advance(timedelta(seconds=61))
-    world.admin.charts.picture(1)
-    assert len(renderer.drawn) == 3
-
-
-def test_a_picture_of_rows_that_are_not_kept_is_not_kept(world: ReportWorld, renderer: FakeRenderer) -> None:
-    world.admin.charts.update(1, {"cache_timeout": -1})
-    for _ in range(2):
-        world.admin.charts.picture(1)
-    assert len(renderer.drawn) == 2
-
-
-class OpenCache:
-    """A cache of a host that others write to."""
-
-    def __init__(self) -> None:
-        self.entries: dict[str, bytes] = {}
-
-    def get(self, key: str) -> bytes | None:
-        return self.entries.get(key)
-
-    def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
-        self.entries[key] = value
-
-    def delete(self, key: str) -> None:
-        self.entries.pop(key, None)
-
-
-def test_a_picture_that_somebody_else_put_into_the_cache_is_not_shown(tmp_path: Path) -> None:
-    cache, renderer = OpenCache(), FakeRenderer()
-    with report_world(tmp_path, renderer=renderer) as world:
-        core = AnalyticsCore(
-            Settings(secret_key=KEY),
-            store=world.host._runtime.store,
-            cache=cache,
-            renderer=renderer,
-            acting_as=1,
-            connector=world.host._runtime.connector,
-            clock=FixedClock(world.clock.now()),
-        )
-        first = core.charts.picture(1).data
-        (key,) = (key for key in cache.entries if key.startswith("picture-"))
-        for wrong in (b"", b"\x89PNG", b"x" * 28 + first, cache.entries[key][:-1]):
-            cache.entries[key] = wrong
-            assert core.charts.picture(1).data == first
-        assert len(renderer.drawn) == 5
 
 
 def test_guests_get_pictures_of_the_rows_and_dashboards_of_their_token(tmp_path: Path, renderer: FakeRenderer) -> None:
@@ -370,7 +330,9 @@ def test_emoji_are_told_by_their_names_in_pictures(world: ReportWorld, renderer:
     assert "Go :rocket:" in renderer.drawn[-1].pages[0]
 
 
-def test_a_page_of_a_dashboard_holds_its_charts_and_nothing_that_acts(world: ReportWorld) -> None:
+def test_a_page_of_a_dashboard_holds_its_charts_and_nothing_that_acts(
+    world: ReportWorld, renderer: FakeRenderer
+) -> None:
     made = dashboard(world, css=".dashboard-title{color:red;background:url(http://x.example/a.png)}")
     page = world.admin.dashboards.page(made, theme="dark")
     assert page.count("<svg ") == 2
@@ -380,6 +342,7 @@ def test_a_page_of_a_dashboard_holds_its_charts_and_nothing_that_acts(world: Rep
         assert word not in page
     assert "Content-Security-Policy\" content=\"default-src 'none'" in page
     assert page.count("<h2") == 2
+    assert {(drawn.specification or {})["background"] for drawn in renderer.drawn} == {"#1b1f24"}
     assert 'class="dashboard dark"' in page
 
 

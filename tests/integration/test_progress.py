@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +165,46 @@ def test_bars_can_be_forced_and_forbidden(capfd: pytest.CaptureFixture[str]) -> 
     with TqdmProgress(is_forced=True, delay_s=0).bar("charts", total=1, unit="chart") as tell:
         tell(1)
     assert "charts:   0%" in capfd.readouterr().err
+
+
+def test_work_inside_of_other_work_has_no_bar_and_the_next_work_has_one(capfd: pytest.CaptureFixture[str]) -> None:
+    progress = TqdmProgress(is_forced=True, delay_s=0)
+    with progress.bar("outer", total=1, unit="chart") as tell:
+        with progress.bar("inner", total=1, unit="query") as tell_inner:
+            tell_inner(1)
+        tell(1)
+    with progress.bar("next", total=1, unit="chart"):
+        pass
+    shown = capfd.readouterr().err
+    assert ["outer:" in shown, "inner:" in shown, "next:" in shown] == [True, False, True]
+
+
+class ClosingTerminal(io.StringIO):
+    """A standard error that is gone after what was written first."""
+
+    is_gone = False
+
+    def write(self, text: str) -> int:
+        if self.is_gone:
+            raise OSError
+        return super().write(text)
+
+
+def test_a_terminal_that_closes_does_not_stop_the_work() -> None:
+    with (
+        redirect_stderr(ClosingTerminal()) as terminal,
+        TqdmProgress(is_forced=True, delay_s=0).bar("charts", total=9, unit="chart") as tell,
+    ):
+        assert "charts:" in terminal.getvalue()
+        terminal.is_gone = True
+        time.sleep(0.15)  # until the bar may be drawn again
+        tell(1)
+
+
+def test_work_that_is_over_soon_shows_no_bar(capfd: pytest.CaptureFixture[str]) -> None:
+    with TqdmProgress(is_forced=True).bar("charts", total=1, unit="chart") as tell:
+        tell(1)
+    assert capfd.readouterr().err == ""
 
 
 def test_a_core_without_connect_shows_nothing() -> None:

@@ -94,6 +94,14 @@ def test_what_a_file_tells_is_not_doubted(tmp_path: Path, text: str) -> None:
             assert not description(core)
 
 
+def test_a_decimal_character_is_not_doubted_where_that_of_thousands_is_told(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with analytics_core.connect(written(tmp_path, "city;n\nRome;1.234\n"), thousands_character=" ") as core:
+            assert rows(core, "n") == [(1.234,)]
+            assert not description(core)
+
+
 def test_rows_above_the_header_are_left_out(tmp_path: Path) -> None:
     path = written(tmp_path, "Report of sales\n\ncity,n\nRome,3\n")
     with analytics_core.connect(path, skip_rows=2) as core:

@@ -8,7 +8,7 @@ import re
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from email.message import EmailMessage
 from io import BytesIO
@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from pypdf import PdfReader
+from tests.support import reports
 from tests.support.mail_server import MailServer, mail_server
 from tests.support.reports import HOUR, KEY, NOON, ReportWorld, form, mail, report_world
 
@@ -32,16 +33,7 @@ from analytics_core.testing import FakeRenderer, InlineJobRunner, Outbox
 
 HOSTILE = '"><img src=x onerror=alert(1)>'
 
-
-@pytest.fixture
-def renderer() -> FakeRenderer:
-    return FakeRenderer()
-
-
-@pytest.fixture
-def world(tmp_path: Path, renderer: FakeRenderer) -> Iterator[ReportWorld]:
-    with report_world(tmp_path, jobs=InlineJobRunner(), renderer=renderer) as made:
-        yield made
+renderer, world = reports.renderer, reports.drawing_world
 
 
 def shop(world: ReportWorld) -> int:
@@ -138,19 +130,22 @@ def test_a_picture_that_cannot_be_drawn_is_an_error_of_the_run(
     assert [entry.message.subject for entry in world.outbox.sent] == ["Error occurred for Report: orders"]
 
 
+@pytest.mark.parametrize("is_dashboard", [False, True])
 def test_a_picture_of_equal_rows_is_drawn_once_unless_each_is_to_be_drawn_anew(
-    world: ReportWorld, renderer: FakeRenderer
+    world: ReportWorld, renderer: FakeRenderer, is_dashboard: bool
 ) -> None:
-    made = world.report(report_format="PNG")
+    target = {"chart": None, "dashboard": shop(world)} if is_dashboard else {}
+    made = world.report(report_format="PNG", **target)
     for _ in range(2):
         world.pass_time()
-    assert len(renderer.drawn) == 1
+    each = 3 if is_dashboard else 1  # two charts and the whole
+    assert len(renderer.drawn) == each
     world.run_sql("INSERT INTO orders VALUES (4, '2026-01-04', 'EU', 1.5);")
     world.pass_time()
-    assert len(renderer.drawn) == 2
+    assert len(renderer.drawn) == 2 * each
     world.admin.reports.update(made.id, {"force_screenshot": True})
     world.pass_time()
-    assert len(renderer.drawn) == 3
+    assert len(renderer.drawn) == 3 * each
     assert len(world.outbox.sent) == 4
 
 
@@ -208,8 +203,8 @@ def test_what_a_renderer_raises_is_not_chained_to_the_error_of_a_picture(tmp_pat
         assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize(("busy", "state"), [(9, "Success"), (10, "Error")])
-def test_a_run_waits_for_a_renderer_that_has_no_room(tmp_path: Path, busy: int, state: str) -> None:
+@pytest.mark.parametrize(("busy", "state", "pauses"), [(0, "Success", 0), (9, "Success", 9), (10, "Error", 9)])
+def test_a_run_waits_for_a_renderer_that_has_no_room(tmp_path: Path, busy: int, state: str, pauses: int) -> None:
     times = iter(range(busy))
 
     def wait_in_vain() -> None:
@@ -220,6 +215,7 @@ def test_a_run_waits_for_a_renderer_that_has_no_room(tmp_path: Path, busy: int, 
         made = world.report(report_format="PNG")
         world.pass_time()
         assert world.states(made) == [state]
+        assert world.host._runtime.sleeper.slept_s == pauses  # type: ignore[attr-defined]
 
 
 def test_a_renderer_that_hangs_ends_the_run_at_its_working_timeout_and_nothing_is_sent(tmp_path: Path) -> None:

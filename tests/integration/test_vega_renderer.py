@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -36,9 +37,15 @@ BARS: dict[str, Any] = {
     "config": {"font": "Liberation Sans, Arial"},
 }
 DIGESTS = {"1.9.0.post1": "860aa474cd13c5d5dbd95ccb497f825821c3baee00bc7e4af6eb7e766f654669"}
+MOMENTS: dict[str, Any] = {
+    "data": {"values": [{"t": 0}, {"t": 86_400_000}]},
+    "mark": "tick",
+    "encoding": {"x": {"field": "t", "type": "temporal", "axis": {"format": "%A %H:%M"}}},
+}
 NEVER_ENDS = {**BARS, "transform": [{"calculate": "length(sequence(0, 1e8))", "as": "z"}] * 50}
 
 
+FONTS = Path("/usr/share/fonts/truetype/dejavu")
 PAGE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 
 
@@ -54,7 +61,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VegaRenderer
     """Yield a renderer whose process started with other fonts, another zone and language, and a secret around it."""
     home = tmp_path_factory.mktemp("home")
     fonts = home / "fonts.conf"
-    fonts.write_text('<?xml version="1.0"?><fontconfig><dir>/usr/share/fonts/truetype/dejavu</dir></fontconfig>')
+    fonts.write_text(f'<?xml version="1.0"?><fontconfig><dir>{FONTS}</dir></fontconfig>')
     changes = {"TZ": "Pacific/Auckland", "LANG": "tr_TR.UTF-8", "ANALYTICS_CORE_SECRET_KEY": "hunter2"}
     changes |= {"HOME": str(home), "FONTCONFIG_FILE": str(fonts), "FONTCONFIG_PATH": str(home)}
     before = {name: os.environ.get(name) for name in changes}
@@ -73,15 +80,19 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VegaRenderer
 def test_other_processes_in_other_zones_give_the_same_bytes(
     renderer: VegaRenderer, elsewhere: VegaRenderer, format: PictureFormat
 ) -> None:
-    here = [renderer.render(BARS, format=format) for _ in range(3)]
-    assert {elsewhere.render(BARS, format=format), *here} == {here[0]}
+    for shown in (BARS, MOMENTS):
+        here = [renderer.render(shown, format=format) for _ in range(2)]
+        assert {elsewhere.render(shown, format=format), *here} == {here[0]}
+
+
+def test_moments_are_written_in_utc(elsewhere: VegaRenderer) -> None:
+    assert ">Thursday 00:00<" in elsewhere.render(MOMENTS, format=PictureFormat.SVG).decode()
 
 
 def test_a_picture_is_the_same_on_every_machine_with_this_version(renderer: VegaRenderer) -> None:
     """Texts are measured for it: the width of labels decides where the axes of `BARS` stand."""
     version = metadata.version("vl-convert-python")
-    if version not in DIGESTS:
-        pytest.skip(f"the picture of vl-convert {version} is not stored")
+    assert version in DIGESTS, f"look at what vl-convert {version} draws, and store its digest beside the others"
     assert hashlib.sha256(renderer.render(BARS, format=PictureFormat.SVG)).hexdigest() == DIGESTS[version]
 
 
@@ -92,23 +103,27 @@ def test_secrets_around_a_process_are_not_in_its_environment(elsewhere: VegaRend
 
 
 def test_letters_of_the_system_s_fonts_are_boxes_unless_a_folder_has_them(
-    renderer: VegaRenderer, tmp_path: Path
+    renderer: VegaRenderer,
 ) -> None:
-    def width(letter: str, by: VegaRenderer) -> bytes:
+    def drawn(letter: str, by: VegaRenderer) -> bytes:
         text = f'<text y="20" font-family="Liberation Sans">{letter}</text>'
         page = f'<svg xmlns="http://www.w3.org/2000/svg" width="30" height="30">{text}</svg>'
         return by.render_pages([page], format=PictureFormat.PNG)
 
-    assert width("Ա", renderer) == width("中", renderer) != width("a", renderer)
-    fonts = Path("/usr/share/fonts/truetype/dejavu")
-    if not fonts.is_dir():
-        return
-    with_fonts = VegaRenderer(font_directories=[fonts])
+    assert drawn("Ա", renderer) == drawn("中", renderer) != drawn("a", renderer)
+    if not FONTS.is_dir():
+        pytest.skip("there are no fonts of DejaVu here; Debian's package `fonts-dejavu-core` has them")
+    with_fonts = VegaRenderer(font_directories=[FONTS])
     try:
-        assert width("Ա", with_fonts) != width("Ա", renderer)
-        assert width("a", with_fonts) == width("a", renderer)
+        assert drawn("Ա", with_fonts) != drawn("Ա", renderer)
+        assert drawn("a", with_fonts) == drawn("a", renderer)
+        assert drawn("\u2600", with_fonts) != drawn("", with_fonts) == drawn("\u2600", renderer)  # a sun
+        assert with_fonts.fingerprint != renderer.fingerprint
     finally:
         with_fonts.close()
+
+
+def test_a_folder_of_fonts_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no folder"):
         VegaRenderer(font_directories=[tmp_path / "none"])
 
@@ -132,8 +147,15 @@ def test_thousands_of_shapes_that_shine_through_are_no_drawings_of_their_own_in_
     page = f'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="30">{inner * 50}</svg>'
     (made,) = PdfReader(BytesIO(renderer.render_pages([page], format=PictureFormat.PDF))).pages
     assert len(made["/Resources"].get("/XObject", {})) == 0
+    painted = made.get_contents().get_data().split()
+    assert b"f" in painted
+    assert b"S" in painted
+    opacities = [state.get_object() for state in made["/Resources"]["/ExtGState"].values()]
+    assert {(state.get("/ca"), state.get("/CA")) for state in opacities} & {(0.5, 0.5)} == set()
+    # where both paints of one shape would shine through one another it stays a drawing of its own
     both = page.replace('stroke="red"', "").replace('fill="none"', 'stroke="red"')
-    assert renderer.render_pages([both], format=PictureFormat.PDF).startswith(b"%PDF")
+    (made,) = PdfReader(BytesIO(renderer.render_pages([both], format=PictureFormat.PDF))).pages
+    assert len(made["/Resources"]["/XObject"]) == 50
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a script that counts is a program there")
@@ -156,6 +178,17 @@ def test_a_picture_that_takes_too_long_is_given_up_at_once_and_the_next_one_is_d
         renderer.close()
 
 
+def test_a_scale_gives_more_pixels_of_the_same_layout(renderer: VegaRenderer) -> None:
+    made = [renderer.render_pages([PAGE], format=PictureFormat.PNG, scale=scale) for scale in (1.0, 3.0)]
+    assert [struct.unpack(">II", png[16:24]) for png in made] == [(9, 9), (27, 27)]
+
+
+def test_half_a_character_is_told_and_costs_no_process(renderer: VegaRenderer) -> None:
+    with pytest.raises(PictureError, match="half a character"):
+        renderer.render_pages([PAGE.replace("/>", ">\ud83c</svg>")], format=PictureFormat.SVG)
+    assert renderer.render_pages([PAGE], format=PictureFormat.SVG).startswith(b"<svg")
+
+
 def test_who_waits_for_their_turn_waits_no_longer_than_the_limit(renderer: VegaRenderer) -> None:
     waiting = VegaRenderer(timeout_s=0.2)
     assert waiting._turns.acquire(timeout=1)
@@ -163,6 +196,17 @@ def test_who_waits_for_their_turn_waits_no_longer_than_the_limit(renderer: VegaR
         waiting.render(BARS, format=PictureFormat.SVG)
     assert caught.value.retryable
     waiting.close()
+
+
+def test_two_processes_draw_at_a_time() -> None:
+    both = VegaRenderer(processes=2)
+    try:
+        assert both._turns.acquire(timeout=1)  # one of them draws something else
+        assert both.render_pages([PAGE], format=PictureFormat.SVG).startswith(b"<svg")
+        assert both._turns.acquire(timeout=1)
+        assert not both._turns.acquire(timeout=0)
+    finally:
+        both.close()
 
 
 def test_a_process_that_was_killed_is_replaced(renderer: VegaRenderer) -> None:

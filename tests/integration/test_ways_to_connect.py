@@ -252,10 +252,13 @@ def test_the_settings_of_a_hosts_connection_stay(connection: Any) -> None:
 
 def test_an_engine_is_not_disposed(folder: Path) -> None:
     engine = sa.create_engine(f"duckdb:///{folder}/sales.duckdb")
+    disposed: list[sa.Engine] = []
+    sa.event.listen(engine, "engine_disposed", disposed.append)
     with engine.connect() as connection:
         with analytics_core.connect(engine) as core:
             assert asked(core, "sales", "count") == [(3,)]
         assert connection.exec_driver_sql("SELECT count(*) FROM sales").scalar() == 3
+    assert disposed == []
     engine.dispose()
 
 

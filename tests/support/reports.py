@@ -9,26 +9,33 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import pytest
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core.models.report import ReportExecutionLogListItem
 from analytics_core.ports import JobRunner, Notifier, Renderer
-from analytics_core.testing import FakeRenderer, Outbox
+from analytics_core.testing import FakeRenderer, InlineJobRunner, Outbox
 from analytics_core.testing.clock import FixedClock
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 KEY = "a-test-key-that-is-long-enough-9f3a"
 HOUR = timedelta(hours=1)
+TOTAL: Final = {"expressionType": "SIMPLE", "column": {"column_name": "amount"}, "aggregate": "SUM", "label": "total"}
 ROWS = [(1, "2026-01-01", "EU", 10.5), (2, "2026-01-02", "US", 20.0), (3, "2026-01-03", "US", 1.0)]
 
 
 class NoPause:
-    """A sleeper that does not sleep."""
+    """A sleeper that does not sleep, and counts for how long it should."""
+
+    def __init__(self) -> None:
+        self.slept_s = 0.0
 
     def sleep(self, seconds: float) -> None:
         """Return at once."""
+        self.slept_s += seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +111,8 @@ def chat(target: str) -> dict[str, Any]:
 
 def form(dataset_id: int, **more: Any) -> str:
     """Return the form of a table of sums by region."""
-    total = {"expressionType": "SIMPLE", "column": {"column_name": "amount"}, "aggregate": "SUM", "label": "total"}
     asked = {"viz_type": "table", "datasource": f"{dataset_id}__table", "query_mode": "aggregate"}
-    return json.dumps({**asked, "groupby": ["region"], "metrics": [total], "order_by_cols": [], **more})
+    return json.dumps({**asked, "groupby": ["region"], "metrics": [TOTAL], "order_by_cols": [], **more})
 
 
 def filtered_dashboard(core: AnalyticsCore, **more: Any) -> int:
@@ -162,3 +168,16 @@ def report_world(
         asked = {"datasource_id": dataset.id, "datasource_type": "table", "params": form(dataset.id)}
         admin.charts.create({"slice_name": "By region", "viz_type": "table", **asked})
         yield ReportWorld(host=host, admin=admin, outbox=outbox, clock=clock, file=file)
+
+
+@pytest.fixture
+def renderer() -> FakeRenderer:
+    """A renderer that keeps what it is asked for."""
+    return FakeRenderer()
+
+
+@pytest.fixture
+def drawing_world(tmp_path: Path, renderer: FakeRenderer) -> Iterator[ReportWorld]:
+    """A world whose jobs are done at once and whose pictures `renderer` draws."""
+    with report_world(tmp_path, jobs=InlineJobRunner(), renderer=renderer) as made:
+        yield made

@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from tests.support.frames import frame_of
@@ -209,8 +210,7 @@ def test_numbers_that_pass_64_bits_and_values_of_several_kinds_are_exact_in_arro
 def test_libraries_read_a_result_as_an_arrow_stream() -> None:
     result = QueryResult(held=ResultRows(MONEY))
     assert pa.table(result).equals(result.arrow())
-    polars = pytest.importorskip("polars")
-    assert polars.DataFrame(result).equals(result.polars())
+    assert pl.DataFrame(result).equals(result.polars())
     assert result.polars()["m"].to_list() == MONEY.columns[0].values
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analytics_core._error_types import short_repr
 from analytics_core._formats import Currency, format_number, format_time, parse_currency
 from analytics_core._formats.numbers import NAMED_FORMATS
 
@@ -216,7 +217,11 @@ def test_any_format_of_any_double_is_a_text_or_a_told_error(number: float, spec:
         text = format_number(number, spec)
     except ValueError as error:
         text = str(error)
+        is_told = text.startswith(f"{short_repr(spec)} is no number format; give one of d3")
+    else:
+        is_told = isinstance(text, str)
     assert text
+    assert is_told
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,16 @@ def texts(form: dict[str, Any], name: str, values: list[Any], *parts: str) -> li
             5000,
             "5,000 £",
         ),
+        (
+            {
+                "metrics": ["count"],
+                "currency_format": {"symbol": "GBP"},
+                "column_config": {"count": {"currencyFormat": {"symbol": "EUR"}}},
+            },
+            "count",
+            5000,
+            "€ 5,000",
+        ),
         ({"metrics": ["count"], "y_axis_format": "no format"}, "count", 1234, "1,234"),
         ({"metrics": ["count"], "column_config": {"count": {"d3NumberFormat": ".1%"}}}, "count", 0.256, "25.6%"),
         (
@@ -86,6 +96,11 @@ def test_small_numbers_have_a_format_of_their_own() -> None:
 @pytest.mark.parametrize("day", [date(2025, 3, 3), datetime(2025, 3, 3, tzinfo=UTC)])
 def test_moment_is_written_as_its_chart_says(form: dict[str, Any], text: str, day: date) -> None:
     assert texts(form, "day", [day, None]) == [text, ""]
+
+
+def test_moments_among_other_values_stay_as_they_are() -> None:
+    values = [date(2025, 3, 3), "soon"]
+    assert texts({"table_timestamp_format": "%d.%m.%Y"}, "day", values) == readable_texts(values)
 
 
 def test_moments_within_a_day_keep_their_time() -> None:
