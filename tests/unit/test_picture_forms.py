@@ -105,7 +105,7 @@ def test_numbers_stand_at_the_right_and_texts_at_the_left_unless_the_form_says_o
 
 def test_columns_have_the_names_that_the_form_gives_and_hidden_ones_are_left_out() -> None:
     config = {"g": {"customColumnName": "Region"}, "m": {"visible": False}}
-    assert drawn(table(config, {"g": ["a"], "n": [7], "m": [88]})) == ["Region", "n", "a", "7"]
+    assert sorted(drawn(table(config, {"g": ["a"], "n": [7], "m": [88]}))) == ["7", "Region", "a", "n"]
 
 
 def test_small_numbers_of_a_column_have_a_format_of_their_own() -> None:
@@ -118,8 +118,8 @@ def test_bars_behind_numbers_begin_at_their_zero() -> None:
     without = table({}, {"n": [-5, 15]}, metrics=["n"], show_cell_bars=False)
     bars = [row for row in marks(found, "rect") if row not in marks(without, "rect")]
     negative, positive = sorted(bars, key=lambda row: row["c0"])
-    assert negative["c1"] - negative["c0"] == pytest.approx((positive["c1"] - positive["c0"]) / 3, rel=0.01)
-    assert negative["c1"] == pytest.approx(positive["c0"], abs=1)
+    assert negative["c2"] - negative["c0"] == pytest.approx((positive["c2"] - positive["c0"]) / 3, rel=0.01)
+    assert negative["c2"] == pytest.approx(positive["c0"], abs=1)
 
 
 def test_a_table_tells_how_many_rows_the_server_counted() -> None:
