@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -50,7 +49,7 @@ class Parts:
     @property
     def total(self) -> float:
         """The sum of all numbers."""
-        return math.fsum(part.value for part in self.parts)
+        return cells.total(part.value for part in self.parts)
 
     def whole(self, noun: str, total: str) -> str:
         """Return in words how many groups there are, and of how much: of all, or of those that were answered."""

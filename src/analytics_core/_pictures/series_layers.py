@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from analytics_core._pictures import axes
+from analytics_core._pictures import axes, cells
 from analytics_core._pictures.drawing import ChartView
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.series_data import AxisKind, PlottedSeries, SeriesData
@@ -256,7 +256,7 @@ class _Layers:
             self.data.places, zip(*(one.values for one in self.data.series), strict=True), strict=True
         ):
             known = [value for value in values if value is not None and value > 0]
-            total = math.fsum(value for value in values if value is not None)
+            total = cells.total(value for value in values if value is not None)
             found.append({"c0": place, "c2": math.fsum(known), "c3": self.style.format.text(total)})
         return found
 

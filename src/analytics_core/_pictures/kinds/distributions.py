@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -38,7 +37,7 @@ def _histogram(view: ChartView) -> Drawing:
     write = view.number_format("x_axis_format").text
     told = f"Histogram of {_measured(view)} in {counted(len(bins), 'bin')} "
     told += f"from {write(bins[0][1])} to {write(bins[-1][2])}"
-    counts = {name: math.fsum(value or 0 for value in table.numbers(name)) for name, *_ in bins}
+    counts = {name: cells.total(value or 0 for value in table.numbers(name)) for name, *_ in bins}
     _, low, high = max(bins, key=lambda item: counts[item[0]])
     return Drawing(layers=tuple(layers), description=f"{told}; the fullest is {write(low)} to {write(high)}")
 
@@ -94,7 +93,7 @@ def _bin_labels(
 ) -> dict[str, Any]:
     rows = []
     for name, low, high in bins:
-        total = math.fsum(value or 0 for value in table.numbers(name))
+        total = cells.total(value or 0 for value in table.numbers(name))
         rows.append({"c0": (low + high) / 2, "c3": total, "c5": shown.text(total)})
     places = {"x": encoding["x"], "y": encoding["y"], "text": {"field": "c5", "type": "nominal"}}
     mark = {"type": "text", "baseline": "bottom", "dy": -3, "color": view.colours.text}

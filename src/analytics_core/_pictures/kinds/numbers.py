@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
 from analytics_core._display.blocks import NULL
@@ -86,10 +85,10 @@ def _aggregated(view: ChartView, known: list[float]) -> float | None:
     ordered = sorted(known)
     middle = len(ordered) // 2
     found = {
-        "sum": math.fsum(known),
+        "sum": cells.total(known),
         "min": ordered[0],
         "max": ordered[-1],
-        "mean": math.fsum(known) / len(known),
+        "mean": cells.total(known) / len(known),
         "median": ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2,
     }
     return found.get(told, known[-1])
@@ -177,7 +176,7 @@ def _period_over_period(view: ChartView) -> Drawing:
         period = table.label(others[0]).removeprefix(f"{name}__")
         below.append((f"{period}: {form.text(then) if then is not None else NULL}", view.colours.muted))
     if now is not None and then is not None:
-        change = now - then
+        change = cells.total((now, -then))
         colour = view.colours.good if change > 0 else view.colours.bad if change < 0 else view.colours.muted
         share = NumberFormat(spec="+,.1%").text(change / abs(then)) if then else ""
         below.append((f"{'+' if change > 0 else ''}{form.text(change)}  {share}".strip(), colour))

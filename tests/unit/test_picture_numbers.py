@@ -1,0 +1,134 @@
+"""Numbers in pictures: all their digits, no number that is left out unsaid, and how many rows and columns are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from analytics_core._display.values import column_texts
+from analytics_core._formats import format_number
+from analytics_core._pictures import cells
+from analytics_core._pictures.data import PictureData, Size
+from analytics_core._pictures.specification import chart_specification
+
+BIG = (2**53 + 1, 2**53 + 3, 2**53 + 5)
+ALL = f"{sum(BIG):,}"
+EACH = [f"{value:,}" for value in BIG]
+MONEY = (Decimal("12345678901234567.89"), Decimal("0.10"), Decimal("-2.675"))
+
+
+def draw(form: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], **size: Any) -> dict[str, Any]:
+    return chart_specification(form, [PictureData(columns=columns)], size=Size(**size))
+
+
+def texts(specification: Mapping[str, Any]) -> list[str]:
+    """Return the texts that a specification draws, in their order."""
+    found = []
+    for layer in specification["layer"]:
+        if layer["mark"]["type"] == "text":
+            name = layer["encoding"]["text"]["field"]
+            found += [row[name] for row in layer["data"]["values"]]
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------------- all digits
+@pytest.mark.parametrize(
+    ("kind", "form"),
+    [
+        ("table", {"column_config": {"n": {"d3NumberFormat": ",d"}}}),
+        ("table", {}),
+        ("echarts_timeseries_bar", {"y_axis_format": ",d", "show_value": True, "x_axis": "k"}),
+        ("pie", {"number_format": ",d", "label_type": "key_value", "groupby": ["k"]}),
+        ("treemap_v2", {"number_format": ",d", "groupby": ["k"]}),
+        ("funnel", {"number_format": ",d", "groupby": ["k"]}),
+        ("pivot_table_v2", {"valueFormat": ",d", "groupbyRows": ["k"]}),
+    ],
+)
+def test_integers_that_doubles_round_keep_their_digits(kind: str, form: Mapping[str, Any]) -> None:
+    shown = draw({"viz_type": kind, "metrics": ["n"], "metric": "n", **form}, {"k": ["a", "b", "c"], "n": BIG})
+    words = " ".join([*texts(shown), shown["description"]])
+    assert [one for one in EACH if one not in words] == []
+
+
+@pytest.mark.parametrize("kind", ["pie", "treemap_v2", "sunburst_v2"])
+def test_a_description_has_the_exact_sum(kind: str) -> None:
+    form = {"viz_type": kind, "number_format": ",d", "metric": "n", "groupby": ["k"], "columns": ["k"]}
+    assert f" of {ALL} in all" in draw(form, {"k": ["a", "b", "c"], "n": BIG})["description"]
+
+
+def test_a_big_number_has_all_digits_of_integers_and_decimals() -> None:
+    form = {"viz_type": "big_number_total", "metric": "n"}
+    assert texts(draw({**form, "y_axis_format": ",d"}, {"n": [sum(BIG)]}))[0] == ALL
+    assert texts(draw({**form, "y_axis_format": ",.3f"}, {"n": [sum(MONEY)]}))[0] == "12,345,678,901,234,565.315"
+
+
+def test_totals_of_pivots_add_decimals_exactly() -> None:
+    columns = {"k": ["a", "b", "c"], "n": MONEY}
+    form = {"viz_type": "pivot_table_v2", "metrics": ["n"], "groupbyRows": ["k"], "colTotals": True}
+    assert "12,345,678,901,234,565.315" in texts(draw({**form, "valueFormat": ",.3f"}, columns, width_px=900))
+
+
+def test_decimals_are_rounded_by_their_own_digits_not_those_of_the_nearest_double() -> None:
+    form = {"viz_type": "table", "column_config": {"n": {"d3NumberFormat": ".2f"}}}
+    assert texts(draw(form, {"n": [Decimal("2.675"), Decimal("1.005")]}))[1:] == ["2.68", "1.01"]
+
+
+def test_sums_are_exact_unless_a_double_is_among_them() -> None:
+    decimals = [cells.number(value) or 0 for value in MONEY]
+    assert format_number(cells.exact(cells.total(decimals)), ".3f") == "12345678901234565.315"
+    assert cells.total(BIG) == sum(BIG)
+    assert cells.total([0.1] * 10) == 1.0
+    assert cells.total([]) == 0
+
+
+# ------------------------------------------------------------------------------------ tables without formats
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("id", [1_234_567_890_123_451, 1_234_567_890_123_452]),
+        ("order id", [1_204, 12_040]),
+        ("year", [2023, 2024]),
+        ("amount", [1_204, 12_040]),
+        ("amount", [1_204.5, 12_040.25]),
+        ("year", [2023.0, None]),
+    ],
+)
+def test_tables_write_numbers_as_tables_of_notebooks_do(name: str, values: Sequence[Any]) -> None:
+    expected = [text or "<NULL>" for text in column_texts(values, name=name)]
+    assert texts(draw({"viz_type": "table"}, {name: values}))[1:] == expected
+
+
+def test_ids_and_years_have_no_commas_and_no_exponent() -> None:
+    ids = [1_234_567_890_123_451, 1_234_567_890_123_452]
+    assert texts(draw({"viz_type": "table"}, {"id": ids, "year": [2023, 2024]}))[2:] == [
+        *map(str, ids),
+        "2023",
+        "2024",
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ what tables leave out
+def test_a_wide_pivot_says_once_how_many_columns_it_shows() -> None:
+    wide: dict[str, Sequence[Any]] = {"k": ["a"] * 60, "c": [f"column {place}" for place in range(60)], "n": [1] * 60}
+    form = {"viz_type": "pivot_table_v2", "metrics": ["n"], "groupbyRows": ["k"], "groupbyColumns": ["c"]}
+    shown = draw({**form, "rowTotals": True}, wide)
+    assert shown["description"].count("Shows") == 1
+    assert " of 63 columns." in shown["description"]
+
+
+def test_a_wide_table_says_once_how_many_columns_it_shows() -> None:
+    shown = draw({"viz_type": "table"}, {f"column {place}": [1] for place in range(80)})
+    assert shown["description"].count("Shows") == 1
+    assert " of 80 columns." in shown["description"]
+
+
+@pytest.mark.parametrize("title", ["", "Orders"])
+def test_a_table_without_a_height_shows_fifty_rows_at_most(title: str) -> None:
+    data = PictureData(columns={"n": list(range(10, 90))})
+    shown = chart_specification({"viz_type": "table"}, [data], size=Size(fits_rows=True), title=title)
+    assert [text for text in texts(shown) if text.isdigit()] == [str(number) for number in range(10, 60)]
+    assert "Shows the first 50 of 80 rows." in shown["description"]
+    assert max(row["c1"] for layer in shown["layer"] for row in layer["data"]["values"]) <= shown["height"]
