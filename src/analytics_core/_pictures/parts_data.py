@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -89,6 +89,13 @@ def texts_of(view: ChartView, table: Table, name: str, *formats: str) -> list[st
         return table.texts(name)
     spec, grain = view.time_format(*formats), view.form.text("time_grain_sqla")
     return [moment_text(ms, spec, grain=grain) for ms in table.moments(name)]
+
+
+def below_zero(values: Iterable[float | None], how: str) -> list[str]:
+    """Return a note of how values below zero are drawn, where there are any and no shape can be that small."""
+    found = [value for value in values if value is not None]
+    count = sum(value < 0 for value in found)
+    return [f"Below zero: {count:,} of {counted(len(found), 'value')}, {how}."] if count else []
 
 
 def read_parts(

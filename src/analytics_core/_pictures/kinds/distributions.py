@@ -18,6 +18,8 @@ _BIN: Final = re.compile(r"\s*(-?[\d.]+(?:e[+-]?\d+)?)\s+-\s+(-?[\d.]+(?:e[+-]?\
 _PARTS: Final = ("mean", "median", "max", "min", "q1", "q3", "count", "outliers")
 _NEEDED: Final = ("median", "max", "min", "q1", "q3")
 _MOST_GROUPS: Final = 100
+_LABEL_GAP_PX: Final = 9
+"""Between the bins and their labels, of which the first would lie on the 0 of the counts."""
 
 
 def _histogram(view: ChartView) -> Drawing:
@@ -54,6 +56,7 @@ def _bin_layer(
     across = axes.value_axis(view, view.number_format("x_axis_format"), title, zero=False, grid=False)
     across["axis"]["values"] = [bins[0][1], *(high for _, _, high in bins)]
     across["scale"]["nice"] = False
+    across["axis"]["labelPadding"] = _LABEL_GAP_PX
     title = form.text("y_axis_title") or ("Share" if form.flag("normalize") else "Count")
     up = axes.value_axis(view, shown, f"Cumulative {title.lower()}" if form.flag("cumulative") else title)
     colour = {

@@ -144,7 +144,7 @@ class _Treemap:
             words = fitted(line, inside.width, LABEL_PX)
             if line == value and words != line:
                 continue  # a number without its end is another one
-            if len(words) > 1 and inside.height >= (place + 1) * _LINE_PX:
+            if (len(words) > 1 or words == line) and inside.height >= (place + 1) * _LINE_PX:
                 at = (inside.x, inside.y + place * _LINE_PX)
                 self.canvas.text(words, *at, readable_on(colour), baseline="top")
 

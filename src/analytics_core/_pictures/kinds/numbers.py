@@ -14,6 +14,7 @@ from analytics_core._pictures.text_metrics import fitted, text_width
 from analytics_core._pictures.time_formats import moment_text
 
 _LARGEST_PX: Final = 120.0
+_NULL_PX: Final = 28.0
 _TREND_POINTS: Final = 1_000
 
 
@@ -114,12 +115,14 @@ def _headline(canvas: Canvas, shown: str, below: list[tuple[str, str]]) -> None:
     lines = [line for line in below if line[0]]
     share = min(max(canvas.form.number("header_font_size") or 0.4, 0.1), 0.7)
     wide = canvas.room.width * 0.86 / max(text_width(shown, 1, bold=True), 0.1)
-    px = max(min(canvas.room.height * share, wide, _LARGEST_PX), 10)
+    largest = _NULL_PX if shown == NULL else _LARGEST_PX
+    px = max(min(canvas.room.height * share, wide, largest), 10)
     small = max(min(px * 0.3, 18), 11)
     height = px + len(lines) * small * 1.5
     y = canvas.room.y + (canvas.room.height - height) / 2 + px / 2
     shown = fitted(shown, canvas.room.width, px, bold=True)
-    canvas.text(shown, canvas.room.x, y, canvas.colours.text, px=px, weight="bold")
+    ink = canvas.colours.muted if shown == NULL else canvas.colours.text
+    canvas.text(shown, canvas.room.x, y, ink, px=px, weight="bold")
     for place, (words, colour) in enumerate(lines):
         below_px = px / 2 + small * (0.9 + 1.5 * place)
         canvas.text(fitted(words, canvas.room.width, small), canvas.room.x, y + below_px, colour, px=small)

@@ -164,13 +164,17 @@ def _funnel(view: ChartView) -> Drawing:
     table, form = view.table, view.form
     metric = metric_column(view, table, "metric", "metrics")
     parts = read_parts(view, text_columns(view, table, "groupby"), metric)
-    steps = list(parts.parts)[:_MOST_SLICES]
+    steps = list(parts.parts)
     if form.flag("sort_by_metric", absent=True):
         steps.sort(key=lambda part: -part.value)
+    steps = steps[:_MOST_SLICES]
     shown = view.number_format("number_format")
     labels = [part.label for part in steps]
     colours = view.series_colours(labels)
-    canvas = Canvas(view, parts.notes)
+    notes = [*parts.notes]
+    if len(steps) < len(parts.parts):
+        notes.append(f"Shows {len(steps)} of {len(parts.parts):,} steps.")
+    canvas = Canvas(view, notes)
     draw_legend(canvas, zip(labels, colours, strict=True))
     _funnel_steps(canvas, steps, colours, _step_labels(view, steps, shown))
     told = f"Funnel of {parts.measure}{parts.by} with {counted(len(steps), 'step')}, from {steps[0].label} with "
