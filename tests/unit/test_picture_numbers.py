@@ -187,7 +187,13 @@ BELOW: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "bubble_v2": ({"x": "x", "y": "y", "size": "n"}, "Below zero: 1 of 3 values, drawn as the smallest bubbles."),
     "radar": ({"metrics": ["n", "x", "y"], "groupby": ["k"]}, "Below zero: 1 of 9 values, drawn in the middle, as 0."),
 }
-THREE = {"k": ["a", "b", "c"], "t": ["d", "e", "f"], "x": [1, 2, 3], "y": [3, 1, 2], "n": [10, -40, 20]}
+THREE: Mapping[str, Sequence[Any]] = {
+    "k": ["a", "b", "c"],
+    "t": ["d", "e", "f"],
+    "x": [1, 2, 3],
+    "y": [3, 1, 2],
+    "n": [10, -40, 20],
+}
 
 
 @pytest.mark.parametrize("kind", BELOW)
