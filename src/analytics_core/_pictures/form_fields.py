@@ -64,8 +64,8 @@ class FormFields:
             return absent
         return value is True or (isinstance(value, str) and value.casefold() == "true")
 
-    def bounds(self, name: str) -> tuple[float | None, float | None]:
-        """Return the least and the largest value of an axis; None where an end is open."""
+    def bounds(self, name: str, *, log: bool = False) -> tuple[float | None, float | None]:
+        """Return the least and the largest value of an axis; None where an end is open, or 0 on a logarithmic one."""
         value = self.get(name)
         if value is None:
             return None, None
@@ -76,6 +76,9 @@ class FormFields:
         if low is not None and high is not None and low >= high:
             self.reject(name, "is no range")
             return None, None
+        if log and any(end is not None and end <= 0 for end in (low, high)):
+            self.reject(name, "is not above 0, as a logarithmic axis is")
+            return None, high if high is not None and high > 0 else None
         return low, high
 
     def items(self, name: str) -> list[Any]:
