@@ -18,33 +18,16 @@ _TICK_PX: Final = 70
 _MINUTE_MS: Final = 60_000
 _DAY_MS: Final = 86_400_000
 _HOURS: Final = (1, 3, 6, 12, 24)
-_SECONDS: Final = (
-    0.001,
-    0.005,
-    0.02,
-    0.1,
-    0.25,
-    0.5,
-    1,
-    5,
-    15,
-    30,
-    60,
-    300,
-    900,
-    1_800,
-    *(3_600 * hour for hour in _HOURS),
+_STEPS_MS: Final = tuple(
+    1_000 * seconds for seconds in (1, 5, 15, 30, 60, 300, 900, 1_800, *(3_600 * hour for hour in _HOURS))
 )
-_STEPS_MS: Final = tuple(round(seconds * 1_000) for seconds in _SECONDS)
-"""From one tick of an axis to the next; the renderer chooses longer ones."""
-
-_WITH_MS: Final = 10_000
-"""In less than this, labels have milliseconds and need more room."""
+"""From one tick of an axis to the next; the renderer chooses longer ones, and takes those of one second for one."""
 
 _CROWDED: Final = 0.9
 """Ticks nearer than this share of the usual room are left out."""
 
 _LONGEST_LABEL_PX: Final = 130
+_LEAST_LABEL_PX: Final = 8
 
 
 def value_axis(
@@ -114,11 +97,11 @@ def _ticks(distinct: Sequence[int], most: int, *, is_each: bool) -> list[int]:
     if not distinct:
         return []
     first, last = distinct[0], distinct[-1]
-    least = (last - first) / most * (_CROWDED if last - first > _WITH_MS else 2 * _CROWDED)
+    least = max((last - first) / most * _CROWDED, _STEPS_MS[0])
     if not is_each:
         least = max(least, _DAY_MS) if not any(moment % _DAY_MS for moment in distinct) else least
         step = next((step for step in _STEPS_MS if step >= least), None)
-        return [] if step is None else list(range(-(-first // step) * step, last + 1, step))
+        return [] if step is None else list(range(-(-first // step) * step, last + 1, step)) or [first]
     found: list[int] = []
     for moment in distinct:
         if not found or moment - found[-1] >= least:
@@ -159,8 +142,11 @@ def category_axis(
     axis: dict[str, Any] = {"title": axis_title(title), "grid": False, "ticks": False, "labelPadding": 6}
     count = max(len(labels), 1)
     if horizontal:
-        axis["labelLimit"] = min(_LONGEST_LABEL_PX + 30, view.size.width_px // 3)
-        fit = (room_px or view.size.height_px - 80) / (LABEL_PX + 2)
+        axis["labelLimit"] = min(_LONGEST_LABEL_PX + 110, view.size.width_px * 2 // 5)
+        room = (room_px or view.size.height_px - 80) / count
+        if room < LABEL_PX + 2:
+            axis["labelFontSize"] = max(int(room - 1), _LEAST_LABEL_PX)
+        fit = room * count / (axis.get("labelFontSize", LABEL_PX) + 1)
     else:
         room = width / count
         widest = max((text_width(label, LABEL_PX) for label in labels), default=0)
@@ -173,7 +159,9 @@ def category_axis(
             axis["labelLimit"] = min(_LONGEST_LABEL_PX, view.size.height_px // 3)
     axis["labelOverlap"] = False
     if count > fit:
-        axis["values"] = list(labels[:: math.ceil(count / max(fit, 1))])
+        step = math.ceil(count / max(fit, 1))
+        axis["values"] = list(labels[::step])
+        view.form.tell(f"Shows one name in {step} on an axis; the others have no room.")
     return {"type": "nominal", "sort": None, "scale": {"domain": list(labels)}, "axis": axis}
 
 

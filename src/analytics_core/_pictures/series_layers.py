@@ -244,7 +244,7 @@ class _Layers:
             mark["strokeWidth"] = 2
         if style.is_stacked:
             encoding["detail"] = {"field": "c9", "type": "nominal"}
-        if style.markers and points <= _MOST_MARKERS:
+        if style.markers and not style.is_stacked and points <= _MOST_MARKERS:
             mark["point"] = {"filled": True, "size": style.markers**2}
 
     def _offset(self) -> dict[str, Any]:
@@ -264,9 +264,11 @@ class _Layers:
         return {"data": {"values": rows}, "mark": self._mark("area", opacity=0.2), "encoding": encoding}
 
     def lone(self, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-        """Return points of lines that have no neighbour, and would not be seen."""
-        if self.style.mark not in ("line", "area") or self.style.markers:
+        """Return points of lines without a neighbour, which would not be seen, or all that stacks are asked to mark."""
+        if self.style.mark not in ("line", "area"):
             return None
+        if self.style.markers:
+            return self._stacked_points(rows, self.style.markers) if self.style.is_stacked else None
         field = "c8" if self.style.is_stacked else "c2"
         found: list[dict[str, Any]] = []
         for _, run in groupby(rows, key=lambda row: (row["c1"], row.get("c9"))):
@@ -279,6 +281,12 @@ class _Layers:
             return None
         mark = self._mark("point", filled=True, size=36)
         return {"data": {"values": found[:_MOST_LONE]}, "mark": mark, "encoding": self.encoding()}
+
+    def _stacked_points(self, rows: list[dict[str, Any]], size: float) -> dict[str, Any]:
+        """Return the points of values alone: an area also has ends where its series has no value."""
+        found = [row for row in rows if row["c8"] is not None and has_sign(row["c2"], row["c9"])]
+        mark = self._mark("point", filled=True, opacity=1, size=size**2)
+        return {"data": {"values": found[:_MOST_MARKERS]}, "mark": mark, "encoding": self.encoding("c8")}
 
     def labels(self) -> list[dict[str, Any]]:
         """Return the texts of values, where there are few enough to read."""

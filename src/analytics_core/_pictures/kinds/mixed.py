@@ -57,7 +57,7 @@ def _half(view: ChartView, place: int) -> tuple[SeriesData, SeriesStyle] | None:
     is_stacked = form.get(f"stack{end}") not in (None, False, "") and mark in ("bar", "area")
     data = limited_for(view, read, mark, "zero" if is_stacked else None, most_points=MOST_POINTS // 2)
     is_second = form.number(f"yAxisIndex{end}") == 1
-    shown, log, bounds, title = _fields(is_second)
+    shown, log, _, title = _fields(is_second)
     currency = "currency_format_secondary" if is_second else "currency_format"
     opacity = form.number(f"opacity{end}")
     style = SeriesStyle(
@@ -70,7 +70,6 @@ def _half(view: ChartView, place: int) -> tuple[SeriesData, SeriesStyle] | None:
         if form.flag(f"markerEnabled{end}") or mark == "point"
         else None,
         labels=form.flag(f"show_value{suffix}") or form.flag(f"show_value{end}") or form.flag(f"showValue{end}"),
-        bounds=form.bounds(bounds, log=form.flag(log)),
         log=form.flag(log),
         breaks=bool(form.get(f"resample_rule{suffix}")),
         zero=not form.flag("truncateYAxis"),
@@ -85,11 +84,13 @@ def _on_shared_axes(view: ChartView, datas: list[SeriesData], styles: list[Serie
     found = []
     for style in styles:
         beside = [(data, other) for data, other in zip(datas, styles, strict=True) if other.side == style.side]
+        _, log_field, bounds_field, _ = _fields(style.side == "right")
         log = style.log and not any(other.is_stacked for _, other in beside)
         if style.log and not log:
-            view.form.reject(_fields(style.side == "right")[1], "is for series that do not stack")
+            view.form.reject(log_field, "is for series that do not stack")
         stands = log and any(other.mark in ("bar", "area") for _, other in beside)
-        found.append(replace(style, log=log, least=least_shown([data for data, _ in beside]) if stands else None))
+        least = least_shown([data for data, _ in beside]) if stands else None
+        found.append(replace(style, log=log, least=least, bounds=view.form.bounds(bounds_field, log=log)))
     return found
 
 

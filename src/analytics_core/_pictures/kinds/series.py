@@ -49,7 +49,7 @@ def _draw(view: ChartView, *, mark: str, noun: str, curve: str | None = None) ->
     told = form.get("seriesType")
     if mark == "any":
         mark = {"bar": "bar", "scatter": "point"}.get(str(told), "line")
-    if mark == "line":
+    if mark in ("line", "area"):
         curve = CURVES.get(str(told), curve)
     if mark == "line" and form.flag("area"):
         mark = "area"
