@@ -19,7 +19,7 @@ MONTHS = [datetime(2024, month, 1, tzinfo=UTC) for month in range(1, 6)]
 AREA, BAR, LINE = "echarts_area", "echarts_timeseries_bar", "echarts_timeseries_line"
 
 
-def drawn(kind: str, columns: Mapping[str, Sequence[Any]], **form: Any) -> dict[str, Any]:
+def drawn(kind: str, columns: Mapping[str, Any], **form: Any) -> dict[str, Any]:
     """Return the picture of series over the first column."""
     axis, *metrics = columns
     temporal = frozenset({axis}) if isinstance(columns[axis][0], datetime) else frozenset()

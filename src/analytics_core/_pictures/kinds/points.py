@@ -94,7 +94,9 @@ def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str,
         {"field": "c1", "type": "quantitative", "title": names[1]},
     ]
     opacity = form.number("opacity")
-    mark = {"type": "circle", "clip": True, "opacity": opacity if opacity is not None and 0 < opacity <= 1 else 0.6}
+    is_bounded = any({"domainMin", "domainMax"} & axis["scale"].keys() for axis in (across, up))
+    mark: dict[str, Any] = {"type": "circle"} | ({"clip": True} if is_bounded else {})
+    mark |= {"opacity": opacity if opacity is not None and 0 < opacity <= 1 else 0.6}
     mark |= {"stroke": view.colours.background, "strokeWidth": 0.5}
     size = {"field": "c5", "type": "quantitative", "scale": None, "legend": None}
     encoding = {
