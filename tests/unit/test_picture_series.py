@@ -159,7 +159,7 @@ def test_a_formula_beyond_the_bounds_leaves_the_axis() -> None:
 
 
 def test_bubbles_beyond_the_bounds_leave_the_axis() -> None:
-    columns = {"e": ["p", "q"], "x": [1, 7], "y": [2, 3_000]}
+    columns: dict[str, Any] = {"e": ["p", "q"], "x": [1, 7], "y": [2, 3_000]}
     form = {"viz_type": "bubble_v2", "x": "x", "y": "y", "entity": "e", "y_axis_bounds": [0, 4]}
     picture = chart_specification(form, [PictureData(columns=columns)])
     assert {"0", "1", "2", "3", "4"} <= {text for (text, *_) in texts_of(picture)}
