@@ -61,20 +61,24 @@ def _bubble_rows(
 def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str, str, str | None]) -> dict[str, Any]:
     form = view.form
     labels = list(dict.fromkeys(row["c3"] for row in rows))
+    logs = [
+        axes.is_log(view, ("logXAxis", "x_log_scale"), [row["c0"] for row in rows]),
+        axes.is_log(view, ("logYAxis", "y_log_scale"), [row["c1"] for row in rows]),
+    ]
     across = axes.value_axis(
         view,
         view.number_format("xAxisFormat", "x_axis_format"),
         form.text("x_axis_title") or form.text("x_axis_label") or names[0],
-        bounds=form.bounds("xAxisBounds", log=form.flag("logXAxis") or form.flag("x_log_scale")),
-        log=form.flag("logXAxis") or form.flag("x_log_scale"),
+        bounds=form.bounds("xAxisBounds", log=logs[0]),
+        log=logs[0],
         zero=False,
     )
     up = axes.value_axis(
         view,
         view.number_format("y_axis_format"),
         form.text("y_axis_title") or form.text("y_axis_label") or names[1],
-        bounds=form.bounds("y_axis_bounds", log=form.flag("logYAxis") or form.flag("y_log_scale")),
-        log=form.flag("logYAxis") or form.flag("y_log_scale"),
+        bounds=form.bounds("y_axis_bounds", log=logs[1]),
+        log=logs[1],
         zero=False,
     )
     across["axis"]["tickCount"] = max(2, view.size.width_px // 90)
