@@ -60,9 +60,10 @@ def _bubble_rows(
     return sorted(rows, key=lambda row: -row["c2"])  # the small ones lie on the large ones
 
 
-def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str, str, str | None]) -> dict[str, Any]:
+def _bubble_axes(
+    view: ChartView, rows: list[dict[str, Any]], names: tuple[str, str, str | None]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     form = view.form
-    labels = list(dict.fromkeys(row["c3"] for row in rows))
     logs = [
         axes.is_log(view, ("logXAxis", "x_log_scale"), [row["c0"] for row in rows]),
         axes.is_log(view, ("logYAxis", "y_log_scale"), [row["c1"] for row in rows]),
@@ -84,6 +85,13 @@ def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str,
         zero=False,
     )
     across["axis"]["tickCount"] = max(2, view.size.width_px // 90)
+    return across, up
+
+
+def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str, str, str | None]) -> dict[str, Any]:
+    form = view.form
+    labels = list(dict.fromkeys(row["c3"] for row in rows))
+    across, up = _bubble_axes(view, rows, names)
     largest = max(0.0, *(row["c2"] for row in rows)) or 1.0
     widest = min(max(form.number("max_bubble_size") or 25, 4), 100) * 0.8
     for row in rows:
