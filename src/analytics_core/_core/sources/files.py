@@ -242,9 +242,7 @@ def sheets_of(path: Path, reading: FileReading) -> dict[str, HandedFrame]:
         options = FileUploadOptions(type=FileKind.EXCEL, sheet_name=sheet, skip_rows=reading.skip_rows)
         try:
             with opened_table(path, options, limits) as table:
-                if batches := list(table.batches(table.columns)):
-                    rows = pa.Table.from_batches(batches)
-                    found[sheet] = replace(_frame(rows, sheet), notes=_title_in_sheet(table, rows))
+                found[sheet] = _rows_of_sheet(table, sheet)
         except FileUploadError as error:
             if "has no rows" in error.message:
                 continue
@@ -252,9 +250,18 @@ def sheets_of(path: Path, reading: FileReading) -> dict[str, HandedFrame]:
             raise broken_file(path, f"sheet {sheet!r}: {what}", **error.extra) from error
         except PayloadSchemaError as error:
             raise broken_file(path, error.message) from error
-    if not found:
+    sheets = {name: sheet for name, sheet in found.items() if sheet is not None}
+    if not sheets:
         raise broken_file(path, "no sheet of it has rows")
-    return found
+    return sheets
+
+
+def _rows_of_sheet(table: FileTable, name: str) -> HandedFrame | None:
+    batches = list(table.batches(table.columns))
+    if not batches:
+        return None
+    rows = pa.Table.from_batches(batches)
+    return replace(_frame(rows, name), notes=_title_in_sheet(table, rows))
 
 
 def _title_in_sheet(table: FileTable, rows: pa.Table) -> tuple[str, ...]:
