@@ -165,7 +165,7 @@ def test_a_date_of_another_form_that_comes_later_is_an_error_without_its_text(tm
     path = column(tmp_path, "13.02.2024", "14.02.2024")
     with analytics_core.connect(path) as core:
         path.write_text("d;n\n13.02.2024;1\nSECRET;1\n", encoding="utf-8")
-        with pytest.raises(DatabaseError) as caught:
+        with pytest.raises(DatabaseError, match="cannot be read as it was when it was connected") as caught:
             values(core)
     assert "SECRET" not in str(caught.value)
 

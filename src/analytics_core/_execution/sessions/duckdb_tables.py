@@ -120,11 +120,17 @@ def _with_dates(relation: duckdb.DuckDBPyRelation, table: HandedFiles) -> duckdb
     for name, kind in table.types.items():
         column: duckdb.Expression = duckdb.ColumnExpression(name)
         if form := table.date_formats.get(name):
-            text = duckdb.FunctionExpression("trim", column)
-            moment = duckdb.FunctionExpression("strptime", text, duckdb.ConstantExpression(form))
-            column = moment.cast(duckdb.sqltype(kind)).alias(name)
+            column = _moment(column, form).cast(duckdb.sqltype(kind)).alias(name)
         columns.append(column)
     return relation.select(*columns)
+
+
+def _moment(column: duckdb.Expression, form: str) -> duckdb.Expression:
+    """Return texts as moments; one of another form is the same error as in a column that DuckDB reads itself."""
+    text = duckdb.FunctionExpression("trim", column)
+    moment = duckdb.FunctionExpression("try_strptime", text, duckdb.ConstantExpression(form))
+    error = duckdb.FunctionExpression("error", duckdb.ConstantExpression("CSV Error: a date of another form"))
+    return duckdb.CaseExpression(moment.isnull() & column.isnotnull(), error.cast("TIMESTAMP")).otherwise(moment)
 
 
 def _names_values(path: Path) -> bool:
