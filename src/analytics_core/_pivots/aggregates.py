@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from analytics_core._pivots.labels import is_null
 from analytics_core.errors import QueryError, UnknownNameError
 
 Values = Sequence[Any]
@@ -35,14 +36,24 @@ class PivotAggregate:
         return f"Total ({self.name})"
 
     def of(self, values: Values) -> Any:
-        """Return the aggregate of the values that are not None, None where there is none but for counts.
+        """Return the aggregate of the values that are not null (None, NaN); None where there is none but for counts.
 
         Raises:
             QueryError: it cannot combine these values.
         """
-        held = [value for value in values if value is not None]
+        return self._computed(self.combine, [value for value in values if not is_null(value)])
+
+    def fraction(self, part: Any, whole: Any) -> float | None:
+        """Return what fraction of a whole an aggregate is; None where there is none, or the whole is 0.
+
+        Raises:
+            QueryError: a double does not hold it.
+        """
+        return None if part is None or not whole else self._computed(_quotient, part, whole)
+
+    def _computed(self, function: Callable[..., Any], *given: Any) -> Any:
         try:
-            return self.combine(held)
+            return function(*given)
         except (TypeError, statistics.StatisticsError):
             raise QueryError(
                 f"the pivot aggregate {self.name!r} needs numbers; choose Count, First or another"
@@ -51,6 +62,11 @@ class PivotAggregate:
             raise QueryError(
                 f"the pivot aggregate {self.name!r} of these values is larger than a double holds; choose another"
             ) from None
+
+
+def _quotient(part: Any, whole: Any) -> float:
+    both_whole = isinstance(part, int) and isinstance(whole, int)
+    return part / whole if both_whole else float(part) / float(whole)
 
 
 def _unless_empty(combine: Callable[[Values], Any]) -> Callable[[Values], Any]:
