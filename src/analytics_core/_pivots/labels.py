@@ -68,8 +68,17 @@ def is_null(value: Any) -> bool:
 def labels_of(values: Iterable[Any], text: Callable[[Any], str]) -> list[Label]:
     """Return the label of each value, one object for all that are the same; `text` is given what is not null."""
     found: dict[Label, Label] = {}
-    labels = (_label(value, text) for value in values)
-    return [found.setdefault(label, label) for label in labels]
+    texts: dict[str, Label] = {}  # most labels are texts that come again and again
+    labels = []
+    for value in values:
+        label = texts.get(value) if type(value) is str else None
+        if label is None:
+            label = _label(value, text)
+            label = found.setdefault(label, label)
+            if type(value) is str:
+                texts[value] = label
+        labels.append(label)
+    return labels
 
 
 def _label(value: Any, text: Callable[[Any], str]) -> Label:
