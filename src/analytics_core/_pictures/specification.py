@@ -88,7 +88,16 @@ def chart_specification(
         colours=colours_of(theme),
         title=cells.shortened(title),
     )
-    return _specification(view, _drawing(view))
+    drawing = _drawing(view)
+    view.form.reject_unknown_words(_kind_name(view))
+    if drawing.is_canvas and view.form.notes:
+        drawing = _drawing(view)  # a canvas has the notes that are known when it is made
+    return _specification(view, drawing)
+
+
+def _kind_name(view: ChartView) -> str:
+    name = str(view.form.get("viz_type"))
+    return OLD_CHART_KINDS.get(name, name)
 
 
 def _clamped(px: int) -> int:
@@ -101,13 +110,11 @@ def _drawing(view: ChartView) -> Drawing:
         return _message(view, "This chart has no answer", error)
     if not any(table.rows and table.names for table in view.tables):
         return _message(view, "No data", "The answer has no rows.")
-    told = view.form.get("viz_type")
-    name = str(told)
-    kind = KINDS.get(OLD_CHART_KINDS.get(name, name))
+    kind = KINDS.get(_kind_name(view))
     if kind is not None and not view.table.rows and kind.name != "mixed_timeseries":
         return _message(view, "No data", "The answer has no rows.")
     if kind is None:
-        shown = cells.shortened(name, 60)
+        shown = cells.shortened(str(view.form.get("viz_type")), 60)
         return tables.as_table(view, f"Charts of the kind {shown} are not drawn; this table shows their data.")
     try:
         return kind.draw(view)

@@ -65,7 +65,7 @@ def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str,
         view,
         view.number_format("xAxisFormat", "x_axis_format"),
         form.text("x_axis_title") or form.text("x_axis_label") or names[0],
-        bounds=form.bounds("xAxisBounds"),
+        bounds=form.bounds("xAxisBounds", log=form.flag("logXAxis") or form.flag("x_log_scale")),
         log=form.flag("logXAxis") or form.flag("x_log_scale"),
         zero=False,
     )
@@ -73,7 +73,7 @@ def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str,
         view,
         view.number_format("y_axis_format"),
         form.text("y_axis_title") or form.text("y_axis_label") or names[1],
-        bounds=form.bounds("y_axis_bounds"),
+        bounds=form.bounds("y_axis_bounds", log=form.flag("logYAxis") or form.flag("y_log_scale")),
         log=form.flag("logYAxis") or form.flag("y_log_scale"),
         zero=False,
     )
@@ -94,7 +94,9 @@ def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str,
         {"field": "c1", "type": "quantitative", "title": names[1]},
     ]
     opacity = form.number("opacity")
-    mark = {"type": "circle", "opacity": opacity if opacity is not None and 0 < opacity <= 1 else 0.6}
+    is_bounded = any({"domainMin", "domainMax"} & axis["scale"].keys() for axis in (across, up))
+    mark: dict[str, Any] = {"type": "circle"} | ({"clip": True} if is_bounded else {})
+    mark |= {"opacity": opacity if opacity is not None and 0 < opacity <= 1 else 0.6}
     mark |= {"stroke": view.colours.background, "strokeWidth": 0.5}
     size = {"field": "c5", "type": "quantitative", "scale": None, "legend": None}
     encoding = {
