@@ -329,9 +329,9 @@ def test_decimals_that_doubles_do_not_tell_apart_are_two_lines() -> None:
     ("values", "total"),
     [
         ([Decimal(2**53 + 1), Decimal(2**53 + 2)], str(2**54 + 3)),
-        ([Decimal("12345678901234567.25"), 2], 12345678901234570.0),
+        ([Decimal("12345678901234567.25"), 2.0], 12345678901234570.0),
         ([Decimal("NaN"), 2, float("nan"), None], 2),
-        ([Decimal("1E+400")], None),
+        ([Decimal("1234567890123456789012345678.12"), Decimal("0.34")], "1234567890123456789012345678.46"),
     ],
 )
 def test_sums_of_large_decimals_are_numbers(values: list[Any], total: Any) -> None:
@@ -388,3 +388,11 @@ def test_labels_of_a_processed_table_are_neutralised_in_files(text: str, form_da
         assert any(field.startswith(("'" + text, "'" + text.strip())) for field in shown)
     assert -1 in cells
     assert "-1" in fields
+
+
+def test_decimals_that_no_double_holds_add_up_to_the_last_digit() -> None:
+    amounts = [Decimal("12345678901234567.89"), Decimal("0.10"), Decimal("-2.675")]
+    frame = frame_of({"k": ["a", "b", "c"], "num": amounts})
+    result = processed(frame, viz_type="pivot_table_v2", groupbyRows=["k"], metrics=["num"], colTotals=True)
+    assert result.data["num"] == {"a": str(amounts[0]), "b": 0.1, "c": -2.675, "Total (Sum)": str(sum(amounts))}
+    assert list(result.frame.columns[1].values) == [amounts[0], 0.1, -2.675, sum(amounts)]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
 from analytics_core._display.blocks import counted
-from analytics_core._pictures import axes
+from analytics_core._pictures import axes, cells
 from analytics_core._pictures.drawing import ChartView
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.series_data import AxisKind, PlottedSeries, SeriesData
@@ -312,7 +311,7 @@ class _Layers:
         columns = zip(*(one.values for one in self.data.series), strict=True)
         tops = self._stacks[UP][-1] if UP in self._stacks else [(0.0, 0.0)] * len(self.data.places)
         return [
-            {"c0": place, "c2": top, "c3": self.style.format.text(math.fsum(v for v in column if v is not None))}
+            {"c0": place, "c2": top, "c3": self.style.format.text(cells.total(v for v in column if v is not None))}
             for place, column, (_, top) in zip(self.data.places, columns, tops, strict=True)
         ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import localcontext
 from enum import StrEnum
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from analytics_core._pivots.labels import is_null
 from analytics_core.errors import QueryError, UnknownNameError
 
 Values = Sequence[Any]
+_DECIMAL_DIGITS: Final = 100
 
 
 class FractionOf(StrEnum):
@@ -73,6 +75,12 @@ def _unless_empty(combine: Callable[[Values], Any]) -> Callable[[Values], Any]:
     return lambda values: combine(values) if values else None
 
 
+def _sum(values: Values) -> Any:
+    # The context's 28 digits are fewer than databases have.
+    with localcontext(prec=_DECIMAL_DIGITS):
+        return sum(values)
+
+
 def _unique_text(values: Values) -> str:
     return ", ".join(map(str, dict.fromkeys(values)))
 
@@ -89,7 +97,7 @@ _PLAIN: Final[Mapping[str, Callable[[Values], Any]]] = {
     "Count": len,
     "Count Unique Values": lambda values: len(set(values)),
     "List Unique Values": _unless_empty(_unique_text),
-    "Sum": _unless_empty(sum),
+    "Sum": _unless_empty(_sum),
     "Average": _unless_empty(lambda values: sum(values) / len(values)),
     "Median": _unless_empty(statistics.median),
     "Sample Variance": _unless_empty(_variance),

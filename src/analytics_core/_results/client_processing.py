@@ -12,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.values import text_value
+from analytics_core._frames.values import decimal_text, json_value, text_value
 from analytics_core._pivots import PivotLayout, PivotTable, pivot, pivot_aggregate
 from analytics_core._results.answer import QueryResult
 from analytics_core._results.rows import PlainRows, coltypes
 
 TABLE: Final = "table"
 PIVOT_TABLE: Final = "pivot_table_v2"
-_MOST_DIGITS: Final = 100
 
 
 def client_processed(result: QueryResult, *, form_data: Mapping[str, Any]) -> QueryResult:
@@ -42,11 +42,7 @@ def client_processed(result: QueryResult, *, form_data: Mapping[str, Any]) -> Qu
     if kind == TABLE:
         return _as_table(result, frame)
     layout = _layout(form_data, titles)
-    columns = {
-        column.name: list(map(_number if column.name in layout.metrics else _label_value, column.to_list()))
-        for column in frame.columns
-    }
-    return _as_grid(result, pivot(columns, layout, text=text_value))
+    return _as_grid(result, pivot(_columns(frame, layout.metrics), layout, text=text_value))
 
 
 def _titles(result: QueryResult) -> dict[str, str]:
@@ -55,23 +51,34 @@ def _titles(result: QueryResult) -> dict[str, str]:
     return dict(zip(names, _distinct(result.verbose_names.get(name) or name for name in names), strict=True))
 
 
-def _number(value: Any) -> Any:
-    """Return a decimal as the nearest number that adds up with others; else the value."""
+def _columns(frame: Frame, metrics: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the columns; decimals of metrics that add up with floats are floats, others keep their digits."""
+    columns = {column.name: column.to_list() for column in frame.columns}
+    has_floats = any(isinstance(value, float) for name in metrics for value in columns.get(name, ()))
+    number = partial(_number, has_floats=has_floats)
+    return {name: list(map(number if name in metrics else _label_value, values)) for name, values in columns.items()}
+
+
+def _number(value: Any, *, has_floats: bool) -> Any:
     if not isinstance(value, Decimal):
         return value
     if not value.is_finite():
         return None
-    # One with a wild exponent would be an integer that fills the memory.
-    is_whole = value.adjusted() < _MOST_DIGITS and value == value.to_integral_value()
-    return int(value) if is_whole else float(value)
+    return float(value) if has_floats else Decimal(decimal_text(value))
 
 
 def _label_value(value: Any) -> Any:
     """Return a decimal as the number that reads as it does, if there is one; else the value."""
-    number = _number(value)
-    if not isinstance(value, Decimal) or number is None:
-        return number
-    return number if Decimal(repr(number)) == value else value
+    if not isinstance(value, Decimal):
+        return value
+    near = json_value(value)
+    return near if isinstance(near, int | float) and Decimal(repr(near)) == value else value
+
+
+def _cell(value: Any) -> Any:
+    """Return a cell as JSON has it, but for numbers of so many digits that they are texts there."""
+    shown = json_value(value) if isinstance(value, Decimal) else value
+    return value if isinstance(shown, str) else shown
 
 
 def _as_table(result: QueryResult, frame: Frame) -> QueryResult:
@@ -90,7 +97,7 @@ def _as_table(result: QueryResult, frame: Frame) -> QueryResult:
 
 def _as_grid(result: QueryResult, grid: PivotTable) -> QueryResult:
     index, names = _flat(grid.row_keys), _flat(grid.column_keys)
-    lines = grid.turned().cells
+    lines = tuple(list(map(_cell, line)) for line in grid.turned().cells)
     columns = tuple(
         FrameColumn(name=name, kind=ValueKind.UNKNOWN, values=line) for name, line in zip(names, lines, strict=True)
     )
