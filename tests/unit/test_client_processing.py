@@ -203,6 +203,24 @@ def test_text_that_should_add_up_is_a_typed_error() -> None:
         pivoted(metrics=["name"])
 
 
+@pytest.mark.parametrize("aggregate", ["Sample Variance", "Sample Standard Deviation"])
+def test_the_spread_of_texts_is_a_typed_error_without_them_and_that_of_infinities_is_null(aggregate: str) -> None:
+    with pytest.raises(QueryError, match="needs numbers") as caught:
+        processed(
+            frame_of({"n": ["secret", "12"]}),
+            None,
+            viz_type="pivot_table_v2",
+            metrics=["n"],
+            aggregateFunction=aggregate,
+        )
+    assert "secret" not in str(caught.value)
+    for first in (float("inf"), float("-inf")):
+        data = processed(
+            frame_of({"n": [first, 1.0]}), None, viz_type="pivot_table_v2", metrics=["n"], aggregateFunction=aggregate
+        )
+        assert data.data == {"n": {f"Total ({aggregate})": None}}
+
+
 def test_an_aggregate_beyond_the_numbers_of_a_double_is_a_typed_error() -> None:
     with pytest.raises(QueryError, match="larger than a double"):
         processed(

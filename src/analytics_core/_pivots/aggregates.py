@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import localcontext
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 
 from analytics_core._pivots.labels import is_null
@@ -85,12 +87,13 @@ def _unique_text(values: Values) -> str:
     return ", ".join(map(str, dict.fromkeys(values)))
 
 
-def _variance(values: Values) -> float:
-    return statistics.variance(map(float, values)) if len(values) > 1 else 0
-
-
-def _deviation(values: Values) -> float:
-    return statistics.stdev(map(float, values)) if len(values) > 1 else 0
+def _spread(values: Values, combine: Callable[[Sequence[float]], float]) -> float:
+    if any(isinstance(value, str | bytes) for value in values):
+        raise TypeError  # a text of digits would be read as a number
+    numbers = list(map(float, values))
+    if len(numbers) < 2:
+        return 0
+    return combine(numbers) if all(map(math.isfinite, numbers)) else math.nan
 
 
 _PLAIN: Final[Mapping[str, Callable[[Values], Any]]] = {
@@ -100,8 +103,8 @@ _PLAIN: Final[Mapping[str, Callable[[Values], Any]]] = {
     "Sum": _unless_empty(_sum),
     "Average": _unless_empty(lambda values: sum(values) / len(values)),
     "Median": _unless_empty(statistics.median),
-    "Sample Variance": _unless_empty(_variance),
-    "Sample Standard Deviation": _unless_empty(_deviation),
+    "Sample Variance": _unless_empty(partial(_spread, combine=statistics.variance)),
+    "Sample Standard Deviation": _unless_empty(partial(_spread, combine=statistics.stdev)),
     "Minimum": _unless_empty(min),
     "Maximum": _unless_empty(max),
     "First": _unless_empty(lambda values: values[0]),
