@@ -149,7 +149,7 @@ def test_cells_subtotals_and_totals_are_those_of_pandas(rows: list[Row], layout:
 
 
 @pytest.mark.long
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(rows=ROWS, layout=LAYOUTS)
 def test_many_pivot_tables_are_those_of_pandas(rows: list[Row], layout: PivotLayout) -> None:
     check_against_pandas(rows, layout)
