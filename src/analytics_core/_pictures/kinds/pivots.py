@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -36,12 +36,12 @@ _PERCENT: Final = NumberFormat(spec=".1%")
 def _pivot(view: ChartView) -> Drawing:
     layout = _layout(view)
     table = view.table
-    columns = {name: [_measured(value) for value in table.values(name)] for name in layout.metrics}
+    columns = _measured({name: list(map(cells.plain, table.values(name))) for name in layout.metrics})
     columns |= {name: _labelled(view, name) for name in (*layout.rows, *layout.columns)}
     if all(value is None for name in layout.metrics for value in columns[name]):
         raise CannotDrawError("there is no number.")
     try:
-        grid = pivot(columns, layout, text=_identity)
+        grid = pivot(columns, layout, text=_identity, shown=(_MOST_ROWS, _MOST_COLUMNS))
     except AnalyticsError as error:
         raise CannotDrawError(f"{error.message}.") from error
     return _drawing(view, layout, grid)
@@ -55,7 +55,7 @@ def _layout(view: ChartView) -> PivotLayout:
     if not metrics:
         raise CannotDrawError("the answer has no column of numbers.")
     down = [name for name in form.columns("groupbyRows") if name in table.names]
-    across = [name for name in groups if name not in down]
+    across = [name for name in form.columns("groupbyColumns") if name in table.names]
     if form.flag("transposePivot"):
         down, across = across, down
     in_rows = form.get("metricsLayout") == "ROWS"
@@ -97,13 +97,20 @@ def _labelled(view: ChartView, name: str) -> list[Any]:
     return table.moments(name) if table.is_temporal(name) else [cells.plain(value) for value in table.values(name)]
 
 
-def _measured(value: Any) -> Any:
-    """Return a value of a metric so that numbers add up; those that cannot be drawn are None."""
-    value = cells.plain(value)
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | timedelta):
-        return value
-    number = cells.number(value)
-    return value if isinstance(value, int) and number is not None else number
+def _measured(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """Return the values of metrics so that numbers add up; those that cannot be drawn are None.
+
+    Decimal numbers add up with floats only as such; without any, they keep their digits.
+    """
+    has_floats = any(isinstance(value, float | timedelta) for column in columns.values() for value in column)
+
+    def measured(value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float | Decimal | timedelta):
+            return value
+        number = cells.number(value)
+        return number if number is None or isinstance(number, int) else float(number) if has_floats else value
+
+    return {name: list(map(measured, column)) for name, column in columns.items()}
 
 
 def _identity(value: Any) -> str:
@@ -111,19 +118,14 @@ def _identity(value: Any) -> str:
 
 
 def _drawing(view: ChartView, layout: PivotLayout, grid: PivotTable) -> Drawing:
-    body = grid.row_keys[:-1] if _has_total(grid) else grid.row_keys
-    shown = _shown_columns(grid)
-    notes = []
-    if len(shown) < len(grid.column_keys):
-        notes.append(f"Shows {len(shown)} of {len(grid.column_keys):,} columns.")
-    columns = [*_head_columns(view, layout, grid), *_number_columns(view, layout, grid, shown)]
+    heads = _head_columns(view, layout, grid)
+    columns = [*heads, *_number_columns(view, layout, grid)]
     names = [view.table.label(name) for name in layout.metrics]
-    counts = (
-        counted(len(grid.row_keys) - len(grid.row_totals), "row"),
-        counted(len(grid.column_keys) - len(grid.column_totals), "column"),
-    )
+    counts = counted(grid.row_groups, "row"), counted(grid.column_groups, "column")
     told = f"Pivot table of {', '.join(names)} ({layout.aggregate.name}): {counts[0]} by {counts[1]}"
-    return draw_grid(view, columns, min(len(body), _MOST_ROWS), told, notes, all_rows=len(body))
+    rows, all_rows = (count - _has_total(grid) for count in (len(grid.row_keys), grid.row_count))
+    all_columns = len(heads) + grid.column_count
+    return draw_grid(view, columns, rows, told, (), all_rows=all_rows, all_columns=all_columns)
 
 
 def _has_total(grid: PivotTable) -> bool:
@@ -131,16 +133,9 @@ def _has_total(grid: PivotTable) -> bool:
     return len(grid.row_keys) - 1 in grid.row_totals
 
 
-def _shown_columns(grid: PivotTable) -> list[int]:
-    """Return the places of the first columns, and of the total behind them all."""
-    places = range(len(grid.column_keys))
-    is_total = places[-1] in grid.column_totals
-    return [*places[: len(places) - is_total][:_MOST_COLUMNS], *places[len(places) - is_total :]]
-
-
 def _head_columns(view: ChartView, layout: PivotLayout, grid: PivotTable) -> list[GridColumn]:
     has_total = _has_total(grid)
-    rows = grid.row_keys[: len(grid.row_keys) - has_total][:_MOST_ROWS]
+    rows = grid.row_keys[: len(grid.row_keys) - has_total]
     texts = _label_texts(view, layout, rows, down=True)
     blank = [""] * (len(_levels(layout, down=False)) - 1)
     found = []
@@ -158,13 +153,11 @@ def _head_columns(view: ChartView, layout: PivotLayout, grid: PivotTable) -> lis
     return found
 
 
-def _number_columns(
-    view: ChartView, layout: PivotLayout, grid: PivotTable, places: Sequence[int]
-) -> Iterator[GridColumn]:
-    keys = [grid.column_keys[place] for place in places]
+def _number_columns(view: ChartView, layout: PivotLayout, grid: PivotTable) -> Iterator[GridColumn]:
+    keys = grid.column_keys
     write, has_total, fitting = _writer(view, layout), _has_total(grid), fitting_rows(view)
-    for place, key, texts in zip(places, keys, _label_texts(view, layout, keys, down=False), strict=True):
-        values = [line[place] for line in grid.cells[: len(grid.cells) - has_total][:_MOST_ROWS]]
+    for place, (key, texts) in enumerate(zip(keys, _label_texts(view, layout, keys, down=False), strict=True)):
+        values = [line[place] for line in grid.cells[: len(grid.cells) - has_total]]
         own = (part for part in key if not isinstance(part, Label) and part in layout.metrics)
         metric = layout.metrics[0] if len(layout.metrics) == 1 else next(own, "")
         coloured = [None if row in grid.row_totals else value for row, value in enumerate(values)]
