@@ -21,6 +21,7 @@ from analytics_core._querying.chart_request import (
     notes_of,
     notes_of_steps,
 )
+from analytics_core._querying.cut_buckets import notes_of_cut_buckets
 from analytics_core._querying.observing import fingerprint_of
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.result_cache import CacheKey, CacheTimeout, cache_key, cache_timeout
@@ -150,6 +151,7 @@ class ReadyQueries:
             notes=(
                 *notes_of(context, requested),
                 *notes_of_steps(steps),
+                *notes_of_cut_buckets([item for item, _ in shifted], main.plan),
                 *notes_of_sums(query, steps, loaded.dataset, context.form_data),
             ),
             tables=tables,
