@@ -22,6 +22,7 @@ from analytics_core._builder.arguments import (
     metric_of,
     one_of,
     order_key,
+    with_metrics,
 )
 from analytics_core._builder.charts import QueryChart, query_chart, table_chart
 from analytics_core._builder.expressions import ColumnExpression
@@ -192,7 +193,7 @@ class DatasetQuery(RunnableQuery):
         change = None if show == "values" else {"show": show}
         return self._with("compare", offsets, change, step=change, offsets=(*self._specification.offsets, *offsets))
 
-    # --------------------------------------------------------------------------------------------------- conditions
+    # ------------------------------------------------------------------------------------ conditions, order, limits
     def where(self, *conditions: ConditionLike) -> DatasetQuery:
         """Return the query of rows that meet all conditions, those of earlier calls too.
 
@@ -227,7 +228,6 @@ class DatasetQuery(RunnableQuery):
         added = conditions_of(self._names, self._specification, "having", conditions)
         return self._with("having", conditions, **added)
 
-    # ---------------------------------------------------------------------------------------------- order and limits
     def order(self, *keys: OrderLike) -> DatasetQuery:
         """Return the query ordered by these keys; those of earlier calls go before.
 
@@ -458,6 +458,7 @@ class DatasetQuery(RunnableQuery):
             'country'
         """
         spec, dataset_id = self._specification, self._facts.id
+        form = with_metrics(self._names, spec, form)
         axes = query_axes(spec, main_time=self._facts.main_dttm_col)
         if kind == TABLE:
             return table_chart(spec, axes, self.payload(), dataset_id=dataset_id, form=form, charts=self._charts)
