@@ -17,6 +17,10 @@ Result = TypeVar("Result")
 _IDLE_S: Final = 1.0
 """How long a thread without work stays for the next call."""
 
+_LOOK_S: Final = 60.0
+_LATEST_S: Final = 5.0
+"""How long work that was stopped is waited for."""
+
 
 def start_thread(target: Callable[..., object], *args: object, name: str) -> threading.Thread:
     """Start a thread that ends with the process, and return it.
@@ -115,9 +119,34 @@ class BoundedCalls:
             inbox = self._idle.pop() if self._idle else None
         if inbox is None:
             inbox = queue.SimpleQueue()
-            start_thread(self._serve, inbox, name=self._name)
+            try:
+                start_thread(self._serve, inbox, name=self._name)
+            except BaseException:  # Ctrl-C: goes on upwards; the thread may run, and nobody would give it work
+                inbox.put(None)
+                raise
         inbox.put(call)
         return call
+
+    def run(self, work: Callable[[], Result], *, stop: Callable[[], object]) -> Result:
+        """Return what `work` returns in another thread, so that no handler of a signal runs in the middle of it.
+
+        What a handler raises here (Ctrl-C, `sys.exit`) goes on upwards once `stop` was called and the work is over, or
+        five seconds later.
+
+        Raises:
+            ThreadLimitError: the system gives no more threads; the work was not begun.
+        """
+        call = None
+        try:
+            call = self.start(work)
+            while not call.wait(_LOOK_S):
+                pass
+        except BaseException:  # goes on upwards
+            stop()
+            if call is not None:
+                call.wait(_LATEST_S)
+            raise
+        return call.result()
 
     def close(self) -> None:
         """Let the threads without work go; the object may be used again."""
