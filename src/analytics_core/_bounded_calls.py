@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar
 
-from analytics_core._forks import forkable_lock, tell_of_forks
+from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core.errors import ThreadLimitError
 
 Result = TypeVar("Result")
@@ -104,7 +104,7 @@ class BoundedCalls:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._guard = forkable_lock()
+        self._guard = forkable_rlock()
         self._idle: list[queue.SimpleQueue[PendingCall[Any] | None]] = []
         tell_of_forks(self)
 
