@@ -22,7 +22,7 @@ from tests.support.servers import (
 )
 from tests.support.stores import empty_store
 
-pytest_plugins = ["tests.support.secret_watch", "tests.support.lean_run"]
+pytest_plugins = ["tests.support.secret_watch", "tests.support.lean_run", "tests.support.shared_statements"]
 
 Server = TypeVar("Server")
 SERVERS = pytest.StashKey[PrivateServers]()

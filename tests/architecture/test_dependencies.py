@@ -5,26 +5,26 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from functools import cache
 from itertools import chain
 
 from packaging.requirements import Requirement
-from tests.architecture.source import PROJECT
+from tests.architecture.source import PROJECT, source_files
 
 from analytics_core._engines.registry import installed_engines
 
-SOURCE = PROJECT / "src" / "analytics_core"
 METADATA = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = METADATA["optional-dependencies"]
 BUNDLES_AND_TOOLS = {"all", "docs", "fast", "lint", "test"}
 """Extras that no error names: `fast` is faster without a change of code, the others are sets."""
 
 
+@cache
 def named_by_errors() -> set[str]:
     """Return the extras that a MissingExtraError may name: those of engines, of stores, and of calls."""
     registry = installed_engines(())
     engines = {registry.get(name).extra_name for name in registry.names()} - {None}
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")]
-    nodes = list(chain.from_iterable(map(ast.walk, trees)))
+    nodes = list(chain.from_iterable(file.nodes for file in source_files()))
     in_calls = {
         keyword.value.value
         for node in nodes
@@ -32,7 +32,8 @@ def named_by_errors() -> set[str]:
         for keyword in node.keywords
         if keyword.arg == "extra_name" and isinstance(keyword.value, ast.Constant)
     }
-    tables = [node for node in nodes if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "_EXTRAS"]
+    assigned = (node for node in nodes if isinstance(node, ast.AnnAssign))
+    tables = [node for node in assigned if isinstance(node.target, ast.Name) and node.target.id == "_EXTRAS"]
     assert tables, "the extras of metadata stores are listed elsewhere now"
     in_tables = {name for table in tables if table.value for name in ast.literal_eval(table.value).values()}
     return {name for name in engines | in_calls | in_tables if name is not None}

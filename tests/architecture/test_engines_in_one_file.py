@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from tests.architecture.source import SourceFile, source_files
@@ -41,20 +42,24 @@ NAMES = sorted({name for spec in _SPECS for name in (spec.name, spec.dialect, *s
 NAMED = re.compile("|".join(NAMES), re.IGNORECASE)
 
 
+@cache
+def words_that_name_engines() -> list[tuple[SourceFile, int, str]]:
+    return [(file, line, word) for file in source_files() for line, word in _words(file) if NAMED.search(word)]
+
+
 def test_names_of_engines_stand_in_their_specs_and_sessions_alone() -> None:
     """In code: comments and docstrings may tell of an engine why something is as it is."""
     found = [
         f"{file.path}:{line} {word}"
-        for file in source_files()
+        for file, line, word in words_that_name_engines()
         if not any(_is_inside(file.module, place) for place in (*AT_HOME, *NO_ENGINES_THERE))
-        for line, word in _words(file)
         if NAMED.search(A_STORE_OR_DATABASE_BY_URL.sub("", word))
     ]
     assert found == []
 
 
 def test_no_place_is_excused_that_names_no_engine() -> None:
-    naming = {file.module for file in source_files() if any(NAMED.search(word) for _, word in _words(file))}
+    naming = {file.module for file, _, _ in words_that_name_engines()}
     stale = [place for place in NO_ENGINES_THERE if not any(_is_inside(module, place) for module in naming)]
     assert stale == []
 
@@ -74,8 +79,8 @@ def _is_inside(module: str, place: str) -> bool:
 
 def _words(file: SourceFile) -> Iterator[tuple[int, str]]:
     """Yield the names and texts of the code, without docstrings."""
-    told = {id(node.value) for node in ast.walk(file.tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(file.tree):
+    told = {id(node.value) for node in file.nodes if isinstance(node, ast.Expr)}
+    for node in file.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
             yield node.lineno, node.value
         for word in _names(node):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.architecture.source import PROJECT
+from tests.architecture.source import PROJECT, source_files
 
 import analytics_core._core.facade  # noqa: F401 - brings in every module that has errors of its own
 from analytics_core import errors
@@ -205,10 +205,11 @@ def raised_types() -> set[str]:
     """Return the types that code names, or that are those of a class that it makes."""
     classes = {kind.__name__: kind for kind in PUBLIC}
     found = set()
-    for path in (PROJECT / "src" / "analytics_core").rglob("*.py"):
-        if path.name in ("_error_types.py", "errors.py") or "testing" in path.parts:
+    for file in source_files():
+        parts = file.path.split("/")
+        if parts[-1] in ("_error_types.py", "errors.py") or "testing" in parts:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in file.nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in classes:
                 found.add(classes[node.func.id].default_type.value)
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -149,7 +149,7 @@ def test_only_the_clock_adapter_reads_the_time_of_day() -> None:
         file.at(node)
         for file in source_files()
         if file.module != "analytics_core._adapters.clock"
-        for node in ast.walk(file.tree)
+        for node in file.nodes
         if isinstance(node, ast.Call) and reading.match(ast.unparse(node.func))
     ]
     assert found == []
@@ -162,7 +162,7 @@ def test_nothing_but_the_command_line_and_what_draws_pictures_reads_the_environm
         file.at(node)
         for file in source_files()
         if file.module.removeprefix("analytics_core.") not in readers
-        for node in ast.walk(file.tree)
+        for node in file.nodes
         if isinstance(node, ast.Attribute) and ast.unparse(node) in ("os.environ", "os.getenv")
     ]
     assert found == []
@@ -172,7 +172,7 @@ def test_every_broad_except_gives_its_reason_beside_it() -> None:
     found = [
         file.at(node)
         for file in source_files()
-        for node in ast.walk(file.tree)
+        for node in file.nodes
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or re.search(r"\b(Base)?Exception\b", ast.unparse(node.type)))
         and not re.search(r"#.*\w{3,}.*\s\w{3,}", file.lines[node.lineno - 1])
@@ -227,7 +227,7 @@ def test_nothing_reaches_a_database_without_an_admission_of_the_gate() -> None:
         file.at(node)
         for file in source_files()
         if ".testing." not in file.module
-        for node in ast.walk(file.tree)
+        for node in file.nodes
         if isinstance(node, ast.Call) and _may_be_called_in(node.func) not in (None, file.module)
     ]
     assert elsewhere == []
@@ -238,7 +238,7 @@ def test_every_maker_and_every_road_to_a_database_is_used_where_it_may_be() -> N
     used = {
         (module, ast.unparse(node.func).rpartition(".")[2])
         for file in source_files()
-        for node in ast.walk(file.tree)
+        for node in file.nodes
         if isinstance(node, ast.Call) and (module := _may_be_called_in(node.func)) == file.module
     }
     assert used == {(module, name) for name, module in {**MAKERS, **ROADS_TO_DATABASES}.items()}

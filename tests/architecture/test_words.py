@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from functools import cache
 
 from tests.architecture.source import PROJECT, source_files
 
@@ -21,9 +22,10 @@ IRREGULAR = re.compile(
 """Words that end otherwise than in -ed and say no more than what became of a thing."""
 
 
+@cache
 def class_names() -> Counter[str]:
     """How many classes of the library have each name; those inside functions and classes are counted too."""
-    nodes = (node for file in source_files() for node in ast.walk(file.tree))
+    nodes = (node for file in source_files() for node in file.nodes)
     return Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
 
 

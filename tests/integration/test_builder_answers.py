@@ -22,6 +22,7 @@ from tests.support.filtered_dashboard import (
 import analytics_core
 from analytics_core import AnalyticsCore, DatasetHandle, DatasetQuery
 from analytics_core._builder.forms import SHAPES
+from analytics_core._results.picture_data import picture_data
 from analytics_core.errors import (
     AccessError,
     AnalyticsError,
@@ -295,6 +296,8 @@ def test_sums_of_what_does_not_add_up_are_told(core: AnalyticsCore, label: str, 
         (note,) = asked.run().results[0].notes
         assert place in note
         assert repr(label) in note
+        (shown,) = picture_data(asked.run())[0].notes
+        assert shown.casefold() == f"{note.casefold()}."
 
 
 def test_sums_of_what_adds_up_are_not_told(core: AnalyticsCore) -> None:

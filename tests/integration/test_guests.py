@@ -64,11 +64,20 @@ def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GuestWorl
     """A world in each kind of store."""
     store = f"sqlite:///{tmp_path}/store.db"
     if request.param == "postgresql":
-        store = request.getfixturevalue("make_postgres_database")()
+        store = request.getfixturevalue("postgres_store_url")
+        empty_store(store)
     with guest_world(f"sqlite:///{tmp_path}/shop.db", metadata_url=store) as made:
         yield made
-    if request.param == "postgresql":
-        empty_store(store)
+
+
+@pytest.fixture(scope="module", params=STORES)
+def unchanged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuestWorld]:
+    """A world in each kind of store for tests of what is refused, which share it."""
+    folder = tmp_path_factory.mktemp("unchanged")
+    is_file = request.param == "sqlite"
+    store = f"sqlite:///{folder}/store.db" if is_file else request.getfixturevalue("make_postgres_database")()
+    with guest_world(f"sqlite:///{folder}/shop.db", metadata_url=store) as made:
+        yield made
 
 
 def revenue(tenant: str) -> dict[str, int]:
@@ -280,10 +289,10 @@ def test_owners_and_administrators_see_and_change_embeddings_and_nobody_else(sto
         "https://" + "a" * 300,
     ],
 )
-def test_a_domain_that_is_no_origin_is_refused_with_its_place(stored: GuestWorld, domain: str) -> None:
+def test_a_domain_that_is_no_origin_is_refused_with_its_place(unchanged: GuestWorld, domain: str) -> None:
     with pytest.raises(errors.PayloadSchemaError, match=r"allowed_domains\.1"):
-        stored.admin.embedded.update(1, {"allowed_domains": ["https://shop.example", domain]})
-    assert stored.admin.embedded.get(1).allowed_domains == ()
+        unchanged.admin.embedded.update(1, {"allowed_domains": ["https://shop.example", domain]})
+    assert unchanged.admin.embedded.get(1).allowed_domains == ()
 
 
 def test_a_dashboard_has_a_thousand_domains_at_most(stored: GuestWorld) -> None:

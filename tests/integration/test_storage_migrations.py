@@ -75,8 +75,73 @@ def test_the_newest_revision_is_the_one_that_the_code_expects():
     assert ScriptDirectory(MIGRATIONS).get_current_head() == HEAD
 
 
-def test_migrations_make_exactly_the_tables_of_the_code(engine):
+def shape(engine):
+    """Return all that a store's tables are, but for the order of columns, which statements never rely on."""
+    inspector = sa.inspect(engine)
+    return {
+        name: {
+            "columns": {
+                column["name"]: (str(column["type"]), column["nullable"], column["default"], column["primary_key"])
+                for column in inspector.get_columns(name)
+            },
+            "primary key": inspector.get_pk_constraint(name),
+            "foreign keys": sorted(map(str, inspector.get_foreign_keys(name))),
+            "unique": sorted(map(str, inspector.get_unique_constraints(name))),
+            "checks": sorted(map(str, inspector.get_check_constraints(name))),
+            "indexes": sorted(map(str, inspector.get_indexes(name))),
+        }
+        for name in inspector.get_table_names()
+    }
+
+
+@pytest.fixture
+def whole_history(tmp_path):
+    """The history in a folder of its own: a store that follows it goes through every revision."""
+    return shutil.copytree(MIGRATIONS, tmp_path / "whole", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def test_a_new_file_has_exactly_what_the_history_makes(tmp_path, whole_history):
+    at_once, step_by_step = (make_store_engine(f"sqlite:///{tmp_path}/{name}.db") for name in ("new", "old"))
+    migrate(at_once)
+    migrate(step_by_step, history=whole_history)
+    assert shape(at_once) == shape(step_by_step)
+    assert len(shape(at_once)) == len(METADATA.tables) + 1
+    assert version_rows(at_once) == version_rows(step_by_step) == [HEAD]
+    at_once.dispose()
+    step_by_step.dispose()
+
+
+def test_a_new_file_that_was_cut_off_is_made_whole_later(tmp_path):
+    engine = make_store_engine(f"sqlite:///{tmp_path}/meta.db")
+    sa.event.listen(engine, "before_cursor_execute", cut_off_at(VERSION_TABLE))
+    with pytest.raises(RuntimeError, match="cut off"):
+        migrate(engine)
+    assert sa.inspect(engine).get_table_names() == []
+    engine.dispose()
+    with open_store(f"sqlite:///{tmp_path}/meta.db", CLOCK) as store, store.unit_of_work() as unit:
+        assert unit.databases.add(a_database(), actor_id=None).id == 1
+
+
+def cut_off_at(table):
+    def cut_off(_connection, _cursor, statement, *_further):
+        if statement.startswith(f"CREATE TABLE {table}"):
+            raise RuntimeError("cut off")
+
+    return cut_off
+
+
+def test_a_file_with_tables_of_its_own_keeps_them(tmp_path):
+    engine = make_store_engine(f"sqlite:///{tmp_path}/meta.db")
+    with engine.begin() as connection:
+        connection.execute(sa.text("CREATE TABLE notes (word TEXT)"))
     migrate(engine)
+    assert set(sa.inspect(engine).get_table_names()) == {*METADATA.tables, VERSION_TABLE, "notes"}
+    assert version_rows(engine) == [HEAD]
+    engine.dispose()
+
+
+def test_migrations_make_exactly_the_tables_of_the_code(engine, whole_history):
+    migrate(engine, history=whole_history)
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE, "compare_type": True})
         assert compare_metadata(context, METADATA) == []

@@ -15,6 +15,7 @@ from analytics_core._pictures.specification import chart_specification
 ASKED = frozenset(
     {"viz_type", "x_axis", "groupby", "metrics", "metric", "columns", "column", "groupbyRows", "groupbyColumns"}
     | {"all_columns", "query_mode", "bins", "annotation_layers", "time_compare", "granularity_sqla"}
+    | {"resample_rule"}
 )
 """What `.chart` itself writes of what is asked."""
 TRIED: tuple[Any, ...] = (True, False, 2, "Stack", "Expand", "value", "bottom", [1, 5], ["amount"], {"amount": {}})

@@ -97,11 +97,25 @@ HOSTILE = [
     ),
     *(
         ("mysql", text)
-        for text in ("wsrep_new(a)", "SLEEP(1)", "GET_LOCK(Name, 1)", "sys.version_major()", "LOAD_FILE(Name)")
+        for text in (
+            "REPLACE(LOAD_FILE(Name), 'a', 'b')",
+            "replace(sys.version(), 'a', 'b')",
+            "wsrep_new(a)",
+            "SLEEP(1)",
+            "GET_LOCK(Name, 1)",
+            "sys.version_major()",
+            "LOAD_FILE(Name)",
+        )
     ),
     *(
         ("sqlite", text)
-        for text in ("sqlite_compileoption_get(1)", "load_extension(Name)", "rtreecheck(Name)", "fts3_tokenizer(Name)")
+        for text in (
+            "replace(load_extension(Name), 'a', 'b')",
+            "sqlite_compileoption_get(1)",
+            "load_extension(Name)",
+            "rtreecheck(Name)",
+            "fts3_tokenizer(Name)",
+        )
     ),
     ("clickhouse", "dictGetNew(Name, 'a', 1)"),
     ("clickhouse", "currentUser()"),
@@ -159,9 +173,19 @@ UNLISTED = [
             "CURRENT_USER()",
             "shop.lower(Name)",
             "REPEAT(Name, 9)",
+            "REPLACE(shop.lower(Name), 'a', 'b')",
         )
     ),
-    *(("sqlite", text) for text in ("my_function(a)", "last_insert_rowid()", "changes()", "sqlite3_version()")),
+    *(
+        ("sqlite", text)
+        for text in (
+            "my_function(a)",
+            "REPLACE(my_function(a), 'a', 'b')",
+            "last_insert_rowid()",
+            "changes()",
+            "sqlite3_version()",
+        )
+    ),
     ("bigquery", "SESSION_USER()"),
     ("bigquery", "my_dataset.my_function(a)"),
     ("snowflake", "CURRENT_ROLE()"),

@@ -247,3 +247,11 @@ def test_labels_of_a_processed_table_are_neutralised_in_files(text: str, form_da
         assert any(field.startswith(("'" + text, "'" + text.strip())) for field in shown)
     assert -1 in cells
     assert "-1" in fields
+
+
+def test_decimals_that_no_double_holds_add_up_to_the_last_digit() -> None:
+    amounts = [Decimal("12345678901234567.89"), Decimal("0.10"), Decimal("-2.675")]
+    frame = frame_of({"k": ["a", "b", "c"], "num": amounts})
+    result = processed(frame, viz_type="pivot_table_v2", groupbyRows=["k"], metrics=["num"], colTotals=True)
+    assert result.data["num"] == {"a": str(amounts[0]), "b": 0.1, "c": -2.675, "Total (Sum)": str(sum(amounts))}
+    assert list(result.frame.columns[1].values) == [amounts[0], 0.1, -2.675, sum(amounts)]

@@ -127,3 +127,11 @@ def test_what_an_aggregate_does_not_read_is_told() -> None:
     assert result.attrs["notes"] == (f"aggregate: {told}",)
     table = postprocessing.pivot(frame, index="x", aggregates={"s": spread, "p": part})
     assert table.attrs["notes"] == (f"pivot: {told}",)
+
+
+@pytest.mark.parametrize("operator", ["mean", "nanmean", "average"])
+def test_the_mean_of_one_whole_number_is_that_number(operator: str) -> None:
+    big = pd.DataFrame({"g": ["a", "b", None], "x": [2**53 + 1, -(2**53) - 3, 5]})
+    assert made(big, operator)[:2] == [2**53 + 1, -(2**53) - 3]
+    small = pd.DataFrame({"g": ["a"], "x": [3]})
+    assert all(isinstance(value, float) for value in made(small, operator))

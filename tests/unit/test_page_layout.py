@@ -164,3 +164,36 @@ def test_charts_without_a_place_come_last_two_in_a_row() -> None:
 def test_a_layout_that_makes_no_sense_shows_its_charts_all_the_same(nodes: dict[str, Any]) -> None:
     pages = laid_out(nodes, (1,))
     assert [box.chart_id for page in pages for box in page.boxes if box.kind is BoxKind.CHART] == [1]
+
+
+def test_a_tab_that_is_named_again_and_sections_beyond_the_most_boxes_are_left_out() -> None:
+    again = {
+        **grid("TABS"),
+        "GRID_ID": node("GRID", "X", "TABS"),
+        "X": node("HEADER", text="x"),
+        "TABS": node("TABS", *["T"] * 20_000),
+        "T": node("TAB", text="t" * 20_000),
+    }
+    (page,) = laid_out(again, ())
+    (section,) = [box for box in page.boxes if box.kind is BoxKind.SECTION]
+    assert len(section.text) == 500
+    assert section.text.endswith("…")
+    many = {f"T{number}": node("TAB", text="t") for number in range(20_000)}
+    (page,) = laid_out({**again, "TABS": node("TABS", *many), **many}, ())
+    assert len(page.boxes) <= 2_001
+
+
+def test_a_row_that_names_a_chart_again_has_it_once_and_headers_are_cut() -> None:
+    row = {**grid("R", "H"), "R": node("ROW", *["A"] * 20_000), "A": node("CHART", chartId=1, width=4, height=10)}
+    (page,) = laid_out({**row, "H": node("HEADER", text="h" * 20_000)}, (1,))
+    chart, header = page.boxes
+    assert (chart.width, header.text) == (384, "h" * 499 + "…")
+
+
+def test_a_tab_at_the_top_that_is_named_again_is_one_page() -> None:
+    pages = laid_out(
+        {"ROOT_ID": node("ROOT", "TABS"), "TABS": node("TABS", *["T"] * 9), "T": node("TAB", "A", text="One"),
+         "A": node("CHART", chartId=1)},
+        (1,),
+    )  # fmt: skip
+    assert [page.title for page in pages] == ["One"]

@@ -31,20 +31,20 @@ def test_the_source_imports_nothing_that_revives_objects() -> None:
     found = [
         f"{file.at(node)} {name}"
         for file in source_files()
-        for node in ast.walk(file.tree)
+        for node in file.nodes
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([alias.name for alias in node.names] + [getattr(node, "module", None) or ""])
         if name.partition(".")[0] in REVIVERS
     ]
     assert found == []
-    assert any(alias.name == "json" for file in source_files() for node in ast.walk(file.tree)
+    assert any(alias.name == "json" for file in source_files() for node in file.nodes
                if isinstance(node, ast.Import) for alias in node.names)  # fmt: skip
 
 
 def test_the_source_calls_nothing_that_revives_objects_or_runs_text() -> None:
     found = []
     for file in source_files():
-        for node in ast.walk(file.tree):
+        for node in file.nodes:
             if isinstance(node, ast.Attribute | ast.keyword) and (getattr(node, "attr", None) or node.arg) in READERS:  # type: ignore[union-attr]
                 found.append(f"{file.path} {ast.unparse(node)}")
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("eval", "exec", "compile", "__import__"):
@@ -56,7 +56,7 @@ def test_yaml_is_read_by_the_safe_loader_alone() -> None:
     named = {
         node.attr
         for file in source_files()
-        for node in ast.walk(file.tree)
+        for node in file.nodes
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "yaml" and not node.attr.endswith("Event")
     }
     assert "SafeLoader" in named

@@ -23,7 +23,9 @@ _LEAST_DIGITS: Final = 2
 _SIGNIFICANT: Final = 5
 _APART_FROM: Final = 10_000
 _MOST_DIGITS: Final = 15
-"""Beyond so many digits before the point, a number is written with an exponent."""
+"""Beyond so many digits before the point, a double is written with an exponent."""
+
+_LARGEST_INTEGER: Final = 10**40
 
 _IS_NUMBER_OF_THING: Final = re.compile(r"(?:^|[\s_])(?:id|year|zip|postcode|phone)$", re.IGNORECASE)
 _MOST_ITEMS: Final = 20
@@ -84,13 +86,14 @@ def _number_texts(numbers: Sequence[Any], *, grouped: bool) -> list[str]:
     """Return numbers of one column, all of them integers or all with the same digits after the point."""
     plain = [number for number in numbers if _is_plain(number)]
     if all(isinstance(number, int) for number in plain):
-        return [_integer(number, grouped) if _is_plain(number) else _odd_number(number) for number in numbers]
+        return [_integer(number, grouped) if isinstance(number, int) else _odd_number(number) for number in numbers]
     digits = shared_digits([float(number) for number in plain])
-    return [_fraction(number, digits) if _is_plain(number) else _odd_number(number) for number in numbers]
+    return [_fraction(number, digits, grouped) if _is_plain(number) else _odd_number(number) for number in numbers]
 
 
 def _is_plain(number: Any) -> bool:
-    return _is_finite(number) and bool(-(10**_MOST_DIGITS) < number < 10**_MOST_DIGITS)
+    largest = _LARGEST_INTEGER if isinstance(number, Decimal) else 10**_MOST_DIGITS
+    return _is_finite(number) and bool(-largest < number < largest)
 
 
 def _is_finite(number: Any) -> bool:
@@ -98,11 +101,13 @@ def _is_finite(number: Any) -> bool:
 
 
 def _integer(number: int, grouped: bool) -> str:
+    if not -_LARGEST_INTEGER < number < _LARGEST_INTEGER:
+        return "an integer of more than 40 digits"
     return f"{number:,}" if grouped and abs(number) >= _APART_FROM else str(number)
 
 
-def _fraction(number: Any, digits: int) -> str:
-    text = f"{number:,.{digits}f}"
+def _fraction(number: Any, digits: int, grouped: bool) -> str:
+    text = f"{number:,.{digits}f}" if grouped else f"{number:.{digits}f}"
     is_lost = number and not text.strip("-0.,")
     return f"{number:.2g}" if is_lost else text
 
@@ -110,7 +115,7 @@ def _fraction(number: Any, digits: int) -> str:
 def _odd_number(number: Any) -> str:
     """Return a number that is none of those at hand: beyond 15 digits, or not finite."""
     if isinstance(number, int):
-        return f"{number:,}" if -(10**40) < number < 10**40 else "an integer of more than 40 digits"
+        return _integer(number, grouped=True)
     return f"{number:.6g}" if _is_finite(number) else str(number).lower()
 
 

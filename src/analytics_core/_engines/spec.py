@@ -41,6 +41,8 @@ class Syntax:
         groups_comparisons: whether it groups comparisons with levels of its own; the parser follows the standard's.
         reads_fields: whether `column.field` reads a field of a nested value.
         extremes_of_values: whether MAX and MIN of several arguments are no aggregates.
+        told_sizes: function -> the argument (from 0) that tells how large its value is, beyond those of all engines
+            (`lpad`); None where one of theirs (`format`) tells none here.
     """
 
     repairs: tuple[Repair, ...] = ()
@@ -49,6 +51,7 @@ class Syntax:
     groups_comparisons: bool = False
     reads_fields: bool = False
     extremes_of_values: bool = False
+    told_sizes: Mapping[str, int | None] = field(default_factory=lambda: MappingProxyType({}), hash=False)
 
 
 STANDARD_SYNTAX: Final = Syntax()

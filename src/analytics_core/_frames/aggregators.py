@@ -163,9 +163,12 @@ def _whole(held: Cells, ufunc: np.ufunc, start: int, *, bound: Array, floats: Ar
     return exact
 
 
-def _mean(cells: Cells, _q: float) -> Array:
+def _mean(cells: Cells, q: float) -> Array:
     held = cells.without_nulls()
-    return np.bincount(held.codes, weights=held.floats(), minlength=held.size) / held.counts()
+    counts = held.counts()
+    if held.values.dtype.kind == "i" and counts.max(initial=0) == 1 and np.abs(held.values).max() > EXACT:
+        return _least(held, q)  # of one whole number each, which a float would round
+    return np.bincount(held.codes, weights=held.floats(), minlength=held.size) / counts
 
 
 def _variance(cells: Cells, q: float) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -183,8 +184,10 @@ class _Annotation:
         if not known:
             return []
         encoding = {"x": {"field": "c0", **self.place}, "y": {"field": "c1", **self.value}}
-        mark = self._line("line", point=True) if self.config.get("showMarkers") is True else self._line("line")
-        words = [{**known[-1], "c2": fitted(label, _LABEL_PX, LABEL_PX)}]
+        mark = self._line("line", clip=True) | ({"point": True} if self.config.get("showMarkers") is True else {})
+        ends = self.value["scale"].get("domainMin", -math.inf), self.value["scale"].get("domainMax", math.inf)
+        inside = [row for row in known if ends[0] <= row["c1"] <= ends[1]]
+        words = [{**row, "c2": fitted(label, _LABEL_PX, LABEL_PX)} for row in inside[-1:]]
         text = {"type": "text", "align": "right", "baseline": "bottom", "dy": -4, "color": self.colour}
         spoken = {**encoding, "text": {"field": "c2", "type": "nominal"}}
         return [

@@ -12,6 +12,10 @@ from analytics_core._pictures.theme import is_colour, mixed
 _ABOVE: Final = frozenset({">", "≥", ">="})
 _BELOW: Final = frozenset({"<", "≤", "<="})
 _BETWEEN: Final = {"< x <": (False, False), "≤ x ≤": (True, True), "≤ x <": (True, False), "< x ≤": (False, True)}
+_ALL: Final = frozenset({"None", ""})
+_OF_TEXTS: Final = ("begins with", "ends with", "containing", "not containing")
+_OPERATORS: Final = _ALL | _ABOVE | _BELOW | _BETWEEN.keys() | {"=", "≠", "!=", *_OF_TEXTS}
+_FIELD: Final = "conditional_formatting"
 _LEAST_SHARE: Final = 0.15
 _NAMED: Final = {"Green": "good", "Red": "bad"}
 
@@ -35,11 +39,29 @@ def has_conditions(view: ChartView, name: str) -> bool:
 
 
 def _conditions(view: ChartView, name: str) -> list[Mapping[str, Any]]:
-    return [
-        one
-        for one in view.form.items("conditional_formatting")
-        if isinstance(one, Mapping) and one.get("column") == name
-    ]
+    """Return the conditions on a column; those that never hold are told."""
+    found = []
+    for one in view.form.items(_FIELD):
+        fault = _fault(view, one)
+        if fault:
+            view.form.reject_part(_FIELD, one if not isinstance(one, Mapping) else one.get(fault[0]), fault[1])
+        elif one.get("column") == name:
+            found.append(one)
+    return found
+
+
+def _fault(view: ChartView, condition: Any) -> tuple[str, str] | None:
+    """Return the part of a condition that nothing can be made of, and why; None where it can hold."""
+    if not isinstance(condition, Mapping):
+        return "", "is no condition"
+    column, operator = condition.get("column"), str(condition.get("operator"))
+    if column not in (*view.table.names, *map(view.table.label, view.table.names)):
+        return "column", "is no column of the answer"
+    if operator not in _OPERATORS:
+        return "operator", "is no operator"
+    ends = ("targetValueLeft", "targetValueRight") if operator in _BETWEEN else ("targetValue",)
+    missing = [end for end in ends if condition.get(end) is None]
+    return (missing[0], f"is no {missing[0]} for {operator}") if missing and operator not in _ALL else None
 
 
 def _colour(view: ChartView, condition: Mapping[str, Any]) -> str:
@@ -66,7 +88,7 @@ def _share(
 ) -> float | None:
     target, left, right = targets
     low, high = ends
-    if operator in ("None", ""):
+    if operator in _ALL:
         return _part(value, low, high)
     if operator in _BETWEEN and left is not None and right is not None:
         with_left, with_right = _BETWEEN[operator]

@@ -7,7 +7,8 @@ import math
 import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
+from functools import reduce
 from typing import Any, Final
 
 from analytics_core._display.blocks import NULL
@@ -42,6 +43,7 @@ _OF_EVERY_OBJECT: Final = frozenset(
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MS: Final = timedelta(milliseconds=1)
 _LARGEST: Final = 1e100
+_SUMS: Final = Context(prec=400)
 _LATEST_MS: Final = 8_640_000_000_000_000
 _HEX_BYTES: Final = 8
 
@@ -63,18 +65,56 @@ def plain(value: Any) -> Any:
         return str(value)
 
 
+class DecimalNumber(float):
+    """A number that stands where its double does, and is written with the digits of the decimal number that it is."""
+
+    __slots__ = ("exact",)
+    exact: Decimal
+
+    def __new__(cls, value: Decimal) -> DecimalNumber:
+        """Return a decimal number; `value` is finite."""
+        found = super().__new__(cls, value)
+        found.exact = value
+        return found
+
+    def __neg__(self) -> DecimalNumber:
+        """Return the number with the other sign."""
+        return DecimalNumber(self.exact.copy_negate())
+
+
 def number(value: Any) -> float | None:
-    """Return a number that can be drawn; None where a value is none, or beyond 1e100. A span of time is its seconds."""
+    """Return a number that can be drawn; None where a value is none, or beyond 1e100. A span of time is its seconds.
+
+    Integers stay such, and decimal numbers keep their digits, so that they are written exactly.
+    """
     value = plain(value)
     if isinstance(value, timedelta):
         return value.total_seconds()
     if value is None or isinstance(value, date | time):
         return None
     try:
-        read = float(value)
+        if isinstance(value, Decimal):
+            read: float = DecimalNumber(value)
+        else:
+            read = value if type(value) is int else float(value)
     except (TypeError, ValueError, OverflowError):
         return None
     return read if abs(read) <= _LARGEST else None
+
+
+def exact(value: float) -> float | Decimal:
+    """Return a number with all its digits."""
+    return value.exact if isinstance(value, DecimalNumber) else value
+
+
+def total(values: Iterable[float]) -> float:
+    """Return the sum of numbers that can be drawn: of integers and decimal numbers to the last digit."""
+    found = list(values)
+    if all(isinstance(value, int) for value in found):
+        return sum(found)
+    if all(isinstance(value, int | DecimalNumber) for value in found):
+        return DecimalNumber(reduce(_SUMS.add, (Decimal(exact(value)) for value in found), Decimal(0)))
+    return math.fsum(found)
 
 
 def moment_ms(value: Any) -> int | None:

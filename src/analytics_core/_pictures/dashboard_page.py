@@ -286,4 +286,8 @@ def _style(colours: Colours, width: float) -> str:
         ".dashboard-markdown h1{font-size:22px}.dashboard-markdown h2{font-size:18px}"
         ".dashboard-markdown h3{font-size:16px}"
         f".dashboard-markdown pre{{background:{colours.stripe};padding:8px}}"
+        ".dashboard-markdown table{border-collapse:collapse;font-size:12px;line-height:1.25;margin:0 0 6px}"
+        f".dashboard-markdown th,.dashboard-markdown td{{border-bottom:1px solid {colours.line};padding:0 8px;"
+        "overflow-wrap:break-word}"
+        ".dashboard-markdown th:not([align]){text-align:left}"
     )

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from analytics_core._error_types import short_repr
 from analytics_core._pictures.cells import shortened
+from analytics_core._pictures.form_words import unknown_words
 from analytics_core._records.chart_form import column_label, metric_label
 
 _LONGEST_TOLD: Final = 60
@@ -23,6 +24,7 @@ class FormFields:
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self._fields = fields
         self._told: list[str] = []
+        self._read: set[str] = set()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -31,11 +33,25 @@ class FormFields:
 
     def get(self, name: str) -> Any:
         """Return a field as it is stored; None where it is absent."""
+        self._read.add(name)
         return self._fields.get(name)
+
+    def tell(self, note: str) -> None:
+        """Tell what is left out."""
+        self._told.append(note)
 
     def reject(self, name: str, message: str) -> None:
         """Tell that a field is not used."""
-        self._told.append(f"{name}: {shortened(short_repr(self.get(name)), _LONGEST_TOLD)} {message}; not applied")
+        self.reject_part(name, self.get(name), message)
+
+    def reject_part(self, name: str, part: Any, message: str) -> None:
+        """Tell that a part of a field is not used."""
+        self.tell(f"{name}: {shortened(short_repr(part), _LONGEST_TOLD)} {message}; not applied")
+
+    def reject_unknown_words(self, kind: str) -> None:
+        """Tell of each field that was read, and holds none of the words that it may."""
+        for name, message in unknown_words(kind, self._fields, tuple(self._read)).items():
+            self.reject(name, message)
 
     def text(self, name: str) -> str | None:
         """Return a text; None where it is absent or empty."""
@@ -64,8 +80,8 @@ class FormFields:
             return absent
         return value is True or (isinstance(value, str) and value.casefold() == "true")
 
-    def bounds(self, name: str) -> tuple[float | None, float | None]:
-        """Return the least and the largest value of an axis; None where an end is open."""
+    def bounds(self, name: str, *, log: bool = False) -> tuple[float | None, float | None]:
+        """Return the least and the largest value of an axis; None where an end is open, or 0 on a logarithmic one."""
         value = self.get(name)
         if value is None:
             return None, None
@@ -76,6 +92,9 @@ class FormFields:
         if low is not None and high is not None and low >= high:
             self.reject(name, "is no range")
             return None, None
+        if log and any(end is not None and end <= 0 for end in (low, high)):
+            self.reject_part(name, low if low is not None else high, "is not above 0, as a logarithmic axis is")
+            return None, high if high is not None and high > 0 else None
         return low, high
 
     def items(self, name: str) -> list[Any]:

@@ -21,8 +21,8 @@ _CUT_PX: Final = 92.0
 _NOTES_PX: Final = 46.0
 _TITLE_PX: Final = 27.0
 _EDGES_PX: Final = 22.0
-TALLEST_PX: Final = 1_240
-"""Of a table that is as tall as its rows: about fifty of them."""
+MOST_ROWS: Final = 50
+"""Of a table that is as tall as its rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +52,18 @@ class GridColumn:
 
 def fitting_rows(view: ChartView) -> int:
     """Return how many rows a table can show at most; the cells of no other row need texts."""
-    return max(1, int(_most_px(view) // _ROW_PX))
-
-
-def _most_px(view: ChartView) -> int:
-    return TALLEST_PX if view.size.fits_rows else view.size.height_px
+    return MOST_ROWS if view.size.fits_rows else max(1, int(view.size.height_px // _ROW_PX))
 
 
 def draw_grid(
-    view: ChartView, columns: Sequence[GridColumn], rows: int, description: str, notes: Sequence[str], *, all_rows: int
+    view: ChartView,
+    columns: Sequence[GridColumn],
+    rows: int,
+    description: str,
+    notes: Sequence[str],
+    *,
+    all_rows: int,
+    all_columns: int,
 ) -> Drawing:
     """Return a table of as many rows and columns as fit, and notes of what does not.
 
@@ -71,16 +74,17 @@ def draw_grid(
         description: what the table shows.
         notes: further notes.
         all_rows: how many rows there are with those that the columns lack.
+        all_columns: how many columns there are with those that are not given.
     """
     lines = max(len(column.headers) for column in columns) + any(column.total is not None for column in columns)
-    room_px = _most_px(view) - _NOTES_PX - (_TITLE_PX if view.title else 0)
-    shown = min(rows, max(1, int(room_px // _ROW_PX) - lines))
+    room_px = view.size.height_px - _NOTES_PX - (_TITLE_PX if view.title else 0)
+    shown = min(rows, MOST_ROWS if view.size.fits_rows else max(1, int(room_px // _ROW_PX) - lines))
     notes = list(notes)
     if shown < all_rows:
         notes.append(f"Shows the first {shown:,} of {all_rows:,} rows.")
     kept, widths = _widths(view, columns, shown)
-    if len(kept) < len(columns):
-        notes.append(f"Shows {len(kept)} of {len(columns)} columns.")
+    if len(kept) < all_columns:
+        notes.append(f"Shows {len(kept)} of {all_columns:,} columns.")
     canvas = Canvas(_fitted_view(view, lines + shown, notes), notes)
     _Grid(canvas, kept, widths, shown).draw()
     return canvas.drawing(description)

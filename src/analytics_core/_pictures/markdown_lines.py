@@ -22,6 +22,7 @@ _MOST_LINES: Final = 500
 _DEEPEST_INDENT: Final = 8
 _UNSEEN: Final = re.compile(r"<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _TAG: Final = re.compile(r"<[^<>]*>")
+_MOST_CELLS: Final = 20_000
 
 
 BOLD, ITALIC, CODE = "strong", "em", "code"
@@ -44,6 +45,12 @@ class TextLine:
     is_rule: bool = False
     is_quote: bool = False
     spans: tuple[tuple[str, Style], ...] = ()
+
+
+def has_readable_tables(text: str) -> bool:
+    """Tell whether the tables of a Markdown text can be read in time: a short line is filled up with empty cells."""
+    lines = text.splitlines()
+    return (max((line.count("|") for line in lines), default=0) + 1) * len(lines) <= _MOST_CELLS
 
 
 def markdown_lines(text: str, width_px: float) -> tuple[TextLine, ...]:
@@ -114,7 +121,8 @@ def _blocks(text: str) -> Iterator[_Block]:
     from markdown_it import MarkdownIt
 
     indent, heading, marks, quotes = 0, "", list[str](), 0
-    for token in _without_tables(MarkdownIt().enable("table").parse(text)):
+    parser = MarkdownIt().enable("table") if has_readable_tables(text) else MarkdownIt()
+    for token in _without_tables(parser.parse(text)):
         quotes += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
         match token.type:
             case "heading_open":

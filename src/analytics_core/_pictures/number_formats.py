@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from analytics_core._formats import Currency, format_number, parse_currency
+from analytics_core._pictures.cells import exact
 
 SMART: Final = "SMART_NUMBER"
 _LONGEST: Final = 40
@@ -66,7 +67,7 @@ class NumberFormat:
         """Return a number as text; empty where there is none."""
         if value is None or not math.isfinite(value):
             return ""
-        return _MINUS.sub("\u2212", format_number(value, self.spec, currency=self.currency))
+        return with_minus(format_number(exact(value), self.spec, currency=self.currency))
 
     def axis(self) -> dict[str, Any]:
         """Return what an axis or legend of Vega-Lite needs to write its labels so; all its texts are literals.
@@ -84,6 +85,11 @@ class NumberFormat:
             return self.spec
         plain = self.spec.replace("$", "")
         return plain[:-1] + {"%": "f", "p": "r"}.get(plain[-1:], plain[-1:])
+
+
+def with_minus(text: str) -> str:
+    """Return the text of a number with the minus sign of pictures."""
+    return _MINUS.sub("\u2212", text)
 
 
 def number_format(spec: Any, currency: Any = None) -> NumberFormat | None:

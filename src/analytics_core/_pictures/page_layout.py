@@ -24,6 +24,7 @@ _BELOW_SECTION_PX: Final = 12
 _DIVIDER_PX: Final = 16
 _DEEPEST: Final = 40
 _MOST_BOXES: Final = 2_000
+_LONGEST_TITLE: Final = 500
 _LONGEST_MARKDOWN: Final = 20_000
 _MOST_MARKDOWN: Final = 50_000
 """Characters of one text, and of all texts of a dashboard: reading the worst takes 70 microseconds for each."""
@@ -178,9 +179,8 @@ class _Tree:
 
     def _boxes(self, name: str, room: _Room) -> Iterator[PageBox]:
         """Yield the boxes of one node, once: a node that is named again, or nested beyond reason, has none."""
-        if name not in self._nodes or name in self._seen or room.depth > _DEEPEST or len(self._seen) > _MOST_BOXES:
+        if room.depth > _DEEPEST or not self._is_new(name):
             return
-        self._seen.add(name)
         match self._type(name):
             case "ROW":
                 yield from self._row(name, room)
@@ -197,7 +197,16 @@ class _Tree:
             case _:
                 yield from self._stacked(self._children_of(name), replace(room, depth=room.depth + 1))
 
+    def _is_new(self, name: str) -> bool:
+        """Tell whether a node has boxes: named for the first time, and among as many as a dashboard may have."""
+        if name not in self._nodes or name in self._seen or len(self._seen) > _MOST_BOXES:
+            return False
+        self._seen.add(name)
+        return True
+
     def _section(self, tab: str, room: _Room) -> Iterator[PageBox]:
+        if not self._is_new(tab):
+            return
         title = PageBox(
             kind=BoxKind.SECTION, x=room.x, y=room.y, width=room.width, height=_SECTION_PX, text=self._title(tab)
         )
@@ -229,7 +238,7 @@ class _Tree:
             yield PageBox(kind=BoxKind.MARKDOWN, x=x, y=y, width=width, height=tall, text=text)
         elif kind == "HEADER":
             size = _HEADERS_PX.get(str(meta.get("headerSize")), 36)
-            text = str(meta.get("text") or "")
+            text = _cut(str(meta.get("text") or ""))
             yield PageBox(kind=BoxKind.HEADER, x=x, y=y, width=width, height=size, text=text, size_px=size * 5 // 9)
         else:
             yield PageBox(kind=BoxKind.DIVIDER, x=x, y=y, width=width, height=_DIVIDER_PX)
@@ -253,7 +262,7 @@ class _Tree:
     def _title(self, name: str) -> str:
         meta = self._meta(name)
         title = meta.get("text") or meta.get("defaultText")
-        return title if isinstance(title, str) else name
+        return _cut(title if isinstance(title, str) else name)
 
     def _type(self, name: str) -> str:
         return str(self._nodes.get(name, {}).get("type"))
@@ -267,8 +276,15 @@ class _Tree:
 
 
 def _children(node: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the nodes inside a node, each once."""
     children = node.get("children")
-    return [child for child in children if isinstance(child, str)] if isinstance(children, list) else []
+    return (
+        list(dict.fromkeys(child for child in children if isinstance(child, str))) if isinstance(children, list) else []
+    )
+
+
+def _cut(title: str) -> str:
+    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
 
 
 def _span(own: float, columns: float, width: float) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,7 +49,7 @@ class Parts:
     @property
     def total(self) -> float:
         """The sum of all numbers."""
-        return math.fsum(part.value for part in self.parts)
+        return cells.total(part.value for part in self.parts)
 
     def whole(self, noun: str, total: str) -> str:
         """Return in words how many groups there are, and of how much: of all, or of those that were answered."""
@@ -90,6 +89,13 @@ def texts_of(view: ChartView, table: Table, name: str, *formats: str) -> list[st
         return table.texts(name)
     spec, grain = view.time_format(*formats), view.form.text("time_grain_sqla")
     return [moment_text(ms, spec, grain=grain) for ms in table.moments(name)]
+
+
+def below_zero(values: Iterable[float | None], how: str) -> list[str]:
+    """Return a note of how values below zero are drawn, where there are any and no shape can be that small."""
+    found = [value for value in values if value is not None]
+    count = sum(value < 0 for value in found)
+    return [f"Below zero: {count:,} of {counted(len(found), 'value')}, {how}."] if count else []
 
 
 def read_parts(

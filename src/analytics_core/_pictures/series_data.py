@@ -359,7 +359,7 @@ def _summed(series: Sequence[PlottedSeries]) -> list[float | None]:
         [value for value in column if value is not None] for column in zip(*(s.values for s in series), strict=True)
     )
     known = [[value for value in column if value is not None] for column in columns]
-    return [math.fsum(values) if values else None for values in known]
+    return [cells.total(values) if values else None for values in known]
 
 
 def _averaged(data: SeriesData, step: int) -> SeriesData:

@@ -32,7 +32,7 @@ from analytics_core._pictures.kinds import (
     trees,
 )
 from analytics_core._pictures.table import Table
-from analytics_core._pictures.text_metrics import fitted, wrapped
+from analytics_core._pictures.text_metrics import fitted, text_width, wrapped
 from analytics_core._pictures.theme import NOTE_PX, TITLE_PX, colours_of, config_of
 from analytics_core._records.chart_form import OLD_CHART_KINDS
 
@@ -44,6 +44,10 @@ _DEFAULT_SIZE: Final = Size()
 _LEAST_PX: Final = 60
 _LARGEST_PX: Final = 4_000
 _PADDING_PX: Final = 10
+_HEADLINE_PX: Final = TITLE_PX + 6
+_LEAST_HEADLINE_PX: Final = 10.0
+_REASON_PX: Final = 16
+_BOLD_WIDTH: Final = 1.1
 _MODULES: Final = (
     *(numbers, series, mixed, tables, pivots, parts, hierarchies, trees, gauges, distributions, grids),
     *(clouds, flows, spans, profiles, points, maps),
@@ -88,7 +92,16 @@ def chart_specification(
         colours=colours_of(theme),
         title=cells.shortened(title),
     )
-    return _specification(view, _drawing(view))
+    drawing = _drawing(view)
+    view.form.reject_unknown_words(_kind_name(view))
+    if drawing.is_canvas and view.form.notes:
+        drawing = _drawing(view)  # a canvas has the notes that are known when it is made
+    return _specification(view, drawing)
+
+
+def _kind_name(view: ChartView) -> str:
+    name = str(view.form.get("viz_type"))
+    return OLD_CHART_KINDS.get(name, name)
 
 
 def _clamped(px: int) -> int:
@@ -101,13 +114,11 @@ def _drawing(view: ChartView) -> Drawing:
         return _message(view, "This chart has no answer", error)
     if not any(table.rows and table.names for table in view.tables):
         return _message(view, "No data", "The answer has no rows.")
-    told = view.form.get("viz_type")
-    name = str(told)
-    kind = KINDS.get(OLD_CHART_KINDS.get(name, name))
+    kind = KINDS.get(_kind_name(view))
     if kind is not None and not view.table.rows and kind.name != "mixed_timeseries":
         return _message(view, "No data", "The answer has no rows.")
     if kind is None:
-        shown = cells.shortened(name, 60)
+        shown = cells.shortened(str(view.form.get("viz_type")), 60)
         return tables.as_table(view, f"Charts of the kind {shown} are not drawn; this table shows their data.")
     try:
         return kind.draw(view)
@@ -118,22 +129,23 @@ def _drawing(view: ChartView) -> Drawing:
 def _message(view: ChartView, headline: str, reason: str) -> Drawing:
     """Return a picture of words."""
     canvas = Canvas(view)
-    colours, middle = view.colours, canvas.room.y + canvas.room.height / 2
-    lines = wrapped(cells.shortened(reason, 600), canvas.room.width * 0.8, 12, most=5)
-    canvas.rect(canvas.room, colours.stripe, radius=4)
-    canvas.text(
-        headline,
-        canvas.room.x + canvas.room.width / 2,
-        middle - 10 - 8 * len(lines),
-        colours.text,
-        px=TITLE_PX,
-        align="center",
-        weight="bold",
-    )
-    for place, line in enumerate(lines):
-        y = middle + 10 - 8 * len(lines) + place * 16
-        canvas.text(line, canvas.room.x + canvas.room.width / 2, y, colours.muted, px=12, align="center")
-    return canvas.drawing(f"{headline}: {' '.join(lines)}")
+    colours, room = view.colours, canvas.room
+    width, centre = room.width * 0.9, room.x + room.width / 2
+    told = cells.shortened(reason, 600)
+    px = max(min(TITLE_PX, width / text_width(headline, 1, bold=True)), _LEAST_HEADLINE_PX)
+    most = max(int(room.height // _HEADLINE_PX), 1)
+    heads = wrapped(headline, width / _BOLD_WIDTH, px, most=min(most, 2))
+    most = int((room.height - _HEADLINE_PX * len(heads) - 8) // _REASON_PX)
+    lines = wrapped(told, width, 12, most=min(most, 5)) if most > 0 else []
+    canvas.rect(room, colours.stripe, radius=4)
+    y = room.y + (room.height - _HEADLINE_PX * len(heads) - _REASON_PX * len(lines)) / 2 + _HEADLINE_PX / 2
+    for line in heads:
+        canvas.text(line, centre, y, colours.text, px=px, align="center", weight="bold")
+        y += _HEADLINE_PX
+    for line in lines:
+        canvas.text(line, centre, y, colours.muted, px=12, align="center")
+        y += _REASON_PX
+    return canvas.drawing(f"{headline}: {told}")
 
 
 def _specification(view: ChartView, drawing: Drawing) -> dict[str, Any]:

@@ -122,6 +122,13 @@ _SEQUENTIAL: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "schemeYlOrRd": ("#ffffcc", "#fd8d3c", "#800026"),
     }
 )
+_USUAL: Final = ("supersetColors", "supersetAndPresetColors", "SUPERSET_DEFAULT")
+SERIES_SCHEMES: Final = (*_SCHEMES, *_USUAL)
+"""The names of schemes of series; the usual ones of front ends are the colours of the theme."""
+
+HEAT_SCHEMES: Final = tuple(_SEQUENTIAL)
+"""The names of schemes from the least to the largest value."""
+
 _COLOUR: Final = re.compile(r"#[0-9a-fA-F]{3}(?:[0-9a-fA-F]{3})?|rgb\(\s*\d{1,3}\s*,\s*\d{1,3}\s*,\s*\d{1,3}\s*\)")
 
 

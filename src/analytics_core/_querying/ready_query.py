@@ -41,7 +41,8 @@ class ReadyQuery:
     """One query, ready to run: the actor's admission, the statements, the steps of post-processing, and the answer.
 
     `layout` gives the answer but for its rows, made once they are there. `tables` are read inside the SQL of a virtual
-    dataset, under `rules` (`Gate.rules_on`). `notes` are those of this payload, beside those of the plan.
+    dataset, under `rules` (`Gate.rules_on`). `notes` are those of this payload, beside those of the plan; `caveats` are
+    those among them that tell what the numbers are not.
     """
 
     requested: RequestedQuery
@@ -53,6 +54,7 @@ class ReadyQuery:
     timeout: CacheTimeout
     key: CacheKey | None
     notes: tuple[str, ...]
+    caveats: tuple[str, ...]
     tables: frozenset[TableName]
     rules: str
     fingerprint: str
@@ -134,6 +136,7 @@ class ReadyQueries:
         prepared = (main, *(other for _, other in shifted))
         plans = [one.plan for one in prepared]
         tables = self._gate.tables_in(admission, (plan.source for plan in plans))
+        caveats = notes_of_sums(query, steps, loaded.dataset, context.form_data)
         key = None
         if _keeps(requested, timeout):
             options = _options(request, requested, query, prepared)
@@ -147,11 +150,8 @@ class ReadyQueries:
             layout=cache(partial(result_layout, requested, main, view, context.form_data, key=key, timeout=timeout)),
             timeout=timeout,
             key=key,
-            notes=(
-                *notes_of(context, requested),
-                *notes_of_steps(steps),
-                *notes_of_sums(query, steps, loaded.dataset, context.form_data),
-            ),
+            notes=(*notes_of(context, requested), *notes_of_steps(steps), *caveats),
+            caveats=caveats,
             tables=tables,
             rules=self._gate.rules_on(admission, tables),
             fingerprint=fingerprint_of([one.statement for one in prepared]),

@@ -292,7 +292,8 @@ def _with_notes(result: QueryResult, ready: ReadyQuery, notes: tuple[str, ...]) 
     A kept result may come from a payload with other unread keys: what they are is not part of its key.
     """
     plan = ready.main.plan
-    return replace(result, notes=(*notes, *plan.unused, *plan.notes, *ready.notes, *result.notes))
+    told = (*notes, *plan.unused, *plan.notes, *ready.notes, *result.notes)
+    return replace(result, notes=told, caveats=ready.caveats)
 
 
 def _count_was_cut(counted: Frame, plan: QueryPlan) -> bool | None:

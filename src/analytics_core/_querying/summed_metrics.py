@@ -21,7 +21,7 @@ _NOT_ADDED_UP: Final = re.compile(
 )
 """What tells in SQL that a metric of several groups is not the sum of those of each."""
 
-_PIVOT_TABLE: Final = "pivot_table_v2"
+_PIVOT_TABLES: Final = ("pivot_table_v2", "pivot_table")
 
 
 def notes_of_sums(
@@ -41,10 +41,10 @@ def notes_of_sums(
     saved = {metric.metric_name: metric.expression for metric in dataset.metrics}
     labels = [metric_label(metric) for metric in query.metrics or () if not _adds_up(metric, saved)]
     return tuple(
-        f"{place} of {label!r} are sums, which do not say what it is of all rows together; ask for that by a query "
-        "of its own"
+        f"{what} of {label!r}{place} are sums, which do not say what it is of all rows together; ask for that by a "
+        "query of its own"
         for label in labels
-        for place, name in summed
+        for what, name, place in summed
         if name == label or name.startswith(f"{label}__")
     )
 
@@ -57,20 +57,21 @@ def _adds_up(metric: str | AdhocMetric, saved: Mapping[str, str]) -> bool:
     return not _NOT_ADDED_UP.search(metric.sql_expression or "")
 
 
-def _summed(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
-    """Yield what adds up, in words, and the column that it adds up."""
+def _summed(steps: Sequence[Step]) -> Iterator[tuple[str, str, str]]:
+    """Yield what adds up, in words, the column that it adds up, and where."""
     for step in steps:
-        options = step.options
+        options, place = step.options, f" in {step.place}"
         if isinstance(options, PivotOptions) and options.marginal_distributions:
             sums = [(name, spec) for name, spec in options.aggregates.items() if spec.operator in _SUMS]
-            yield from ((f"{step.place}: the totals", spec.column or name) for name, spec in sums)
+            yield from (("the totals", spec.column or name, place) for name, spec in sums)
         elif isinstance(options, CumOptions) and options.operator is CumulativeOperator.SUM:
-            yield from ((f"{step.place}: the running results", name) for name in options.columns)
+            yield from (("the running results", name, place) for name in options.columns)
 
 
-def _totals_of_form(query: ChartDataQueryObject, form: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    has_totals = any(form.get(name) is True for name in ("rowTotals", "colTotals"))
-    if form.get("viz_type") != _PIVOT_TABLE or not has_totals or (form.get("aggregateFunction") or "Sum") != "Sum":
+def _totals_of_form(query: ChartDataQueryObject, form: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    has_totals = any(str(form.get(name)).casefold() == "true" for name in ("rowTotals", "colTotals"))
+    is_sum = str(form.get("aggregateFunction") or "Sum").startswith("Sum")
+    if form.get("viz_type") not in _PIVOT_TABLES or not has_totals or not is_sum:
         return
     for metric in query.metrics or ():
-        yield "the totals of the pivot table", metric_label(metric)
+        yield "the totals", metric_label(metric), " in the pivot table"

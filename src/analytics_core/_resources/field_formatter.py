@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import humanize
 from pydantic import BaseModel
 
+from analytics_core._pictures.markdown_lines import has_readable_tables
 from analytics_core._records.audit import StoredRecord
 from analytics_core._runtime import Runtime
 from analytics_core._settings import Settings
@@ -42,7 +43,7 @@ class MarkdownToHtml:
     def __call__(self, markdown: str | None) -> str | None:
         """Return a text as HTML in which nothing can act: no script, no handler, no frame.
 
-        A text of more than `LONGEST_MARKDOWN` characters is shown as it was written.
+        A text of more than `LONGEST_MARKDOWN` characters is shown as it was written; so are tables of too many cells.
         """
         if not markdown:
             return markdown
@@ -58,14 +59,26 @@ class MarkdownToHtml:
             return f"<pre>{escape(markdown)}</pre>"
         if self._parser is None:
             self._parser = MarkdownIt()
+            for cell in ("th_open", "td_open"):
+                self._parser.add_render_rule(cell, _aligned_cell)
             if not self._loads_images:
                 self._parser.add_render_rule("image", _alternative_text)
+        (self._parser.enable if has_readable_tables(markdown) else self._parser.disable)("table")
         tags = None if self._loads_images else nh3.ALLOWED_TAGS - {"img"}
         return str(nh3.clean(self._parser.render(markdown), tags=tags))
 
 
 def _alternative_text(_renderer: Any, tokens: Sequence[Any], place: int, *_more: Any) -> str:
     return escape(tokens[place].content)
+
+
+def _aligned_cell(renderer: Any, tokens: Sequence[Any], place: int, options: Any, env: Any) -> str:
+    """Return the start of a cell, aligned by an attribute: styles are not allowed."""
+    cell = tokens[place]
+    align = str(cell.attrs.pop("style", "")).removeprefix("text-align:")
+    if align:
+        cell.attrSet("align", align)
+    return str(renderer.renderToken(tokens, place, options, env))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -91,8 +91,9 @@ class QueryResult:
     Ours: `sql_rowcount` (rows of the statement, before post-processing), `label_map` (what each label stands for:
     the parts of a label that post-processing joined, the stored name of a column or metric, the text of ad-hoc SQL),
     `indexnames` (row labels of `post_processed`), `language` of `query`, `notes` (what was kept but not used, or
-    assumed), `limits` (the ledger), `verbose_names` (headers for CSV and XLSX), `failure` (the error behind `error`),
-    `annotations` (the layers of `annotation_data` as typed values).
+    assumed), `caveats` (those of the notes that stand under pictures, too: what the numbers are not), `limits` (the
+    ledger), `verbose_names` (headers for CSV and XLSX), `failure` (the error behind `error`), `annotations` (the layers
+    of `annotation_data` as typed values).
     """
 
     cache_key: str | None = None
@@ -115,6 +116,7 @@ class QueryResult:
     indexnames: tuple[str, ...] = ()
     language: str | None = "sql"
     notes: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
     limits: tuple[LimitEntry, ...] = ()
     result_type: ResultType = ResultType.FULL
     verbose_names: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.values import json_value, text_value
+from analytics_core._frames.values import decimal_text, json_value, text_value
 from analytics_core._pivots import PivotLayout, PivotTable, pivot, pivot_aggregate
 from analytics_core._results.answer import QueryResult
 from analytics_core._results.rows import PlainRows, coltypes
@@ -39,27 +39,38 @@ def client_processed(result: QueryResult, *, form_data: Mapping[str, Any]) -> Qu
     if kind == TABLE:
         return _as_table(result, frame)
     layout = _layout(form_data, result.verbose_names)
-    return _as_grid(result, pivot(_plain_numbers(frame), layout, text=text_value))
+    return _as_grid(result, pivot(_plain_numbers(frame, layout.metrics), layout, text=text_value))
 
 
 def _renamed(frame: Frame, verbose_names: Mapping[str, str]) -> Frame:
     return Frame(columns=tuple(replace(c, name=verbose_names.get(c.name) or c.name) for c in frame.columns))
 
 
-def _plain_numbers(frame: Frame) -> dict[str, list[Any]]:
-    """Return the columns with decimals as the numbers that JSON has, so that they add up with floats.
+def _plain_numbers(frame: Frame, metrics: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the columns; decimals that add up with floats are floats, all others keep their digits.
 
     Of columns with one name, as verbose names may be, the first one counts.
     """
     columns: dict[str, list[Any]] = {}
     for column in frame.columns:
         if column.name not in columns:
-            columns[column.name] = [_plain(value) for value in column.to_list()]
-    return columns
+            columns[column.name] = column.to_list()
+    has_floats = any(isinstance(value, float) for name in metrics for value in columns.get(name, ()))
+    return {name: [_plain(value, has_floats=has_floats) for value in values] for name, values in columns.items()}
 
 
-def _plain(value: Any) -> Any:
-    return json_value(value) if isinstance(value, Decimal) else value
+def _plain(value: Any, *, has_floats: bool) -> Any:
+    if not isinstance(value, Decimal):
+        return value
+    if not value.is_finite():
+        return None
+    return float(value) if has_floats else Decimal(decimal_text(value))
+
+
+def _cell(value: Any) -> Any:
+    """Return a cell as JSON has it, but for numbers of so many digits that they are texts there."""
+    shown = json_value(value) if isinstance(value, Decimal) else value
+    return value if isinstance(shown, str) else shown
 
 
 def _as_table(result: QueryResult, frame: Frame) -> QueryResult:
@@ -78,7 +89,7 @@ def _as_table(result: QueryResult, frame: Frame) -> QueryResult:
 
 def _as_grid(result: QueryResult, grid: PivotTable) -> QueryResult:
     index, names = _flat(grid.row_keys), _flat(grid.column_keys)
-    lines = grid.turned().cells
+    lines = tuple(list(map(_cell, line)) for line in grid.turned().cells)
     columns = tuple(
         FrameColumn(name=name, kind=ValueKind.UNKNOWN, values=line) for name, line in zip(names, lines, strict=True)
     )

@@ -64,7 +64,8 @@ class ColumnFormat:
     def _text(self, value: Any, plain: str) -> str:
         if value is None:
             return ""
-        is_small = self.small is not None and math.isfinite(value) and abs(value) < 1
+        is_finite = isinstance(value, int) or math.isfinite(value)
+        is_small = self.small is not None and is_finite and abs(value) < 1
         chosen = self.small if is_small else self.number
         if chosen is not None:
             return format_number(value, chosen, currency=self.currency)

@@ -40,7 +40,10 @@ def _data_of(result: QueryResult, form: Mapping[str, Any]) -> PictureData:
         columns=columns,
         labels={name: verbose for name, verbose in result.verbose_names.items() if verbose},
         temporal=frozenset(column.name for column in frame.columns if column.kind.is_temporal),
-        notes=tuple(_limit_note(limit) for limit in result.limits if limit.cut and not _is_wanted(limit, form)),
+        notes=(
+            *(_limit_note(limit) for limit in result.limits if limit.cut and not _is_wanted(limit, form)),
+            *(f"{caveat[:1].upper()}{caveat[1:]}." for caveat in result.caveats),
+        ),
         is_cut=any(limit.cut for limit in result.limits),
         annotations={
             layer.name: {

@@ -25,6 +25,12 @@ HEAD: Final = max(path.name for path in (MIGRATIONS / "versions").glob("r????_*.
 NEWEST_TABLES: Final = Path(__file__).parent / "newest_tables.sql"
 """SQLite's script of all tables, which take longer to compile than to make; a test keeps it equal to the code's."""
 
+_NEWEST_VERSION_TABLE: Final = (
+    f"CREATE TABLE {VERSION_TABLE} "
+    f"(version_num VARCHAR(32) NOT NULL, CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
+)
+"""As Alembic makes it."""
+
 _LOCK_TIMEOUT_S: Final = 120
 _LONGEST_STEP_S: Final = 3_600
 """A step of a migration may rewrite a table; another process's migration is waited for."""
@@ -36,6 +42,8 @@ _POSTGRES_LOCK: Final = 0x61635F6D657461  # "ac_meta"
 
 def migrate(engine: Engine, *, history: Path = MIGRATIONS, head: str = HEAD) -> None:
     """Make or update the tables, waiting for another process that is at it.
+
+    An empty SQLite file gets the newest tables at once; other new stores go through the history.
 
     Args:
         engine: of the store.
@@ -49,7 +57,10 @@ def migrate(engine: Engine, *, history: Path = MIGRATIONS, head: str = HEAD) -> 
         _create_in_memory(engine)
     elif _revision(engine) != head:
         with _migration_lock(engine) as connection:
-            _run_forward(connection, history)
+            if history == MIGRATIONS and engine.dialect.name == "sqlite" and _is_empty(connection):
+                _create_in_file(connection)
+            else:
+                _run_forward(connection, history)
 
 
 def stored_revision(connection: Connection) -> str | None:
@@ -82,6 +93,21 @@ def _create_in_memory(engine: Engine) -> None:
     with engine.begin() as connection:
         driver: Any = connection.connection.driver_connection
         driver.executescript(NEWEST_TABLES.read_text(encoding="utf-8"))
+
+
+def _is_empty(connection: Connection) -> bool:
+    return connection.exec_driver_sql("SELECT COUNT(*) FROM sqlite_master").scalar() == 0
+
+
+def _create_in_file(connection: Connection) -> None:
+    """Make the newest tables of a new file as those in memory; a test keeps them equal to what the history makes.
+
+    Statement by statement: SQLite's driver would commit before a whole script.
+    """
+    for statement in NEWEST_TABLES.read_text(encoding="utf-8").split(";\n")[:-1]:
+        connection.exec_driver_sql(statement)
+    connection.exec_driver_sql(_NEWEST_VERSION_TABLE)
+    connection.exec_driver_sql(f"INSERT INTO {VERSION_TABLE} VALUES (?)", (HEAD,))
 
 
 def _revision(engine: Engine) -> str | None:

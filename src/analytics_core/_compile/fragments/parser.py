@@ -15,6 +15,7 @@ from typing import Final
 
 from sqlglot import Token, exp
 
+from analytics_core._compile.fragments.sizes import reject_large_values
 from analytics_core._compile.fragments.sql_nodes import (
     aggregates,
     is_bare_call,
@@ -270,14 +271,16 @@ class FragmentParser:
         return found
 
     def _reject_unlisted(self, parsed: FragmentExpr, spec: EngineSpec, place: str) -> None:
-        """Refuse functions and types beyond the lists, in the text as it is sent."""
+        """Refuse functions and types beyond the lists, and values that grow large, in the text as it is sent."""
 
         def reject(what: str) -> FragmentError:
             return FragmentError(f"{place}: {what}")
 
         assert parsed.tree is not None  # noqa: S101 - a parsed fragment has its tree; tells the type checker
         allowed = spec.guards.allowed_functions | self._allowed.get(spec.name, ())
-        reject_unlisted(read_tokens(parsed.sql, spec.dialect, reject), types_by_name(parsed.tree), allowed, reject)
+        tokens = read_tokens(parsed.sql, spec.dialect, reject)
+        reject_unlisted(tokens, types_by_name(parsed.tree), allowed, reject)
+        reject_large_values(tokens, parsed.tree, spec.syntax, reject)
 
     def _parse(
         self,

@@ -124,7 +124,7 @@ def read_tokens(text: str, dialect: str, reject: Refuse) -> list[Token]:
     Refused is what it would not see (executable comments, unrendered templates), and nesting that takes it long.
     """
     try:
-        tokens = Dialect.get_or_raise(dialect).tokenize(text)
+        tokens = _tokens(text, Dialect.get_or_raise(dialect))
     except FAULTS:
         raise reject("it cannot be read: a quote or comment is not closed") from None
     if _has_executable_comment(text, tokens):
@@ -133,6 +133,18 @@ def read_tokens(text: str, dialect: str, reject: Refuse) -> list[Token]:
         raise reject("template marks ({{ }} or {% %}) are left in it; templates are off, or it is not a template")
     if is_too_deep(tokens, dialect):
         raise reject(_TOO_DEEP)
+    return tokens
+
+
+def _tokens(text: str, dialect: Dialect) -> list[Token]:
+    """Return the tokens of `text`, also of one that begins with the name of a statement.
+
+    After such a word, which may call a function (`REPLACE(...)`), the tokenizer gives the whole rest as one text, in
+    which no check would see the functions.
+    """
+    tokens = dialect.tokenize(text)
+    if tokens and tokens[0].token_type in dialect.tokenizer_class.COMMANDS:
+        return dialect.tokenize(f"SELECT {text}")[1:]
     return tokens
 
 
@@ -187,7 +199,7 @@ _GRAMMAR: Final = frozenset(
     {
         "ALL", "AND", "ANY", "AS", "ASC", "BETWEEN", "BY", "CASE", "COLLATE", "DESC", "DISTINCT", "DIV", "ELSE", "END",
         "ESCAPE", "FILTER", "FOR", "FROM", "GLOB", "GROUP", "GROUPS", "ILIKE", "IN", "INTERVAL", "IS", "LIKE", "MATCH",
-        "MOD", "NOT", "ON", "OR", "ORDER", "OVER", "OVERLAPS", "PARTITION", "RANGE", "REGEXP", "RLIKE", "ROWS",
+        "MOD", "NOT", "ON", "OR", "ORDER", "OVER", "OVERLAPS", "PARTITION", "REGEXP", "RLIKE", "ROWS",
         "SEPARATOR", "SIMILAR", "SOME", "THEN", "TO", "USING", "WHEN", "WHERE", "WITHIN", "XOR",
     }
 )  # fmt: skip

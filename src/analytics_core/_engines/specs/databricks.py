@@ -65,7 +65,7 @@ _GUARDS = guards.Guards(
     from_avro_registry
 """),
     allowed_functions=guards.allowed_with("""
-    aggregate any array_* arrays_overlap arrays_zip base64 bin bit_count bit_get bround collect_list collect_set
+    any array_* arrays_overlap arrays_zip base64 bin bit_count bit_get bround collect_list collect_set
     contains conv crc32 date_from_unix_date element_at elt encode endswith equal_null exists expm1 factorial filter
     find_in_set flatten forall format_number format_string from_json from_utc_timestamp get get_json_object getbit hash
     hypot isnan isnotnull json_object_keys json_tuple levenshtein log1p make_dt_interval make_interval make_ym_interval

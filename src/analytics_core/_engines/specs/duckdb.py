@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 
@@ -211,28 +212,29 @@ _GUARDS = guards.Guards(
 """),
     allowed_functions=guards.allowed_with("""
     add age aggregate alias apply approx_top_k arg_max_nulls_last arg_min_nulls_last editdist3 from_json rank_dense
-    reduce reservoir_quantile substring_grapheme arg_max arg_max_null arg_min arg_min_null argmax argmin array_*
-    !array_resize bar base64 bin bit_count bit_position bitstring bitstring_agg century combine constant_or_null
-    contains damerau_levenshtein datesub datetrunc days_in_month decade divide element_at encode ends_with entropy
-    enum_code enum_first enum_last enum_range enum_range_boundary epoch epoch_ms epoch_ns epoch_us equi_width_bins era
-    even factorial favg fdiv filter flatten fmod format formatreadabledecimalsize formatreadablesize format_bytes
-    from_binary from_hex fsum gamma gcd geomean geometric_mean get_bit greatest_common_divisor hamming hash histogram
-    histogram_exact isfinite isinf isnan isodow isoyear jaccard jaro_similarity jaro_winkler_similarity json json_array
-    json_contains json_exists json_extract_path json_extract_path_text json_extract_string json_group_array
-    json_group_object json_group_structure json_keys json_merge_patch json_object json_pretty json_quote json_structure
-    json_transform julian kahan_sum kurtosis_pop lcm left_grapheme length_grapheme levenshtein lgamma list_*
-    !list_resize least_common_multiple mad make_timestamp_ms make_timestamp_ns make_timestamptz map_* mean millennium
+    reservoir_quantile substring_grapheme arg_max arg_max_null arg_min arg_min_null argmax argmin array_* !array_resize
+    bar base64 bin bit_count bit_position bitstring century combine constant_or_null contains damerau_levenshtein
+    datesub datetrunc days_in_month decade divide element_at encode ends_with entropy enum_code enum_first enum_last
+    enum_range enum_range_boundary epoch epoch_ms epoch_ns epoch_us equi_width_bins era even factorial favg fdiv filter
+    flatten fmod format formatreadabledecimalsize formatreadablesize format_bytes from_binary from_hex fsum gamma gcd
+    geomean geometric_mean get_bit greatest_common_divisor hamming hash histogram histogram_exact isfinite isinf isnan
+    isodow isoyear jaccard jaro_similarity jaro_winkler_similarity json json_array json_contains json_exists
+    json_extract_path json_extract_path_text json_extract_string json_group_array json_group_object
+    json_group_structure json_keys json_merge_patch json_object json_pretty json_quote json_structure json_transform
+    julian kahan_sum kurtosis_pop lcm left_grapheme length_grapheme levenshtein lgamma list_* !list_resize !list_reduce
+    !array_reduce least_common_multiple mad make_timestamp_ms make_timestamp_ns make_timestamptz map_* mean millennium
     millisecond mismatches multiply nanosecond nextafter nfc_normalize normalized_interval ord parse_dirname
     parse_filename parse_formatted_bytes parse_path pg_typeof prefix printf product quantile_cont quantile_disc
     regexp_escape regexp_extract_all regexp_full_match regexp_matches regexp_split_to_array right_grapheme round_even
     roundbankers row_to_json sem set_bit signbit split str_split str_split_regex strftime string_split
     string_split_regex string_to_array strip_accents strlen strptime struct_* sub subtract suffix sum_no_overflow
-    sumkahan switch time_bucket timezone timezone_hour timezone_minute to_base to_binary to_centuries to_days to_decades
-    to_hex to_hours to_json to_microseconds to_millennia to_milliseconds to_minutes to_months to_quarters to_seconds
-    to_weeks to_years transaction_timestamp try_strptime typeof unbin union_extract union_tag union_value url_decode
-    url_encode uuid gen_random_uuid weighted_avg wavg xor hugeint uhugeint ubigint uinteger usmallint utinyint union
-    bytea timestamp_s timestamp_ms timestamp_ns current_localtime current_localtimestamp get_current_timestamp st_area
-    st_asgeojson st_astext st_contains st_distance st_intersects st_point st_within st_x st_y
+    sumkahan switch time_bucket timezone timezone_hour timezone_minute to_base to_binary to_centuries to_days
+    to_decades to_hex to_hours to_json to_microseconds to_millennia to_milliseconds to_minutes to_months to_quarters
+    to_seconds to_weeks to_years transaction_timestamp try_strptime typeof unbin union_extract union_tag union_value
+    url_decode url_encode uuid gen_random_uuid weighted_avg wavg xor hugeint uhugeint ubigint uinteger usmallint
+    utinyint union bytea timestamp_s timestamp_ms timestamp_ns current_localtime current_localtimestamp
+    get_current_timestamp st_area st_asgeojson st_astext st_contains st_distance st_intersects st_point st_within st_x
+    st_y
 """),
     row_makers=frozenset(),
     revealing=guards.RevealingRelations.of(
@@ -246,6 +248,12 @@ _GUARDS = guards.Guards(
     by_case=False,
     casts_columns=True,
 )
+_TOLD_SIZES: Mapping[str, int | None] = {
+    **dict.fromkeys(("max", "min", "approx_top_k", "range"), 1),
+    **dict.fromkeys(("arg_max", "arg_min", "argmax", "argmin", "max_by", "min_by"), 2),
+    **dict.fromkeys(("arg_max_null", "arg_min_null", "arg_max_nulls_last", "arg_min_nulls_last"), 2),
+    **dict.fromkeys(("equi_width_bins", "reservoir_quantile"), 2),
+}
 
 ENGINES = (
     replace(
@@ -261,7 +269,7 @@ ENGINES = (
             bucket=grains.buckets_by_truncation(cut_seconds=_cut_seconds),
             shift=grains.hours_by_interval,
         ),
-        syntax=Syntax(repairs=(_date_add,), reads_fields=True),
+        syntax=Syntax(repairs=(_date_add,), reads_fields=True, told_sizes=_TOLD_SIZES),
         paramstyle=ParamStyle.NUMERIC_DOLLAR,
         folds_names=True,
         like=operators.like_where_case_counts(has_ilike=True),

@@ -15,7 +15,7 @@ from sqlglot import exp
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, minus, number, remainder, text, times, verbatim
-from analytics_core._engines.spec import Bind, BindValue, ConnectionParameters, ParamStyle
+from analytics_core._engines.spec import Bind, BindValue, ConnectionParameters, ParamStyle, Syntax
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 
 _MONDAY = "0001-01-01"
@@ -200,6 +200,7 @@ ENGINES = (
             shift=grains.shift_by("DATEADD", verbatim("HOUR")),
             text_key=_text_key,
         ),
+        syntax=Syntax(told_sizes={"format": None}),
         paramstyle=ParamStyle.QMARK,
         max_identifier_bytes=128,
         text_equal=_by_code_point,

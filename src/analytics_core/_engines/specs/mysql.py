@@ -406,6 +406,7 @@ _SYNTAX = Syntax(
     repairs=(_sounds_like, _regexp, _median, _utc, _timestamp_add),
     bare_calls=frozenset({"utc_date", "utc_time", "utc_timestamp", "localtime", "localtimestamp"}),
     groups_comparisons=True,
+    told_sizes={"format": None},
 )
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "MEDIUMINT": 24, "INT": 32, "INTEGER": 32, "BIGINT": 64}
 _KINDS = {"TINYINT(1)": ValueKind.BOOLEAN, "BIT(1)": ValueKind.BOOLEAN, "BIT": ValueKind.INTEGER}

@@ -105,11 +105,11 @@ GUARDS = guards.Guards(
     infinity is_finite is_infinite is_json_scalar is_nan json_array json_array_contains json_array_get json_exists
     json_format json_object json_parse json_size last_day_of_month levenshtein_distance line_* map_* merge millisecond
     nan ngrams none_match normal_cdf normalize numeric_histogram parse_data_size parse_datetime parse_duration pos
-    regexp_extract_all regexp_position regexp_split reduce rgb sequence shuffle slice split split_to_map
-    split_to_multimap spooky_hash_v2_64 st_* timezone_hour timezone_minute to_base to_big_endian_64 to_hex to_iso8601
-    to_milliseconds to_unixtime to_utf8 transform transform_keys transform_values try typeof url_decode url_encode
-    url_extract_* uuid week_of_year wilson_interval_lower wilson_interval_upper with_timezone word_stem xxhash64
-    year_of_week yow zip zip_with set_agg murmur3 ipaddress hyperloglog tdigest qdigest luhn_check
+    regexp_extract_all regexp_position regexp_split rgb sequence shuffle slice split split_to_map split_to_multimap
+    spooky_hash_v2_64 st_* timezone_hour timezone_minute to_base to_big_endian_64 to_hex to_iso8601 to_milliseconds
+    to_unixtime to_utf8 transform transform_keys transform_values try typeof url_decode url_encode url_extract_* uuid
+    week_of_year wilson_interval_lower wilson_interval_upper with_timezone word_stem xxhash64 year_of_week yow zip
+    zip_with set_agg murmur3 ipaddress hyperloglog tdigest qdigest luhn_check
 """),
     row_makers=frozenset(),
     revealing=guards.RevealingRelations.of(relations="", schemas="system.runtime", harmless="", functions=""),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -19,6 +18,8 @@ _BIN: Final = re.compile(r"\s*(-?[\d.]+(?:e[+-]?\d+)?)\s+-\s+(-?[\d.]+(?:e[+-]?\
 _PARTS: Final = ("mean", "median", "max", "min", "q1", "q3", "count", "outliers")
 _NEEDED: Final = ("median", "max", "min", "q1", "q3")
 _MOST_GROUPS: Final = 100
+_LABEL_GAP_PX: Final = 9
+"""Between the bins and their labels, of which the first would lie on the 0 of the counts."""
 
 
 def _histogram(view: ChartView) -> Drawing:
@@ -38,7 +39,7 @@ def _histogram(view: ChartView) -> Drawing:
     write = view.number_format("x_axis_format").text
     told = f"Histogram of {_measured(view)} in {counted(len(bins), 'bin')} "
     told += f"from {write(bins[0][1])} to {write(bins[-1][2])}"
-    counts = {name: math.fsum(value or 0 for value in table.numbers(name)) for name, *_ in bins}
+    counts = {name: cells.total(value or 0 for value in table.numbers(name)) for name, *_ in bins}
     _, low, high = max(bins, key=lambda item: counts[item[0]])
     return Drawing(layers=tuple(layers), description=f"{told}; the fullest is {write(low)} to {write(high)}")
 
@@ -55,6 +56,7 @@ def _bin_layer(
     across = axes.value_axis(view, view.number_format("x_axis_format"), title, zero=False, grid=False)
     across["axis"]["values"] = [bins[0][1], *(high for _, _, high in bins)]
     across["scale"]["nice"] = False
+    across["axis"]["labelPadding"] = _LABEL_GAP_PX
     title = form.text("y_axis_title") or ("Share" if form.flag("normalize") else "Count")
     up = axes.value_axis(view, shown, f"Cumulative {title.lower()}" if form.flag("cumulative") else title)
     colour = {
@@ -94,7 +96,7 @@ def _bin_labels(
 ) -> dict[str, Any]:
     rows = []
     for name, low, high in bins:
-        total = math.fsum(value or 0 for value in table.numbers(name))
+        total = cells.total(value or 0 for value in table.numbers(name))
         rows.append({"c0": (low + high) / 2, "c3": total, "c5": shown.text(total)})
     places = {"x": encoding["x"], "y": encoding["y"], "text": {"field": "c5", "type": "nominal"}}
     mark = {"type": "text", "baseline": "bottom", "dy": -3, "color": view.colours.text}

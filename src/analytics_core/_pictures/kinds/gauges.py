@@ -11,7 +11,7 @@ from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import draw_legend
 from analytics_core._pictures.number_formats import NumberFormat
-from analytics_core._pictures.parts_data import Part, metric_column, read_parts, text_columns, texts_of
+from analytics_core._pictures.parts_data import Part, below_zero, metric_column, read_parts, text_columns, texts_of
 from analytics_core._pictures.text_metrics import fitted
 from analytics_core._pictures.theme import LABEL_PX
 
@@ -32,6 +32,9 @@ def _gauge(view: ChartView) -> Drawing:
     if len(parts.parts) > _MOST_GAUGES:
         notes.append(f"Shows {_MOST_GAUGES} of {len(parts.parts):,} values.")
     low, high = _range(view, [part.value for part in parts_shown])
+    outside = sum(not low <= part.value <= high for part in parts_shown)
+    if outside:
+        notes.append(f"Beyond the ends of the scale: {outside} of {counted(len(parts_shown), 'value')}.")
     colours = view.series_colours([part.label for part in parts_shown])
     canvas = Canvas(view, notes)
     if len(parts_shown) > 1:
@@ -46,15 +49,42 @@ def _gauge(view: ChartView) -> Drawing:
 
 
 def _range(view: ChartView, values: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of the scale: those of the form, else round numbers that hold all values and 0."""
     low, high = view.form.number("min_val"), view.form.number("max_val")
+    spare = 2 if len(values) == 1 else 1
+    if low is None and high is None and min(values) < 0 < max(values):
+        return _around_zero(min(values), max(values), _steps(view))
     if low is None:
-        low = 2 * min(0.0, *values) if min(values) < 0 else 0.0
+        low = -_nice(-min(values) * spare) if min(values) < 0 else 0.0
+    if high is not None and high <= low:
+        view.form.reject("max_val", "is not above the lower end of the scale")
+        high = None
     if high is None and low == 0 and max(values) <= 1:
         return low, 1.0  # a share, of the whole
-    if high is None or high <= low:
-        high = max(max(values) * (2 if len(values) == 1 else 1), low + 1)
-        high = _nice(high - low) + low
+    if high is None and low < 0:
+        high = _nice(max(values) * spare) if max(values) > 0 else 0.0
+    if high is None:
+        high = _nice(max(max(values) * spare - low, 1.0)) + low
     return low, high
+
+
+def _steps(view: ChartView) -> int:
+    """Return how many steps the scale has."""
+    return int(min(max(view.form.number("split_number") or 10, 1), 12))
+
+
+def _around_zero(least: float, largest: float, steps: int) -> tuple[float, float]:
+    """Return the ends of a scale of round steps, of which one is 0, that holds numbers on both sides of it."""
+    if steps < 2:
+        return -_nice(-least), _nice(largest)
+    power = 10.0 ** math.floor(math.log10((largest - least) / steps))
+    step = next(
+        size * power
+        for size in (1, 2, 2.5, 5, 10, 20, 25, 50, 100)
+        if math.ceil(-least / (size * power)) + math.ceil(largest / (size * power)) <= steps
+    )
+    below = math.ceil(-least / step)
+    return -below * step, (steps - below) * step
 
 
 def _nice(span: float) -> float:
@@ -87,17 +117,14 @@ def _dial(
     for place, (part, colour) in enumerate(zip(parts, colours, strict=True)):
         outer = radius - place * (band + 2)
         share = min(max((part.value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
-        canvas.arc(centre, (outer - band, outer), (first, last), canvas.colours.line)
+        rim = (outer - band, outer)
+        canvas.arc(centre, rim, (first, last), canvas.colours.line)
         tip = f"{part.label}: {shown.text(part.value)}"
         if canvas.form.flag("show_progress", absent=True):
-            canvas.arc(centre, (outer - band, outer), (first, first + share * (last - first)), colour, tip=tip)
+            canvas.arc(centre, rim, (first, first + share * (last - first)), colour, tip=tip)
         if canvas.form.flag("show_pointer", absent=True):
-            angle = first + share * (last - first)
-            reach = outer - band - 4
-            tail = (centre[0] + reach * math.sin(angle), centre[1] - reach * math.cos(angle))
-            canvas.line([centre, tail], colour, width=3)
-    canvas.circle(*centre, 6, canvas.colours.text)
-    steps = int(min(max(canvas.form.number("split_number") or 10, 1), 12))
+            _pointer(canvas, centre, rim, first + share * (last - first), colour, is_alone=len(parts) == 1)
+    steps = _steps(canvas.view)
     for step in range(steps + 1):
         angle = first + step / steps * (last - first)
         x, y = centre[0] + (radius + 6) * math.sin(angle), centre[1] - (radius + 6) * math.cos(angle)
@@ -121,6 +148,23 @@ def _dial(
             )
 
 
+def _pointer(
+    canvas: Canvas,
+    centre: tuple[float, float],
+    rim: tuple[float, float],
+    angle: float,
+    colour: str,
+    *,
+    is_alone: bool,
+) -> None:
+    """Draw a hand from the middle to its ring; of several rings each has a mark across it instead."""
+    ends = (0.0, rim[0] - 4) if is_alone else (rim[0] - 1, rim[1] + 1)
+    line = [(centre[0] + end * math.sin(angle), centre[1] - end * math.cos(angle)) for end in ends]
+    canvas.line(line, colour if is_alone else canvas.colours.text, width=3)
+    if is_alone:
+        canvas.circle(*centre, 6, canvas.colours.text)
+
+
 def _radar(view: ChartView) -> Drawing:
     table, form = view.table, view.form
     metrics = [name for name in form.metrics("metrics") if name in table.names]
@@ -137,6 +181,10 @@ def _radar(view: ChartView) -> Drawing:
     notes = [f"Shows {_MOST_SHAPES} of {table.rows:,} groups."] if table.rows > _MOST_SHAPES else []
     shown = view.number_format("number_format")
     colours = view.series_colours(labels)
+    values = [value for row in rows for value in row]
+    notes += below_zero(values, "drawn in the middle, as 0")
+    if missing := values.count(None):
+        notes.append(f"Missing: {missing:,} of {counted(len(values), 'value')}, drawn in the middle, as 0.")
     canvas = Canvas(view, notes)
     if len(labels) > 1:
         draw_legend(canvas, zip(labels, colours, strict=True))

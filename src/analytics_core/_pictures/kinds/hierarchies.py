@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import MOST_MARKS, ChartView, Drawing, PictureKind
 from analytics_core._pictures.number_formats import NumberFormat
@@ -27,7 +28,7 @@ class Group:
     """A group and the groups in it; `value` is its sum."""
 
     label: str
-    value: float = 0.0
+    value: float = 0
     groups: dict[str, Group] = field(default_factory=dict)
 
     def inner(self) -> list[Group]:
@@ -41,11 +42,11 @@ def _grouped(parts: Parts) -> tuple[Group, tuple[str, ...]]:
     largest = sorted(parts.parts, key=lambda part: -part.value)
     most = MOST_MARKS // 2 // (len(parts.dimensions) + 1)
     for part in largest[:most]:
-        whole.value += part.value
+        whole.value = cells.total((whole.value, part.value))
         group = whole
         for key in part.keys or ("all",):
             group = group.groups.setdefault(key, Group(key))
-            group.value += part.value
+            group.value = cells.total((group.value, part.value))
     left = len(largest) - most
     note = (f"Shows the {most:,} largest of {len(largest):,} groups.",) if left > 0 else ()
     return whole, (*parts.notes, *note)
@@ -143,7 +144,7 @@ class _Treemap:
             words = fitted(line, inside.width, LABEL_PX)
             if line == value and words != line:
                 continue  # a number without its end is another one
-            if len(words) > 1 and inside.height >= (place + 1) * _LINE_PX:
+            if (len(words) > 1 or words == line) and inside.height >= (place + 1) * _LINE_PX:
                 at = (inside.x, inside.y + place * _LINE_PX)
                 self.canvas.text(words, *at, readable_on(colour), baseline="top")
 

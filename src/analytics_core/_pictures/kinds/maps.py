@@ -12,7 +12,7 @@ from analytics_core._pictures import axes, cells
 from analytics_core._pictures.drawing import MOST_MARKS, CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
 from analytics_core._pictures.number_formats import NumberFormat
-from analytics_core._pictures.parts_data import metric_column, read_parts, text_columns, texts_of
+from analytics_core._pictures.parts_data import below_zero, metric_column, read_parts, text_columns, texts_of
 from analytics_core._pictures.table import Table
 from analytics_core._pictures.theme import heat_colours
 from analytics_core._records.chart_form import metric_label
@@ -237,14 +237,14 @@ def _earth_axes(view: ChartView, points: Sequence[tuple[float, float]]) -> tuple
 
 
 def _circles(view: ChartView, rows: list[dict[str, Any]], measure: str | None, *, has_groups: bool) -> Drawing:
-    notes, count = [_NO_MAP], len(rows)
+    notes, count = [_NO_MAP, *below_zero((row["c2"] for row in rows), "drawn as the smallest circles")], len(rows)
     if count > MOST_MARKS:
         step = -(-count // MOST_MARKS)
         notes.append(f"Shows one of {step} places, of {count:,} in all.")
         rows = rows[::step]
-    largest = max(abs(row["c2"]) for row in rows) or 1.0
+    largest = max(0.0, *(row["c2"] for row in rows)) or 1.0
     for row in rows:
-        row["c4"] = round(12 + 288 * abs(row["c2"]) / largest, 1) if measure else 20
+        row["c4"] = round(12 + 288 * max(row["c2"], 0.0) / largest, 1) if measure else 20
     labels = list(dict.fromkeys(row["c3"] for row in rows))
     colour: dict[str, Any] = {"value": view.form.rgb("color_picker") or view.colours.accent}
     if has_groups:

@@ -9,9 +9,9 @@ from typing import Any, Final
 from analytics_core._pictures import cells
 from analytics_core._pictures.annotations import annotation_layers
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
-from analytics_core._pictures.kinds.series import CURVES, as_categories, describe, limited_for, scales_of, value_channel
+from analytics_core._pictures.kinds.series import CURVES, as_categories, describe, least_shown, limited_for, scales_of
 from analytics_core._pictures.series_data import MOST_POINTS, AxisKind, SeriesData, read_series
-from analytics_core._pictures.series_layers import SeriesStyle, series_layers
+from analytics_core._pictures.series_layers import SeriesStyle, series_layers, told_limits
 
 _MARKS: Final[Mapping[str, str]] = {"bar": "bar", "scatter": "point"}
 
@@ -23,7 +23,7 @@ def _mixed(view: ChartView) -> Drawing:
     if not halves:
         raise CannotDrawError("neither answer has a column of numbers.")
     datas = _told_apart([data for data, _ in halves])
-    styles = [style for _, style in halves]
+    styles = _on_shared_axes(view, datas, [style for _, style in halves])
     if any(data.kind is not datas[0].kind for data in datas):
         datas = [as_categories(view, data) for data in datas]
     everything = [series for data in datas for series in data.series]
@@ -34,10 +34,11 @@ def _mixed(view: ChartView) -> Drawing:
         scales = scales_of(view, whole, style, everything)
         groups.append({"layer": series_layers(view, data, style, scales)})
     place = scales_of(view, whole, styles[0], everything).place
-    added, notes = annotation_layers(view, view.table, whole, place, value_channel(view, styles[0]))
+    added, notes = annotation_layers(view, view.table, whole, place, styles[0].axis(view))
     groups[0]["layer"] += added
     told = "; ".join(describe("mixed chart", data, style.format) for data, style in zip(datas, styles, strict=True))
-    notes = [*(note for data in datas for note in data.notes), *notes]
+    limits = [note for data, style in zip(datas, styles, strict=True) for note in told_limits(data, style)]
+    notes = [*(note for data in datas for note in data.notes), *limits, *notes]
     scale = {"scale": {"y": "independent"}} if is_split else {}
     return Drawing(
         layers=tuple(groups), description=told, notes=tuple(notes), further={"resolve": scale} if scale else {}
@@ -56,9 +57,7 @@ def _half(view: ChartView, place: int) -> tuple[SeriesData, SeriesStyle] | None:
     is_stacked = form.get(f"stack{end}") not in (None, False, "") and mark in ("bar", "area")
     data = limited_for(view, read, mark, "zero" if is_stacked else None, most_points=MOST_POINTS // 2)
     is_second = form.number(f"yAxisIndex{end}") == 1
-    names = ("y_axis_format_secondary", "logAxisSecondary", "y_axis_bounds_secondary", "yAxisTitleSecondary")
-    plain = ("y_axis_format", "logAxis", "y_axis_bounds", "yAxisTitle")
-    shown, log, bounds, title = names if is_second else plain
+    shown, log, _, title = _fields(is_second)
     currency = "currency_format_secondary" if is_second else "currency_format"
     opacity = form.number(f"opacity{end}")
     style = SeriesStyle(
@@ -71,13 +70,35 @@ def _half(view: ChartView, place: int) -> tuple[SeriesData, SeriesStyle] | None:
         if form.flag(f"markerEnabled{end}") or mark == "point"
         else None,
         labels=form.flag(f"show_value{suffix}") or form.flag(f"show_value{end}") or form.flag(f"showValue{end}"),
-        bounds=form.bounds(bounds),
         log=form.flag(log),
+        breaks=bool(form.get(f"resample_rule{suffix}")),
         zero=not form.flag("truncateYAxis"),
         title=form.text(title) or (data.series[0].label if len(data.series) == 1 else None),
         side="right" if is_second else "left",
     )
     return data, style
+
+
+def _on_shared_axes(view: ChartView, datas: list[SeriesData], styles: list[SeriesStyle]) -> list[SeriesStyle]:
+    """Return the styles with one kind of axis, and one beginning of it, at each side."""
+    found = []
+    for style in styles:
+        beside = [(data, other) for data, other in zip(datas, styles, strict=True) if other.side == style.side]
+        _, log_field, bounds_field, _ = _fields(style.side == "right")
+        log = style.log and not any(other.is_stacked for _, other in beside)
+        if style.log and not log:
+            view.form.reject(log_field, "is for series that do not stack")
+        stands = log and any(other.mark in ("bar", "area") for _, other in beside)
+        least = least_shown([data for data, _ in beside]) if stands else None
+        found.append(replace(style, log=log, least=least, bounds=view.form.bounds(bounds_field, log=log)))
+    return found
+
+
+def _fields(is_second: bool) -> tuple[str, str, str, str]:
+    """Return the fields of an axis: its format, whether it is logarithmic, its bounds and its title."""
+    if is_second:
+        return "y_axis_format_secondary", "logAxisSecondary", "y_axis_bounds_secondary", "yAxisTitleSecondary"
+    return "y_axis_format", "logAxis", "y_axis_bounds", "yAxisTitle"
 
 
 def _told_apart(datas: list[SeriesData]) -> list[SeriesData]:

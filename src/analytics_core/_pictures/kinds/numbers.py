@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
 from analytics_core._display.blocks import NULL
@@ -15,6 +14,7 @@ from analytics_core._pictures.text_metrics import fitted, text_width
 from analytics_core._pictures.time_formats import moment_text
 
 _LARGEST_PX: Final = 120.0
+_NULL_PX: Final = 28.0
 _TREND_POINTS: Final = 1_000
 
 
@@ -86,10 +86,10 @@ def _aggregated(view: ChartView, known: list[float]) -> float | None:
     ordered = sorted(known)
     middle = len(ordered) // 2
     found = {
-        "sum": math.fsum(known),
+        "sum": cells.total(known),
         "min": ordered[0],
         "max": ordered[-1],
-        "mean": math.fsum(known) / len(known),
+        "mean": cells.total(known) / len(known),
         "median": ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2,
     }
     return found.get(told, known[-1])
@@ -115,12 +115,14 @@ def _headline(canvas: Canvas, shown: str, below: list[tuple[str, str]]) -> None:
     lines = [line for line in below if line[0]]
     share = min(max(canvas.form.number("header_font_size") or 0.4, 0.1), 0.7)
     wide = canvas.room.width * 0.86 / max(text_width(shown, 1, bold=True), 0.1)
-    px = max(min(canvas.room.height * share, wide, _LARGEST_PX), 10)
+    largest = _NULL_PX if shown == NULL else _LARGEST_PX
+    px = max(min(canvas.room.height * share, wide, largest), 10)
     small = max(min(px * 0.3, 18), 11)
     height = px + len(lines) * small * 1.5
     y = canvas.room.y + (canvas.room.height - height) / 2 + px / 2
     shown = fitted(shown, canvas.room.width, px, bold=True)
-    canvas.text(shown, canvas.room.x, y, canvas.colours.text, px=px, weight="bold")
+    ink = canvas.colours.muted if shown == NULL else canvas.colours.text
+    canvas.text(shown, canvas.room.x, y, ink, px=px, weight="bold")
     for place, (words, colour) in enumerate(lines):
         below_px = px / 2 + small * (0.9 + 1.5 * place)
         canvas.text(fitted(words, canvas.room.width, small), canvas.room.x, y + below_px, colour, px=small)
@@ -177,7 +179,7 @@ def _period_over_period(view: ChartView) -> Drawing:
         period = table.label(others[0]).removeprefix(f"{name}__")
         below.append((f"{period}: {form.text(then) if then is not None else NULL}", view.colours.muted))
     if now is not None and then is not None:
-        change = now - then
+        change = cells.total((now, -then))
         colour = view.colours.good if change > 0 else view.colours.bad if change < 0 else view.colours.muted
         share = NumberFormat(spec="+,.1%").text(change / abs(then)) if then else ""
         below.append((f"{'+' if change > 0 else ''}{form.text(change)}  {share}".strip(), colour))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from analytics_core._display.blocks import counted
+from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Canvas
 from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import draw_legend
@@ -53,7 +54,7 @@ def _with_others(view: ChartView, parts: Parts) -> Parts:
     left = [*large[_MOST_SLICES:], *(part for part in parts.parts if part.value < threshold)]
     if not left:
         return parts
-    others = Part(keys=("Others",), value=math.fsum(part.value for part in left))
+    others = Part(keys=("Others",), value=cells.total(part.value for part in left))
     note = f"Others: {counted(len(left), 'small part')}."
     return replace(parts, parts=(*kept, others), notes=(*parts.notes, note))
 
@@ -89,7 +90,7 @@ def _slices(canvas: Canvas, parts: Parts, colours: Sequence[str], labels: Sequen
     inner = _inner(canvas.view) * radius
     centre = (canvas.room.x + canvas.room.width / 2, canvas.room.y + canvas.room.height / 2)
     largest = max(part.value for part in parts.parts)
-    rose = canvas.form.get("roseType")
+    rose, shown = canvas.form.get("roseType"), canvas.view.number_format("number_format")
     start, total = 0.0, parts.total
     middles = []
     for part, colour in zip(parts.parts, colours, strict=True):
@@ -97,7 +98,7 @@ def _slices(canvas: Canvas, parts: Parts, colours: Sequence[str], labels: Sequen
         reach = radius
         if rose in ("area", "radius"):
             reach = inner + (radius - inner) * (part.value / largest) ** (0.5 if rose == "radius" else 1)
-        tip = f"{part.label}: {part.value:g}"
+        tip = f"{part.label}: {shown.text(part.value)}"
         canvas.arc(centre, (inner, reach), (start, start + turn), colour, stroke=canvas.colours.background, tip=tip)
         middles.append((start + turn / 2, reach))
         start += turn
@@ -163,13 +164,17 @@ def _funnel(view: ChartView) -> Drawing:
     table, form = view.table, view.form
     metric = metric_column(view, table, "metric", "metrics")
     parts = read_parts(view, text_columns(view, table, "groupby"), metric)
-    steps = list(parts.parts)[:_MOST_SLICES]
+    steps = list(parts.parts)
     if form.flag("sort_by_metric", absent=True):
         steps.sort(key=lambda part: -part.value)
+    steps = steps[:_MOST_SLICES]
     shown = view.number_format("number_format")
     labels = [part.label for part in steps]
     colours = view.series_colours(labels)
-    canvas = Canvas(view, parts.notes)
+    notes = [*parts.notes]
+    if len(steps) < len(parts.parts):
+        notes.append(f"Shows {len(steps)} of {len(parts.parts):,} steps.")
+    canvas = Canvas(view, notes)
     draw_legend(canvas, zip(labels, colours, strict=True))
     _funnel_steps(canvas, steps, colours, _step_labels(view, steps, shown))
     told = f"Funnel of {parts.measure}{parts.by} with {counted(len(steps), 'step')}, from {steps[0].label} with "
@@ -179,7 +184,7 @@ def _funnel(view: ChartView) -> Drawing:
 
 def _step_labels(view: ChartView, steps: Sequence[Part], shown: NumberFormat) -> list[str]:
     kind = view.form.get("percent_calculation_type")
-    total = math.fsum(part.value for part in steps)
+    total = cells.total(part.value for part in steps)
     found = []
     for place, part in enumerate(steps):
         whole = {"total": total, "prev_step": steps[max(place - 1, 0)].value}.get(str(kind), steps[0].value)

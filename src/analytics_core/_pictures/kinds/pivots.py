@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -36,7 +36,7 @@ _PERCENT: Final = NumberFormat(spec=".1%")
 def _pivot(view: ChartView) -> Drawing:
     layout = _layout(view)
     table = view.table
-    columns = {name: [_measured(value) for value in table.values(name)] for name in layout.metrics}
+    columns = _measured({name: list(map(cells.plain, table.values(name))) for name in layout.metrics})
     columns |= {name: _labelled(view, name) for name in (*layout.rows, *layout.columns)}
     if all(value is None for name in layout.metrics for value in columns[name]):
         raise CannotDrawError("there is no number.")
@@ -97,13 +97,20 @@ def _labelled(view: ChartView, name: str) -> list[Any]:
     return table.moments(name) if table.is_temporal(name) else [cells.plain(value) for value in table.values(name)]
 
 
-def _measured(value: Any) -> Any:
-    """Return a value of a metric so that numbers add up; those that cannot be drawn are None."""
-    value = cells.plain(value)
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | timedelta):
-        return value
-    number = cells.number(value)
-    return value if isinstance(value, int) and number is not None else number
+def _measured(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """Return the values of metrics so that numbers add up; those that cannot be drawn are None.
+
+    Decimal numbers add up with floats only as such; without any, they keep their digits.
+    """
+    has_floats = any(isinstance(value, float | timedelta) for column in columns.values() for value in column)
+
+    def measured(value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float | Decimal | timedelta):
+            return value
+        number = cells.number(value)
+        return number if number is None or isinstance(number, int) else float(number) if has_floats else value
+
+    return {name: list(map(measured, column)) for name, column in columns.items()}
 
 
 def _identity(value: Any) -> str:
@@ -112,18 +119,16 @@ def _identity(value: Any) -> str:
 
 def _drawing(view: ChartView, layout: PivotLayout, grid: PivotTable) -> Drawing:
     body = grid.row_keys[:-1] if _has_total(grid) else grid.row_keys
-    shown = _shown_columns(grid)
-    notes = []
-    if len(shown) < len(grid.column_keys):
-        notes.append(f"Shows {len(shown)} of {len(grid.column_keys):,} columns.")
-    columns = [*_head_columns(view, layout, grid), *_number_columns(view, layout, grid, shown)]
+    shown, heads = _shown_columns(grid), _head_columns(view, layout, grid)
+    columns = [*heads, *_number_columns(view, layout, grid, shown)]
     names = [view.table.label(name) for name in layout.metrics]
     counts = (
         counted(len(grid.row_keys) - len(grid.row_totals), "row"),
         counted(len(grid.column_keys) - len(grid.column_totals), "column"),
     )
     told = f"Pivot table of {', '.join(names)} ({layout.aggregate.name}): {counts[0]} by {counts[1]}"
-    return draw_grid(view, columns, min(len(body), _MOST_ROWS), told, notes, all_rows=len(body))
+    rows, all_columns = min(len(body), _MOST_ROWS), len(heads) + len(grid.column_keys)
+    return draw_grid(view, columns, rows, told, (), all_rows=len(body), all_columns=all_columns)
 
 
 def _has_total(grid: PivotTable) -> bool:

@@ -9,7 +9,7 @@ from analytics_core._display.blocks import counted
 from analytics_core._pictures import axes
 from analytics_core._pictures.drawing import MOST_MARKS, CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
-from analytics_core._pictures.parts_data import texts_of
+from analytics_core._pictures.parts_data import below_zero, texts_of
 from analytics_core._pictures.table import Table
 
 
@@ -27,7 +27,9 @@ def _bubble(view: ChartView) -> Drawing:
     entity = next((name for name in form.columns("entity") if name in table.names), None)
     series = next((name for name in form.columns("series") if name in table.names), entity)
     rows = _bubble_rows(view, table, (across, up, size), (entity, series))
-    notes = []
+    notes = below_zero((row["c2"] for row in rows), "drawn as the smallest bubbles") if size else []
+    if len(rows) < table.rows:
+        notes.append(f"Left out: {table.rows - len(rows):,} of {counted(table.rows, 'row')} without all numbers.")
     if len(rows) > MOST_MARKS:
         step = -(-len(rows) // MOST_MARKS)
         notes.append(f"Shows one of {step} points, of {len(rows):,} in all.")
@@ -49,13 +51,13 @@ def _bubble_rows(
     columns = [table.numbers(name) if name else [1.0] * table.rows for name in numbers]
     texts = [texts_of(view, table, name) if name else [""] * table.rows for name in groups]
     rows = [
-        {"c0": x, "c1": y, "c2": abs(size), "c3": series, "c4": entity}
+        {"c0": x, "c1": y, "c2": size, "c3": series, "c4": entity}
         for x, y, size, entity, series in zip(*columns, *texts, strict=True)
         if x is not None and y is not None and size is not None
     ]
     if not rows:
         raise CannotDrawError("no row has all of its numbers.")
-    return sorted(rows, key=lambda row: -row["c2"])
+    return sorted(rows, key=lambda row: -row["c2"])  # the small ones lie on the large ones
 
 
 def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str, str, str | None]) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str,
         view,
         view.number_format("xAxisFormat", "x_axis_format"),
         form.text("x_axis_title") or form.text("x_axis_label") or names[0],
-        bounds=form.bounds("xAxisBounds"),
+        bounds=form.bounds("xAxisBounds", log=form.flag("logXAxis") or form.flag("x_log_scale")),
         log=form.flag("logXAxis") or form.flag("x_log_scale"),
         zero=False,
     )
@@ -73,15 +75,17 @@ def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str,
         view,
         view.number_format("y_axis_format"),
         form.text("y_axis_title") or form.text("y_axis_label") or names[1],
-        bounds=form.bounds("y_axis_bounds"),
+        bounds=form.bounds("y_axis_bounds", log=form.flag("logYAxis") or form.flag("y_log_scale")),
         log=form.flag("logYAxis") or form.flag("y_log_scale"),
         zero=False,
     )
     across["axis"]["tickCount"] = max(2, view.size.width_px // 90)
-    largest = max(row["c2"] for row in rows) or 1.0
+    largest = max(0.0, *(row["c2"] for row in rows)) or 1.0
     widest = min(max(form.number("max_bubble_size") or 25, 4), 100) * 0.8
     for row in rows:
-        row["c5"] = round(math.pi * max(widest * math.sqrt(row["c2"] / largest), 2.5) ** 2, 1) if names[2] else 40
+        row["c5"] = (
+            round(math.pi * max(widest * math.sqrt(max(row["c2"], 0.0) / largest), 2.5) ** 2, 1) if names[2] else 40
+        )
     colour = {
         "field": "c3",
         "type": "nominal",
@@ -94,7 +98,9 @@ def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str,
         {"field": "c1", "type": "quantitative", "title": names[1]},
     ]
     opacity = form.number("opacity")
-    mark = {"type": "circle", "opacity": opacity if opacity is not None and 0 < opacity <= 1 else 0.6}
+    is_bounded = any({"domainMin", "domainMax"} & axis["scale"].keys() for axis in (across, up))
+    mark: dict[str, Any] = {"type": "circle"} | ({"clip": True} if is_bounded else {})
+    mark |= {"opacity": opacity if opacity is not None and 0 < opacity <= 1 else 0.6}
     mark |= {"stroke": view.colours.background, "strokeWidth": 0.5}
     size = {"field": "c5", "type": "quantitative", "scale": None, "legend": None}
     encoding = {

@@ -10,6 +10,7 @@ from analytics_core._display.blocks import counted
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import draw_legend
+from analytics_core._pictures.parts_data import below_zero
 from analytics_core._pictures.series_data import AxisKind, SeriesData, limited, read_series
 from analytics_core._pictures.text_metrics import fitted, text_width
 from analytics_core._pictures.theme import LABEL_PX, heat_colours, mixed, ramp_colour
@@ -134,6 +135,8 @@ def _rose(view: ChartView) -> Drawing:
     notes = [*data.notes]
     if count < len(data.places):
         notes.append(f"Shows the first {count} of {len(data.places):,} values of {data.axis}.")
+    drawn = [value for one in data.series for value in one.values[:count]]
+    notes += below_zero(drawn, "not drawn")
     by_area = not form.flag("rose_area_proportion", absent=False)
     canvas = Canvas(view, notes)
     labels = [one.label for one in data.series]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -21,7 +21,7 @@ from analytics_core._pictures.series_data import (
     limited,
     read_series,
 )
-from analytics_core._pictures.series_layers import Scales, SeriesStyle, series_layers
+from analytics_core._pictures.series_layers import Scales, SeriesStyle, series_layers, told_limits
 from analytics_core._pictures.theme import mixed
 from analytics_core._pictures.time_formats import moment_text
 
@@ -49,7 +49,7 @@ def _draw(view: ChartView, *, mark: str, noun: str, curve: str | None = None) ->
     told = form.get("seriesType")
     if mark == "any":
         mark = {"bar": "bar", "scatter": "point"}.get(str(told), "line")
-    if mark == "line":
+    if mark in ("line", "area"):
         curve = CURVES.get(str(told), curve)
     if mark == "line" and form.flag("area"):
         mark = "area"
@@ -59,9 +59,9 @@ def _draw(view: ChartView, *, mark: str, noun: str, curve: str | None = None) ->
         data = as_categories(view, data)
     scales = scales_of(view, data, style, data.series)
     layers = series_layers(view, data, style, scales)
-    added, notes = annotation_layers(view, view.table, data, scales.place, value_channel(view, style))
+    added, notes = annotation_layers(view, view.table, data, scales.place, style.axis(view))
     told = describe(noun, data, style.format)
-    return Drawing(layers=(*layers, *added), description=told, notes=(*data.notes, *notes))
+    return Drawing(layers=(*layers, *added), description=told, notes=(*data.notes, *told_limits(data, style), *notes))
 
 
 def limited_for(
@@ -77,17 +77,12 @@ def limited_for(
     )
 
 
-def value_channel(view: ChartView, style: SeriesStyle) -> dict[str, Any]:
-    """Return the scale and axis of a chart's values."""
-    zero = style.zero or style.mark == "bar"
-    return axes.value_axis(view, style.format, style.title, bounds=style.bounds, log=style.log, zero=zero)
-
-
 def _style(view: ChartView, data: SeriesData, mark: str, curve: str | None) -> SeriesStyle:
     form = view.form
     stack = _stack(view, mark) if len(data.series) > 1 else None
     shown, against = _value_format(view), _against(view, data)
     title = form.text("y_axis_title") or against
+    stack, log = settled(view, data, stack, log_field="logAxis")
     return SeriesStyle(
         mark=mark,
         format=shown,
@@ -98,11 +93,29 @@ def _style(view: ChartView, data: SeriesData, mark: str, curve: str | None) -> S
         labels=form.flag("show_value"),
         totals=form.flag("only_total", absent=True),
         horizontal=mark == "bar" and form.get("orientation") == "horizontal",
-        bounds=form.bounds("y_axis_bounds"),
-        log=form.flag("logAxis"),
+        bounds=form.bounds("y_axis_bounds", log=log),
+        log=log,
+        least=least_shown([data]) if log and mark in ("bar", "area") else None,
+        breaks=bool(form.get("resample_rule")),
         zero=not form.flag("truncateYAxis"),
         title=title or (data.series[0].label if len(data.series) == 1 else None),
     )
+
+
+def settled(view: ChartView, data: SeriesData, stack: str | None, *, log_field: str) -> tuple[str | None, bool]:
+    """Return how series stack, and whether their axis is logarithmic, which has no zero for stacks to begin at."""
+    log = view.form.flag(log_field)
+    if stack and log:
+        view.form.reject(log_field, "is for series that do not stack")
+    if stack == "center" and any(value < 0 for one in data.series for value in one.known()):
+        view.form.reject("stack", "has no side for values below 0")
+        stack = "zero"
+    return stack, log and not stack
+
+
+def least_shown(datas: Iterable[SeriesData]) -> float | None:
+    """Return where a logarithmic axis begins on which bars stand."""
+    return axes.log_floor(value for data in datas for one in data.series for value in one.known())
 
 
 def _value_format(view: ChartView) -> NumberFormat:

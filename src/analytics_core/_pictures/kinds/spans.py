@@ -31,8 +31,10 @@ def _waterfall(view: ChartView) -> Drawing:
     split = next((name for name in form.columns("groupby") if name in table.names and name != axis), None)
     labels = texts_of(view, table, axis, "x_axis_time_format")
     parts = texts_of(view, table, split) if split else labels
-    steps = _steps(view, labels, parts, [value or 0.0 for value in table.numbers(metric)], has_parts=split is not None)
-    notes = []
+    values = table.numbers(metric)
+    steps = _steps(view, labels, parts, [value or 0 for value in values], has_parts=split is not None)
+    missing = values.count(None)
+    notes = [f"{counted(missing, 'step')} without a value: drawn as 0."] if missing else []
     if len(steps) > _MOST_STEPS:
         notes.append(f"Shows the first {_MOST_STEPS} of {len(steps):,} steps.")
         steps = steps[:_MOST_STEPS]
@@ -52,11 +54,12 @@ def _steps(
 ) -> list[dict[str, Any]]:
     """Return the bars: each from the sum before it to the sum after it; with parts, a total after each place."""
     found: list[dict[str, Any]] = []
-    at = 0.0
+    at: float = 0
     for place, (label, part, value) in enumerate(zip(labels, parts, values, strict=True)):
         kind = "Increase" if value >= 0 else "Decrease"
-        found.append({"c0": part, "c1": at, "c2": at + value, "c3": kind, "c4": value})
-        at += value
+        after = cells.total((at, value))
+        found.append({"c0": part, "c1": at, "c2": after, "c3": kind, "c4": value})
+        at = after
         is_last = place == len(labels) - 1 or labels[place + 1] != label
         if has_parts and is_last:
             found.append({"c0": label, "c1": 0.0, "c2": at, "c3": "Total", "c4": at})

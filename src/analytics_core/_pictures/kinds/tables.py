@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from analytics_core._display.blocks import counted
+from analytics_core._display.values import column_texts
 from analytics_core._pictures import cells
 from analytics_core._pictures.cell_colours import conditional_fills, has_conditions
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.grid import GridColumn, draw_grid, fitting_rows
-from analytics_core._pictures.number_formats import NumberFormat, number_format
+from analytics_core._pictures.number_formats import NumberFormat, number_format, with_minus
 from analytics_core._pictures.table import Table
 from analytics_core._pictures.time_formats import moment_text, time_format
 
@@ -28,7 +29,6 @@ class _Column:
     name: str
     config: Mapping[str, Any]
     is_number: bool
-    decimals: int = 0
 
 
 def _table(view: ChartView) -> Drawing:
@@ -45,25 +45,20 @@ def as_table(view: ChartView, note: str | None = None) -> Drawing:
     shown = [column for column in columns if column.config.get("visible", True) is not False] or columns
     totals = _totals(view, table)
     notes = [note] if note else []
-    if len(table.names) > _MOST_COLUMNS:
-        notes.append(f"Shows {_MOST_COLUMNS} of {len(table.names):,} columns.")
     drawn_columns = [
         _grid_column(view, table, column, totals, is_first=not place) for place, column in enumerate(shown)
     ]
     told = f"Table of {counted(table.rows, 'row')}: {', '.join(table.label(name) for name in table.names[:10])}"
     rows = min(table.rows, _MOST_ROWS)
-    return draw_grid(view, drawn_columns, rows, told, notes, all_rows=max(_count(view), table.rows))
+    all_columns = len(shown) + len(table.names[_MOST_COLUMNS:])
+    all_rows = max(_count(view), table.rows)
+    return draw_grid(view, drawn_columns, rows, told, notes, all_rows=all_rows, all_columns=all_columns)
 
 
 def _column(view: ChartView, table: Table, name: str) -> _Column:
     config = view.form.mapping("column_config").get(name)
     is_number = table.is_numeric(name)
-    return _Column(
-        name=name,
-        config=config if isinstance(config, Mapping) else {},
-        is_number=is_number,
-        decimals=_decimals(table.numbers(name)) if is_number else 0,
-    )
+    return _Column(name=name, config=config if isinstance(config, Mapping) else {}, is_number=is_number)
 
 
 def _count(view: ChartView) -> int:
@@ -85,17 +80,18 @@ def _totals(view: ChartView, table: Table) -> Table | None:
 def _grid_column(view: ChartView, table: Table, column: _Column, totals: Table | None, *, is_first: bool) -> GridColumn:
     name, config = column.name, column.config
     numbers = table.numbers(name)[:_MOST_ROWS] if column.is_number else []
-    total = None
+    total, is_summed = None, totals is not None and name in totals.names
+    texts = _texts(view, table, column, totals.values(name)[:1] if totals is not None and is_summed else ())
     if totals is not None:
-        total = "Total" if is_first and name not in totals.names else ""
-        if name in totals.names:
-            total = _number_text(view, column, totals.numbers(name)[0])
+        total = "Total" if is_first and not is_summed else ""
+        if is_summed:
+            total = texts.pop()
     label = config.get("customColumnName")
     align = config.get("horizontalAlign")
     width = config.get("columnWidth")
     return GridColumn(
         headers=(cells.shortened(label) if isinstance(label, str) and label else table.label(name),),
-        texts=_texts(view, table, column),
+        texts=texts,
         align=align if align in ("left", "right", "center") else "right" if column.is_number else "left",
         fills=conditional_fills(view, name, numbers or table.values(name)[:_MOST_ROWS]),
         bars=_bars(view, column, numbers),
@@ -104,11 +100,11 @@ def _grid_column(view: ChartView, table: Table, column: _Column, totals: Table |
     )
 
 
-def _texts(view: ChartView, table: Table, column: _Column) -> list[str]:
-    name, values = column.name, table.values(column.name)[: fitting_rows(view)]
+def _texts(view: ChartView, table: Table, column: _Column, total: Sequence[Any]) -> list[str]:
+    """Return the texts of the cells that can be shown, and of the total behind them where there is one."""
+    name, values = column.name, [*table.values(column.name)[: fitting_rows(view)], *total]
     if column.is_number:
-        pairs = zip(values, table.numbers(name), strict=False)
-        return [cells.text(value) if read is None else _number_text(view, column, read) for value, read in pairs]
+        return _number_texts(view, column, list(map(cells.plain, values)))
     if not table.is_temporal(name):
         return [cells.text(value) for value in values]
     spec = time_format(column.config.get("d3TimeFormat")) or view.time_format("table_timestamp_format")
@@ -116,9 +112,18 @@ def _texts(view: ChartView, table: Table, column: _Column) -> list[str]:
     return [moment_text(cells.moment_ms(value), spec, grain=grain) for value in values]
 
 
-def _number_text(view: ChartView, column: _Column, value: float | None) -> str:
-    if value is None:
-        return ""
+def _number_texts(view: ChartView, column: _Column, values: Sequence[Any]) -> list[str]:
+    """Return the texts of numbers: those without a format as tables of notebooks have them."""
+    usual = [with_minus(text or "") for text in column_texts(values, name=column.name)]
+    numbers = map(cells.number, values)
+    return [
+        cells.text(value) if number is None else _formatted(view, column, number) or text
+        for value, number, text in zip(values, numbers, usual, strict=True)
+    ]
+
+
+def _formatted(view: ChartView, column: _Column, value: float) -> str | None:
+    """Return a number in the format that the form names for its column; None where it names none."""
     config = column.config
     small = config.get("d3SmallNumberFormat")
     spec = small if small and abs(value) < 1 else config.get("d3NumberFormat")
@@ -128,23 +133,7 @@ def _number_text(view: ChartView, column: _Column, value: float | None) -> str:
         if found is not None:
             return found.text(value)
         view.form.reject("column_config", f"has no number format for {cells.shortened(column.name, 40)}")
-    if column.name.startswith("%"):
-        return _SHARE.text(value)
-    return _plain_number(value, column.decimals)
-
-
-def _decimals(numbers: Sequence[float | None]) -> int:
-    """Return how many digits stand behind the point in a column without a format: the same in each of its cells."""
-    known = [value for value in numbers if value is not None]
-    if all(value.is_integer() for value in known):
-        return 0
-    return 2 if max(abs(value) for value in known) >= 1 else 4
-
-
-def _plain_number(value: float, decimals: int) -> str:
-    if abs(value) >= 1e15 or (value and decimals and abs(value) < 10.0**-decimals):
-        return f"{value:,.4g}"
-    return f"{value:,.{decimals}f}"
+    return _SHARE.text(value) if column.name.startswith("%") else None
 
 
 def _bars(view: ChartView, column: _Column, numbers: Sequence[float | None]) -> list[tuple[float, float, str] | None]:

@@ -1,0 +1,147 @@
+"""SQL of people who may not write SQL makes no values far larger than those of its columns; what charts need passes."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.fragments import NAMES, engine
+
+from analytics_core._compile.fragments import FragmentParser, FragmentSlot
+from analytics_core.errors import FragmentError
+
+
+def nested(call: str, levels: int) -> str:
+    text = "Name"
+    for _ in range(levels):
+        text = call.format(text)
+    return text
+
+
+HUNDRED = "a" * 100
+LARGE = [
+    *(
+        ("duckdb", text)
+        for text in (
+            "MAX(LEN(RANGE(900000000)))",
+            "MAX(LENGTH(FORMAT('{:>100000000}', Name)))",
+            "FORMAT('{:>{}}', Name, 100000000)",
+            "PRINTF('%1000000000d', a)",
+            "PRINTF('%*d', 100000000, a)",
+            "PRINTF(CONCAT('%1000000', '000d'), a)",
+            "CONCAT_WS(Name, RANGE(50000000))",
+            "LPAD(Name, 1000000000, 'x')",
+            "LPAD(Name, 1e9, 'x')",
+            "RPAD(Name, a * a * a, 'x')",
+            "LPAD(Name, CAST('1000000000' AS INT), 'x')",
+            "(Name || '').lpad(1000000000, 'x')",
+            "LIST_TRANSFORM([Name], x -> x.lpad(1000000000, 'x'))",
+            "BITSTRING('0', 1000000000)",
+            "BITSTRING_AGG(a, 0, 1000000000)",
+            nested("REPLACE({}, 'a', '" + HUNDRED + "')", 5),
+            nested("REPLACE({}, 'a', Name)", 3),
+            nested("REGEXP_REPLACE({}, 'x*', 'yy', 'g')", 12),
+            nested("HEX({})", 12),
+            nested("CAST(TO_JSON({}) AS VARCHAR)", 12),
+            nested("CONCAT_WS({}" + ", ''" * 40 + ")", 3),
+            nested("LIST_SELECT([{}], [" + ", ".join(["1"] * 40) + "])", 3),
+            "LIST_TRANSFORM([1, 2], x -> LIST_TRANSFORM([1, 2], y -> LIST_TRANSFORM([1, 2], z -> Name)))",
+            "LIST_REDUCE([Name, Name], (x, y) -> CONCAT(x, x))",
+            "RESERVOIR_QUANTILE(a, 0.5, 1000000000)",
+            "MAX(Name, 999999)",
+            "ARG_MAX(Name, a, 999999)",
+            "EQUI_WIDTH_BINS(0, a, 1000000, TRUE)",
+            "CAST(NULL AS INTEGER[999][999]) IS NULL",
+            "CAST(NULL AS STRUCT(x INTEGER[99999])) IS NULL",
+            "STRING_AGG(Name, '" + "x" * 2_000 + "')",
+            "STRING_AGG(Name, ', ') OVER ()",
+            "ARRAY_AGG(Name) FILTER (WHERE a > 1) OVER (ORDER BY a)",
+        )
+    ),
+    *(
+        ("postgresql", text)
+        for text in (
+            "LPAD(Name, 1000000000)",
+            "pg_catalog.rpad(Name, 1000000000)",
+            "FORMAT('%1000000000s', Name)",
+            "FORMAT('%*s', 1000000000, Name)",
+            "CAST(Name AS CHAR(10000000))",
+            "CAST(B'1' AS BIT(83886080))",
+            nested("quote_literal({})", 12),
+            "STRING_AGG(Name, ',') OVER (ORDER BY a)",
+        )
+    ),
+    *(
+        ("mysql", text)
+        for text in (
+            "LPAD(Name, 1000000000, 'x')",
+            "SPACE(1000000)",
+            "SFORMAT('{:>100000000}', Name)",
+            "CAST(Name AS BINARY(100000000))",
+            "WEIGHT_STRING(Name AS CHAR(100000000))",
+            nested("EXPORT_SET(5, {}, '', ',', 64)", 2),
+            nested("REPLACE({}, 'a', '" + HUNDRED + "')", 3),
+        )
+    ),
+    *(
+        ("sqlite", text)
+        for text in (
+            "PRINTF('%1000000000d', a)",
+            "FORMAT('%.*c', 1000000000, 'x')",
+            "HEX(ZEROBLOB(1000000000))",
+            nested("REPLACE({}, 'a', '" + HUNDRED + "')", 3),
+            nested("QUOTE({})", 12),
+            "REPLACE(PRINTF('%1000000000d', a), 'a', 'b')",
+        )
+    ),
+]
+NEEDED = [
+    *(
+        ("duckdb", text)
+        for text in (
+            "LPAD(CAST(a AS VARCHAR), 12, '0')",
+            "PRINTF('%05.2f', a)",
+            "FORMAT('{:>10} of {}', Name, a)",
+            "REPLACE(REPLACE(Name, 'a', 'ae'), ' ', '')",
+            r"REGEXP_REPLACE(REGEXP_REPLACE(Name, '\s+', ' '), '[^a-z]', '')",
+            "STRING_AGG(DISTINCT Name, ', ')",
+            "LIST_TRANSFORM([1, 2, 3], x -> x * 2 + 1)",
+            "MAX(a, 3)",
+            "CAST(Name AS VARCHAR(4000))",
+            "CONCAT_WS(' ', Name, b, doc)",
+            "CASE " + " ".join(f"WHEN a = {n} THEN 'a long name of {n}'" for n in range(400)) + " ELSE HEX(a) END",
+        )
+    ),
+    ("postgresql", "LPAD(Name, 10)"),
+    ("postgresql", "FORMAT('%s - %s', Name, a)"),
+    ("postgresql", "STRING_AGG(Name, ', ' ORDER BY a)"),
+    ("mysql", "FORMAT(a, 2)"),
+    ("mysql", "GROUP_CONCAT(DISTINCT Name SEPARATOR ', ')"),
+    ("sqlite", "MAX(a, 1000000)"),
+    ("sqlite", "PRINTF('%,d', a)"),
+    ("bigquery", "RANGE(DATE '2024-01-01', DATE '2024-02-01')"),
+    ("mssql", "FORMAT(a, 'N2')"),
+]
+
+
+def parse(on: str, text: str) -> str:
+    return (
+        FragmentParser()
+        .parse(text, spec=engine(on), slot=FragmentSlot.METRIC, place="m", names=NAMES, only_listed=True)
+        .sql
+    )
+
+
+@pytest.mark.parametrize(("on", "text"), LARGE)
+def test_values_that_grow_large_are_refused_to_people_who_may_not_write_sql(on: str, text: str) -> None:
+    with pytest.raises(FragmentError):
+        parse(on, text)
+
+
+@pytest.mark.parametrize(("on", "text"), NEEDED)
+def test_sizes_that_charts_need_pass(on: str, text: str) -> None:
+    assert parse(on, text)
+
+
+def test_the_refusal_says_which_size_would_do() -> None:
+    with pytest.raises(FragmentError, match=r"lpad makes values as large as argument 2 tells: .* up to 1,000"):
+        parse("duckdb", "LPAD(Name, 1001, 'x')")
+    assert parse("duckdb", "LPAD(Name, 1000, 'x')")
