@@ -77,7 +77,7 @@ core.charts.data({"datasource": {"id": 1, "type": "table"}, "queries": [{"column
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a signal of Unix")
-@pytest.mark.parametrize("engine", list(ENDLESS))
+@pytest.mark.parametrize("engine", ["duckdb", pytest.param("sqlite", marks=pytest.mark.long)])
 def test_a_handler_that_closes_and_exits_ends_a_process_that_asks(tmp_path: Path, engine: str) -> None:
     command = [sys.executable, "-X", "faulthandler", "-c", HANDLER, shop_url(tmp_path, engine), endless(engine)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
