@@ -127,6 +127,7 @@ renderer = VegaRenderer()
 draw(renderer)
 (process,) = renderer._idle
 os.kill(process._process.pid, signal.SIGSTOP)
+os.waitpid(process._process.pid, os.WUNTRACED)  # a process that stops later is not told
 print(process._process.pid, len(os.listdir(os.environ["TMPDIR"])), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
