@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import duckdb
 import pytest
 from tests.support.shop import (
     KEY,
@@ -176,6 +177,14 @@ def test_connect_tells_of_a_file_that_another_program_has_locked(tmp_path: Path)
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(errors.DatabaseError, match="is locked by another program"):
             analytics_core.connect(url, statement_timeout_s=0.2)
+
+
+def test_a_connection_that_was_never_made_is_not_logged_as_lost(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with duckdb.connect(tmp_path / "held.duckdb"), pytest.raises(errors.DatabaseError, match="open in this process"):
+        analytics_core.connect(tmp_path / "held.duckdb")
+    assert not caplog.records
 
 
 def test_connect_takes_settings(url: str) -> None:

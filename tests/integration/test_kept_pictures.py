@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +15,7 @@ from tests.support.reports import KEY, ReportWorld, report_world
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._resources.pictures import PictureDrawer, keeping_of
 from analytics_core._results.answer import ChartData, QueryResult
+from analytics_core.errors import PictureError
 from analytics_core.models.enums import PictureFormat
 from analytics_core.testing import FakeRenderer, FixedClock
 
@@ -47,6 +50,25 @@ def test_pictures_of_other_scales_formats_and_renderers_are_others(tmp_path: Pat
         assert len(newer.drawn) == 1
         PictureDrawer(world.host._runtime).draw({"mark": "bar"}, PictureFormat.PNG, keep_s=60)
         assert world.host._runtime.renderer.drawn[-1].specification == {"mark": "bar"}  # type: ignore[union-attr]
+
+
+def test_scales_that_differ_by_less_than_a_hundredth_are_one_drawing(tmp_path: Path) -> None:
+    renderer = FakeRenderer()
+    with report_world(tmp_path, renderer=renderer) as world:
+        found = {world.admin.charts.picture(1, scale=2.0 + n * 1e-9).data for n in range(5)}
+        for n in range(5):
+            world.admin.charts.picture(1, width_px=4_000, height_px=4_000, scale=1.36 + n * 1e-9)
+    assert (len(found), [drawn.scale for drawn in renderer.drawn]) == (1, [2.0, 1.36])
+
+
+def test_a_picture_is_the_same_after_pickling_and_is_saved_in_its_own_format(tmp_path: Path) -> None:
+    with report_world(tmp_path, renderer=FakeRenderer()) as world:
+        for picture in (world.admin.charts.picture(1), world.admin.charts.picture(1, scale=2)):
+            again = pickle.loads(pickle.dumps(picture))
+            assert again == picture == copy.deepcopy(picture)
+            assert again.save(tmp_path / "again.png").read_bytes() == picture.data
+            with pytest.raises(PictureError, match=r"this picture is PNG alone; save it as \.png"):
+                again.save(tmp_path / "again.svg")
 
 
 @pytest.mark.parametrize(

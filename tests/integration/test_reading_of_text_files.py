@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import xlsxwriter
 from tests.support.handed_over import asked
@@ -72,6 +73,86 @@ def test_numbers_that_may_be_thousands_are_said(german: Path) -> None:
         assert "column 'Menge'" in description(core)
 
 
+def test_numbers_that_may_be_thousands_are_said_where_some_are_too_small_for_a_separator(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match=r"column 'n': .* thousands_character='\.'"):
+        analytics_core.connect(written(tmp_path, "n;city\n5.123;a\n12;b\n-1.200;c\n;d\n0;e\n")).close()
+
+
+IDS = ("12345678901234567891", "12345678901234567892", "-12345678901234567893", "7", "9007199254740993")
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "told"),
+    [
+        ("sales.csv", "{}\n", {}),
+        ("sales.csv", "{:,}\n", {"thousands_character": ","}),
+        ("sales.ndjson", '{{"id": {}}}\n', {}),
+    ],
+    ids=["CSV", "CSV with thousands", "JSON"],
+)
+def test_whole_numbers_beyond_64_bits_stay_apart(tmp_path: Path, name: str, form: str, told: dict[str, Any]) -> None:
+    lines = [form.format(int(text)) for text in IDS]
+    if told:
+        lines = [f'"{line.strip()}"\n' for line in lines]
+    path = tmp_path / name
+    path.write_text("".join(["" if name.endswith("json") else "id\n", *lines]), encoding="utf-8")
+    with analytics_core.connect(path, **told) as core:
+        assert sorted(int(row[0]) for row in rows(core, "id")) == sorted(map(int, IDS))
+
+
+@pytest.mark.parametrize(("name", "form"), [("sales.csv", "{}\n"), ("sales.ndjson", '{{"id": {}}}\n')])
+def test_whole_numbers_of_more_than_38_digits_are_text(tmp_path: Path, name: str, form: str) -> None:
+    texts = ["1" * 38 + "21", "1" * 38 + "22", "5"]
+    path = tmp_path / name
+    path.write_text(("id\n" if name == "sales.csv" else "") + "".join(map(form.format, texts)), encoding="utf-8")
+    with analytics_core.connect(path) as core:
+        assert sorted(rows(core, "id")) == [(text,) for text in sorted(texts)]
+
+
+def test_whole_numbers_of_two_files_stay_apart(tmp_path: Path) -> None:
+    for place, text in enumerate(("9007199254740993", "12345678901234567891")):
+        (tmp_path / f"sales_{place}.csv").write_text(f"id\n{text}\n", encoding="utf-8")
+    with analytics_core.connect(str(tmp_path / "sales_*.csv")) as core:
+        assert sorted(rows(core, "id")) == [(9007199254740993,), (12345678901234567891,)]
+
+
+def test_whole_numbers_that_are_rounded_beside_fractions_are_said(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="column 'n': it has whole numbers beyond 9007199254740992, which are rounded"):
+        analytics_core.connect(written(tmp_path, "n\n12345678901234567891\n1.5\n")).close()
+
+
+TITLED = (["Sales of 2024", None], [None, None], ["city", "n"], ["Rome", 3])
+
+
+def test_a_title_above_the_header_of_a_csv_file_is_said(tmp_path: Path) -> None:
+    path = written(tmp_path, "".join(f"{first or ''};{second or ''}\n" for first, second in TITLED))
+    with pytest.warns(UserWarning, match="names one of 2 columns, 'Sales of 2024'; .* give skip_rows=2"):
+        analytics_core.connect(path).close()
+    with analytics_core.connect(path, skip_rows=2) as core:
+        assert rows(core, "city", "n") == [("Rome", 3)]
+
+
+@pytest.mark.parametrize("sheets", [("one",), ("one", "two")])
+def test_a_title_above_the_header_of_a_sheet_is_said(tmp_path: Path, sheets: tuple[str, ...]) -> None:
+    path = tmp_path / "sales.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        for name in sheets:
+            sheet = book.add_worksheet(name)
+            for place, row in enumerate(TITLED):
+                sheet.write_row(place, 0, row)
+    with pytest.warns(UserWarning, match="names one of 2 columns, 'Sales of 2024'; .* give skip_rows=2") as told:
+        analytics_core.connect(path).close()
+    assert len(told) == len(sheets)
+
+
+def test_an_index_without_a_name_in_a_sheet_is_no_title(tmp_path: Path) -> None:
+    path = tmp_path / "sales.xlsx"
+    pd.DataFrame({"city": ["Rome", "Oslo"]}, index=["a", "b"]).to_excel(path, engine="xlsxwriter")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        analytics_core.connect(path).close()
+
+
 def test_a_note_holds_no_value_of_a_row(german: Path) -> None:
     with pytest.warns(UserWarning, match="Menge") as told, analytics_core.connect(german):
         pass
@@ -82,10 +163,22 @@ def test_a_note_holds_no_value_of_a_row(german: Path) -> None:
     "text",
     [
         "day,n\n01/02/2024,1.5\n13/02/2024,2.123\n",
+        "city,n\nRome,1.234\nOslo,1500\n",
+        "city,n\nRome,1.234\nOslo,0.250\n",
+        "city,n\nRome,1e20\nOslo,2\n",
+        "city,,\nRome,1,2\n",
         "day,n\n2024-01-02,1\n2024-03-04,2\n",
         "day,n\n02/02/2024,0.125\n03/03/2024,0.250\n",
     ],
-    ids=["a day above 12", "ISO 8601", "all days are their months"],
+    ids=[
+        "a day above 12",
+        "four digits without a separator",
+        "a fraction of one",
+        "an exponent",
+        "a header of one name above numbers",
+        "ISO 8601",
+        "all days are their months",
+    ],
 )
 def test_what_a_file_tells_is_not_doubted(tmp_path: Path, text: str) -> None:
     with warnings.catch_warnings():

@@ -14,6 +14,10 @@ from analytics_core._storage.tables import METADATA
 from analytics_core.ports import Clock, SecretBox
 
 KEY = Secret("a key of the tests, long enough")
+RESTART_IDS = """
+    SELECT setval(quote_ident(schemaname) || '.' || quote_ident(sequencename), 1, false)
+    FROM pg_sequences WHERE last_value IS NOT NULL
+"""
 
 
 @contextmanager
@@ -27,14 +31,17 @@ def open_store(url: str, clock: Clock, *, box: SecretBox | None = None) -> Itera
 
 
 def empty_store(url: str) -> None:
-    """Delete all records of a store on a server; on PostgreSQL ids begin anew. Without tables nothing happens."""
+    """Delete all records of a store on a server; on PostgreSQL ids begin anew. Without tables nothing happens.
+
+    TRUNCATE would take twice as long: it makes the files of all tables and indexes anew.
+    """
     engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
     with engine.begin() as connection:
         made = set(sa.inspect(connection).get_table_names())
         tables = [table for table in reversed(METADATA.sorted_tables) if table.name in made]
         if connection.dialect.name == "postgresql" and tables:
-            names = ", ".join(table.name for table in tables)
-            connection.exec_driver_sql(f"TRUNCATE {names} RESTART IDENTITY CASCADE")
+            connection.exec_driver_sql("; ".join(f"DELETE FROM {table.name}" for table in tables))
+            connection.exec_driver_sql(RESTART_IDS)
             return
         for table in tables:
             connection.execute(sa.delete(table))

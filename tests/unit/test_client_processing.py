@@ -203,6 +203,24 @@ def test_text_that_should_add_up_is_a_typed_error() -> None:
         pivoted(metrics=["name"])
 
 
+@pytest.mark.parametrize("aggregate", ["Sample Variance", "Sample Standard Deviation"])
+def test_the_spread_of_texts_is_a_typed_error_without_them_and_that_of_infinities_is_null(aggregate: str) -> None:
+    with pytest.raises(QueryError, match="needs numbers") as caught:
+        processed(
+            frame_of({"n": ["secret", "12"]}),
+            None,
+            viz_type="pivot_table_v2",
+            metrics=["n"],
+            aggregateFunction=aggregate,
+        )
+    assert "secret" not in str(caught.value)
+    for first in (float("inf"), float("-inf")):
+        data = processed(
+            frame_of({"n": [first, 1.0]}), None, viz_type="pivot_table_v2", metrics=["n"], aggregateFunction=aggregate
+        )
+        assert data.data == {"n": {f"Total ({aggregate})": None}}
+
+
 def test_an_aggregate_beyond_the_numbers_of_a_double_is_a_typed_error() -> None:
     with pytest.raises(QueryError, match="larger than a double"):
         processed(
@@ -222,6 +240,147 @@ def test_a_pivot_that_would_fill_the_memory_is_a_typed_error() -> None:
     frame = frame_of({"a": list(range(3_000)), "b": list(range(3_000)), "num": [1] * 3_000})
     with pytest.raises(ResultTooLargeError, match="cells"):
         processed(frame, viz_type="pivot_table_v2", groupbyRows=["a"], groupbyColumns=["b"], metrics=["num"])
+
+
+@pytest.mark.parametrize("totals", [{"rowTotals": True}, {"colTotals": True}])
+def test_subtotals_and_totals_count_as_cells_before_anything_is_built(totals: dict[str, bool]) -> None:
+    many = list(range(1_500))
+    levels = {f"{side}{level}": many for side in "rc" for level in range(5)}
+    form = {"groupbyRows": list(levels)[:5], "groupbyColumns": list(levels)[5:], "metrics": ["num"]}
+    frame = frame_of({**levels, "num": [1] * 1_500})
+    with pytest.raises(ResultTooLargeError, match="totals included"):
+        processed(frame, viz_type="pivot_table_v2", **form, **totals)
+
+
+def test_labels_of_many_levels_count_as_cells() -> None:
+    levels = {f"r{level}": list(range(400)) for level in range(120)}
+    frame = frame_of({**levels, "num": [1] * 400})
+    with pytest.raises(ResultTooLargeError, match="with their labels"):
+        processed(frame, viz_type="pivot_table_v2", groupbyRows=list(levels), metrics=["num"], colTotals=True)
+
+
+@pytest.mark.parametrize("layout", ["ROWS", "COLUMNS"])
+def test_a_table_that_is_too_large_tells_its_rows_and_columns(layout: str) -> None:
+    frame = frame_of({"a": list(range(2_000)), "b": [*range(2_600)][:2_000], "num": [1] * 2_000})
+    form = {"groupbyRows": ["a"], "groupbyColumns": ["b"], "metrics": ["num", "a", "b"], "metricsLayout": layout}
+    told = "6000 rows and 2000 columns" if layout == "ROWS" else "2000 rows and 6000 columns"
+    with pytest.raises(ResultTooLargeError, match=told):
+        processed(frame, viz_type="pivot_table_v2", **form)
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [
+        {"metrics": ["num", "num"]},
+        {"metrics": ["num", {"label": "num"}, "Number"]},
+        {"groupbyRows": ["state", "state", "State"]},
+        {"groupbyRows": [], "groupbyColumns": ["state", "state"], "transposePivot": True},
+    ],
+)
+def test_a_name_that_comes_twice_in_a_form_counts_once(twice: dict[str, Any]) -> None:
+    form = {"groupbyRows": ["state"], "metrics": ["num"], "rowTotals": True, "colTotals": True, **twice}
+    result = processed(SALES, {"num": "Number", "state": "State"}, viz_type="pivot_table_v2", **form)
+    assert result.data == {
+        "Number": {"CA": 6, "FL": 9, "Total (Sum)": 15},
+        "Total (Sum)": {"CA": 6, "FL": 9, "Total (Sum)": 15},
+    }
+
+
+def test_columns_that_share_a_verbose_name_are_told_apart() -> None:
+    names = {"num": "Size", "max": "Size"}
+    form = {"groupbyRows": ["state"], "metrics": ["num", "max"], "rowTotals": True}
+    grid = processed(SALES, names, viz_type="pivot_table_v2", **form)
+    assert grid.data == {
+        "Size": {"CA": 6, "FL": 9},
+        "Size (2)": {"CA": 60, "FL": 90},
+        "Total (Sum)": {"CA": 66, "FL": 99},
+    }
+    table = processed(SALES, names, viz_type="table")
+    assert [table.data[name]["4"] for name in ("Size", "Size (2)")] == [5, 50]
+    assert len(table.colnames) == len(table.data) == len(table.label_map) == 5
+
+
+def test_a_column_both_down_and_across_labels_both() -> None:
+    data = pivoted(groupbyRows=["state"], groupbyColumns=["state"], rowTotals=True)
+    assert data == {
+        "num CA": {"CA": 6, "FL": None},
+        "num FL": {"CA": None, "FL": 9},
+        "num Subtotal": {"CA": 6, "FL": 9},
+        "Total (Sum)": {"CA": 6, "FL": 9},
+    }
+
+
+def test_a_column_is_both_a_label_and_a_metric() -> None:
+    assert pivoted(groupbyRows=["num"], metrics=["num"]) == {"num": {str(n): n for n in range(1, 6)}}
+
+
+def test_many_labels_that_read_alike_are_numbered_in_one_pass() -> None:
+    blanks = [" " * length for length in range(1, 10_001)]
+    frame = frame_of({"a": blanks, "num": [1] * len(blanks)})
+    labels = processed(frame, viz_type="pivot_table_v2", groupbyRows=["a"], metrics=["num"]).indexnames
+    assert (labels[0], labels[1], labels[-1]) == ("", " (2)", " (10000)")
+    assert len(set(labels)) == len(blanks)
+
+
+def test_numbers_pass_over_labels_that_are_taken() -> None:
+    frame = frame_of({"a": ["x (2)", "x", " x", "x "], "num": [1, 2, 3, 4]})
+    data = processed(frame, viz_type="pivot_table_v2", groupbyRows=["a"], metrics=["num"]).data["num"]
+    assert sorted(data.items()) == [("x", 3), ("x (2)", 2), ("x (2) (2)", 1), ("x (3)", 4)]
+
+
+def test_equal_numbers_are_one_line_and_neighbours_beyond_doubles_are_two() -> None:
+    big = 2**53
+    labels = [1, 1.0, Decimal("1.00"), big, float(big), Decimal(big + 1), big + 1, Decimal("0.1"), 0.1]
+    frame = frame_of({"a": labels, "num": [1] * len(labels)})
+    data = processed(frame, viz_type="pivot_table_v2", groupbyRows=["a"], metrics=["num"]).data
+    assert data == {"num": {"0.1": 2, "1": 3, str(big): 2, str(big + 1): 2}}
+
+
+def test_decimals_that_doubles_do_not_tell_apart_are_two_lines() -> None:
+    labels = [Decimal("0.12345678901234567891"), Decimal("0.12345678901234567892")]
+    frame = frame_of({"a": labels, "num": [1, 2]})
+    data = processed(frame, viz_type="pivot_table_v2", groupbyRows=["a"], metrics=["num"]).data
+    assert data == {"num": {str(labels[0]): 1, str(labels[1]): 2}}
+
+
+@pytest.mark.parametrize(
+    ("values", "total"),
+    [
+        ([Decimal(2**53 + 1), Decimal(2**53 + 2)], str(2**54 + 3)),
+        ([Decimal("12345678901234567.25"), 2.0], 12345678901234570.0),
+        ([Decimal("NaN"), 2, float("nan"), None], 2),
+        ([Decimal("1234567890123456789012345678.12"), Decimal("0.34")], "1234567890123456789012345678.46"),
+    ],
+)
+def test_sums_of_large_decimals_are_numbers(values: list[Any], total: Any) -> None:
+    assert processed(frame_of({"n": values}), viz_type="pivot_table_v2", metrics=["n"]).data["n"] == {
+        "Total (Sum)": total
+    }
+
+
+def test_nan_is_null_as_a_label_and_as_a_value() -> None:
+    nan = float("nan")
+    frame = frame_of({"a": [nan, None, 1.5, nan], "num": [1, 2, nan, 4]})
+    form = {"groupbyRows": ["a"], "metrics": ["num"], "colTotals": True}
+    for aggregate, expected in (("Maximum", [None, 4, 4]), ("Count", [0, 3, 3]), ("Average", [None, 7 / 3, 7 / 3])):
+        data = processed(frame, viz_type="pivot_table_v2", aggregateFunction=aggregate, **form).data["num"]
+        assert list(data) == ["1.5", "NULL", f"Total ({aggregate})"]
+        assert list(data.values()) == expected
+
+
+def test_a_fraction_of_numbers_beyond_doubles_is_a_typed_error_or_right() -> None:
+    form = {"viz_type": "pivot_table_v2", "groupbyRows": ["a"], "metrics": ["n"]}
+    form["aggregateFunction"] = "Sum as Fraction of Total"
+    huge = processed(frame_of({"a": ["x", "y"], "n": [10**400, 3 * 10**400]}), **form)
+    assert huge.data == {"n": {"x": 0.25, "y": 0.75}}
+    with pytest.raises(QueryError, match="larger than a double"):
+        processed(frame_of({"a": ["x", "y"], "n": [10**400, 0.5]}), **form)
+
+
+def test_label_maps_hold_plain_texts() -> None:
+    result = processed(viz_type="pivot_table_v2", groupbyColumns=["state"], metrics=["num"])
+    assert result.label_map == {"num CA": ("num", "CA"), "num FL": ("num", "FL")}
+    assert {type(part) for parts in result.label_map.values() for part in parts} == {str}
 
 
 @pytest.mark.parametrize("text", ["=1+1", "＋1", "\t@x", "-cmd"])

@@ -32,6 +32,7 @@ from analytics_core._display.values import are_numbers, column_texts, value_text
 from analytics_core._querying.explain import ExplainedQuery, Explanation
 from analytics_core._results.answer import ChartData, LimitEntry, QueryResult, failed_result
 from analytics_core._results.column_formats import ChartFormats
+from analytics_core._results.dashboard_answer import DashboardChart
 from analytics_core._results.plain_table import results_text
 from analytics_core._results.rows import ResultRows
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, QueryError
@@ -294,19 +295,26 @@ def test_an_answer_that_is_a_list_goes_over_its_items() -> None:
 
 
 # ----------------------------------------------------------------------------------------------- texts of one line
-TURNED = "\u202etxt.exe\u2066\x1b[31m"
-ESCAPED = "\\u202etxt.exe\\u2066\\x1b[31m"
+TURNED = "\u202etxt.exe\u2066\x1b[31m\u200e\u200f\u061c"
+ESCAPED = "\\u202etxt.exe\\u2066\\x1b[31m\\u200e\\u200f\\u061c"
 
 
 def test_names_that_turn_the_direction_of_text_are_told_with_escapes() -> None:
     result = result_of({TURNED: [1]})
     failed = ExplainedQuery(failure=QueryError(f"no column {TURNED}"))
-    told = [repr(result), repr(ChartData(results=(result,))), str(QueryError(f"no column {TURNED}")), str(failed)]
+    chart = DashboardChart(chart_id=1, name="c", tabs=(), failure=QueryError(TURNED))
+    told = [
+        repr(result),
+        repr(chart),
+        repr(ChartData(results=(result,))),
+        str(QueryError(f"no column {TURNED}")),
+        str(failed),
+    ]
     told.append(str(Explanation(queries=(ExplainedQuery(sql=f'SELECT "{TURNED}"\n\tFROM t'),))))
-    assert [ESCAPED in text for text in told] == [True] * 5
+    assert [ESCAPED in text for text in told] == [True] * 6
     assert [text for text in told if not all(sign.isprintable() or sign in "\n\t" for sign in text)] == []
     assert told[-1].endswith("\n\tFROM t")
-    assert visible("مرحبا \u200f שלום é\n") == "مرحبا \u200f שלום é\n"
+    assert visible("مرحبا שלום é\n") == "مرحبا שלום é\n"
 
 
 def test_the_message_of_an_error_stays_as_it_is_for_programs() -> None:

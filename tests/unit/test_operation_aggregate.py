@@ -135,3 +135,11 @@ def test_the_mean_of_one_whole_number_is_that_number(operator: str) -> None:
     assert made(big, operator)[:2] == [2**53 + 1, -(2**53) - 3]
     small = pd.DataFrame({"g": ["a"], "x": [3]})
     assert all(isinstance(value, float) for value in made(small, operator))
+
+
+def test_the_mean_of_one_decimal_that_no_float_holds_is_that_decimal() -> None:
+    exact = [Decimal("12345678901234567.89"), Decimal("0.10")]
+    assert made(pd.DataFrame({"g": ["a", "b"], "x": exact}), "mean") == exact
+    assert made(pd.DataFrame({"g": ["a", "a"], "x": exact}), "mean") == [float(exact[0]) / 2]
+    near = made(pd.DataFrame({"g": ["a", "b"], "x": [Decimal("2.675"), Decimal("0.10")]}), "mean")
+    assert list(map(type, near)) == [float, float]

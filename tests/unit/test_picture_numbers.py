@@ -48,6 +48,7 @@ def texts(specification: Mapping[str, Any]) -> list[str]:
         ("treemap_v2", {"number_format": ",d", "groupby": ["k"]}),
         ("funnel", {"number_format": ",d", "groupby": ["k"]}),
         ("pivot_table_v2", {"valueFormat": ",d", "groupbyRows": ["k"]}),
+        ("partition", {"number_format": ",d", "groupby": ["k"]}),
     ],
 )
 def test_integers_that_doubles_round_keep_their_digits(kind: str, form: Mapping[str, Any]) -> None:
@@ -60,6 +61,14 @@ def test_integers_that_doubles_round_keep_their_digits(kind: str, form: Mapping[
 def test_a_description_has_the_exact_sum(kind: str) -> None:
     form = {"viz_type": kind, "number_format": ",d", "metric": "n", "groupby": ["k"], "columns": ["k"]}
     assert f" of {ALL} in all" in draw(form, {"k": ["a", "b", "c"], "n": BIG})["description"]
+
+
+def test_descriptions_of_flows_and_of_steps_have_exact_numbers() -> None:
+    ends: dict[str, Sequence[Any]] = {"k": ["a", "a"], "t": ["b", "b"], "n": [2**53, 1]}
+    flow = {"viz_type": "sankey_v2", "metric": "n", "source": "k", "target": "t", "number_format": ",d"}
+    assert draw(flow, ends)["description"].endswith(f"from a to b with {EACH[0]}.")
+    steps = {"viz_type": "waterfall", "metric": "n", "x_axis": "k", "y_axis_format": ",d"}
+    assert draw(steps, {"k": ["a", "b", "c"], "n": BIG})["description"].endswith(f"which end at {ALL}.")
 
 
 def test_a_big_number_has_all_digits_of_integers_and_decimals() -> None:

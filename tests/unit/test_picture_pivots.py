@@ -143,9 +143,40 @@ def test_what_a_pivot_table_cannot_do_stands_in_the_picture(form: dict[str, Any]
     assert told in draw(**{"groupbyRows": ["year"], **form})["description"]
 
 
-def test_a_pivot_table_that_would_fill_the_memory_is_a_table_with_the_reason() -> None:
-    columns = {"a": list(range(3_000)), "b": list(range(3_000)), "n": [1] * 3_000}
-    assert (
-        "Not drawn as a pivot table: the pivot table would have 3000 rows"
-        in (draw(columns, groupbyRows=["a"], groupbyColumns=["b"])["description"])
+def test_a_large_pivot_table_shows_its_first_lines_and_the_totals_of_all() -> None:
+    many = [f"{number:04}" for number in range(3_000)]
+    columns = {"a": many, "a2": ["x"] * 3_000, "b": many, "b2": ["x"] * 3_000, "n": [1] * 3_000}
+    form = {"groupbyRows": ["a", "a2"], "groupbyColumns": ["b", "b2"], "rowTotals": True, "colTotals": True}
+    picture = draw(columns, **form)
+    assert "3,000 rows by 3,000 columns" in picture["description"]
+    assert "of 6,004 columns." in picture["description"]
+    few = lines(draw({**columns, "b": ["p", "q"] * 1_500}, **form))
+    total = next(line for line in few if "Total (Sum)" in line[0] and len(line) > 1)
+    assert total == ["Total (Sum)", "1500.000", "1500.000", "1500.000", "1500.000", "3000.000", "3000.000"]
+
+
+def test_a_picture_of_a_pivot_table_computes_only_what_it_shows() -> None:
+    many = list(range(1_000))
+    levels = {f"{side}{level}": many for side in "ab" for level in range(10)}
+    layout = PivotLayout(
+        rows=tuple(levels)[:10],
+        columns=tuple(levels)[10:],
+        metrics=("n",),
+        aggregate=pivot_aggregate("Sum"),
+        row_totals=True,
+        column_totals=True,
     )
+    grid = pivot({**levels, "n": [1] * 1_000}, layout, text=str, shown=(200, 40))
+    assert (len(grid.cells), len(grid.cells[0])) == (201, 41)
+    assert (grid.row_count, grid.column_count) == (10_001, 10_002)
+
+
+def test_a_column_both_down_and_across_labels_both() -> None:
+    whole = {"a": ["x", "y", "y"], "n": [1, 2, 4]}
+    drawn = lines(draw(whole, groupbyRows=["a"], groupbyColumns=["a"]))
+    assert drawn[1:] == [["a", "x", "y"], ["x", "1.000"], ["y", "6.000"]]
+
+
+def test_names_that_come_twice_in_the_form_count_once() -> None:
+    form = {"groupbyRows": ["land", "land"], "metrics": ["n", "n"], "rowTotals": True}
+    assert lines(draw(**form)) == lines(draw(groupbyRows=["land"], rowTotals=True))

@@ -188,6 +188,29 @@ def test_stacks_have_no_logarithmic_axis_and_say_so() -> None:
     assert "logAxis: True is for series that do not stack; not applied" in notes_of(picture)
 
 
+def test_a_band_and_a_formula_below_zero_keep_a_logarithmic_axis() -> None:
+    columns = {"day": MONTHS, "v": [3, 4, 5, 6, None], "v__yhat": [3, 4, 5, 6, 7]}
+    columns |= {"v__yhat_lower": [2, 3, 4, 5, -9], "v__yhat_upper": [4, 5, 6, 7, 9]}
+    layers = [{"annotationType": "FORMULA", "name": "target", "value": "x / 1e12 - 5"}]
+    form = {"metrics": ["v"], "logAxis": True, "annotation_layers": layers}
+    picture = drawn(LINE, columns, **form)
+    assert [row["c2"] for row in rows_of(picture, "area")] == [2, 3, 4, 5, 1]
+    assert {"1", "10"} <= {text for (text, *_) in texts_of(picture)}
+
+
+def test_kinds_that_place_each_number_say_that_a_logarithmic_axis_does_not_hold_it() -> None:
+    columns: dict[str, Any] = {"e": ["p", "q"], "x": [1, 7], "y": [2, -3]}
+    form = {"viz_type": "bubble_v2", "x": "x", "y": "y", "entity": "e", "logYAxis": True, "logXAxis": True}
+    picture = chart_specification(form, [PictureData(columns=columns)])
+    scales = [picture["layer"][0]["encoding"][name]["scale"].get("type") for name in ("x", "y")]
+    assert scales == ["log", None]
+    assert "logYAxis: True has no place for values not above 0; not applied" in notes_of(picture)
+    parts = {"min": -2, "q1": 2, "median": 4, "q3": 6, "max": 9}
+    boxes: dict[str, Any] = {"e": ["p"], **{f"v__{name}": [value] for name, value in parts.items()}}
+    picture = chart_specification({"viz_type": "box_plot", "logAxis": True}, [PictureData(columns=boxes)])
+    assert "logAxis: True has no place for values not above 0; not applied" in notes_of(picture)
+
+
 def test_both_groups_of_a_mixed_chart_share_the_logarithmic_axis_of_a_side() -> None:
     form = {"viz_type": "mixed_timeseries", "x_axis": "day", "metrics": ["a"], "metrics_b": ["b"], "logAxis": True}
     data = [

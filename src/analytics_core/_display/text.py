@@ -27,7 +27,9 @@ WIDEST_LINE: Final = 120
 _WIDEST_FACT: Final = 300
 _LONGEST_CODE: Final = 10_000
 _WIDE: Final = frozenset("WF")
-UNSEEN: Final = re.compile("[\0-\b\v-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+UNSEEN: Final = re.compile(
+    "[\0-\b\v-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
 """What a terminal would obey, what turns the direction of text, and what is no letter; tabs and lines are not here."""
 
 

@@ -275,7 +275,7 @@ class Loan(Generic[Result]):
         except Exception as error:  # border to drivers, which fall over odd answers; what is ours goes on upwards
             if not self._is_of_driver(error):
                 raise
-            lost = isinstance(error, DBAPIError) and error.connection_invalidated
+            lost = self._is_connected and isinstance(error, DBAPIError) and error.connection_invalidated
             found = diagnose(error, self._spec, sent=self._sent, is_connected=self._is_connected)
             if isinstance(found, StatementTimeoutError):  # the server's own limit: ours says how many seconds that was
                 found = self.timeout_error(self._timeout_s)

@@ -31,10 +31,17 @@ class FileFormat(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HandedFrame:
-    """Arrow data (a Table, or a Dataset), read where it lies; `owner` is the object whose memory it shares."""
+    """Arrow data (a Table, or a Dataset), read where it lies.
+
+    Attributes:
+        data: the rows.
+        owner: the object whose memory it shares.
+        notes: what may be read in another way, in words.
+    """
 
     data: Any
     owner: Any = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +51,8 @@ class HandedFiles:
     Attributes:
         paths: resolved, each the one file that may be read.
         types: of each column, as DuckDB writes them, in the order of the file; None for Parquet, which has its own.
+        date_formats: how the days and moments of columns of CSV are written, as `strptime` has it; those of other
+            columns are read by DuckDB's own rules.
         csv_arguments: what DuckDB's reader of CSV is told beside them.
         notes: what was read in one of several ways, in words.
     """
@@ -51,6 +60,7 @@ class HandedFiles:
     format: FileFormat
     paths: tuple[Path, ...]
     types: Mapping[str, str] | None = None
+    date_formats: Mapping[str, str] = field(default_factory=dict)
     csv_arguments: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -1,7 +1,7 @@
 """The aggregate operators, each over all groups at once: sums by counting sort, order statistics by one sort.
 
 `rows` are all rows of a group, `values` those that are not null. Floats are added in the order of the rows, so the
-result is that of a plain loop, to the last bit.
+result is that of a plain loop, to the last bit. A mean of one value, which a float would round, is that value.
 
 | operator | of a group | nulls | a group without values |
 |---|---|---|---|
@@ -19,8 +19,10 @@ result is that of a plain loop, to the last bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
@@ -101,6 +103,8 @@ def aggregated(column: pd.Series[Any], spec: AggregateSpec, codes: Array, size: 
     operator, q = _OPERATORS[spec.operator], float(spec.options.get("q", 0))
     with np.errstate(all="ignore"):
         if is_numeric(column):
+            if spec.operator in _MEANS and (alone := _alone(column, codes, size)) is not None:
+                return alone
             return operator(_cells(column, spec.operator, codes, size), q)
         if spec.operator not in _OF_ANYTHING:
             raise PostProcessingError(
@@ -110,6 +114,27 @@ def aggregated(column: pd.Series[Any], spec: AggregateSpec, codes: Array, size: 
         places = _places(column)
         result = operator(Cells(values=places, codes=codes, size=size), q)
         return _at_places(column, places, result) if spec.operator in _EXTREMES else result
+
+
+def _alone(column: pd.Series[Any], codes: Array, size: int) -> Array | None:
+    """Return the value of each group, which is its mean, where no group has two and floats would round one of them."""
+    if not pd.api.types.is_object_dtype(column.dtype):
+        return None
+    present = column.notna().to_numpy()
+    values, places = column.to_numpy()[present], codes[present]
+    if np.bincount(places, minlength=size).max(initial=0) > 1 or not any(map(_is_rounded, values)):
+        return None
+    found = np.full(size, np.nan, dtype=object)
+    found[places] = values
+    return found
+
+
+def _is_rounded(value: Any) -> bool:
+    """Tell whether the nearest float reads as another number."""
+    if not isinstance(value, Decimal | int) or (isinstance(value, int) and abs(value) <= EXACT):
+        return False
+    near = float(value)
+    return not math.isfinite(near) or Decimal(repr(near)) != value
 
 
 def _cells(column: pd.Series[Any], operator: Op, codes: Array, size: int) -> Cells:
@@ -282,6 +307,7 @@ _SKIP_NULLS: Final = _EXTREMES | {
     *(Op.MEAN, Op.NANMEAN, Op.NANMEDIAN, Op.NANPERCENTILE, Op.STD, Op.VAR),
 }
 
+_MEANS: Final = frozenset({Op.MEAN, Op.NANMEAN})
 _OPERATORS: Final[Mapping[Op, Operator]] = {
     Op.AVERAGE: _strict(_mean),
     Op.ARGMIN: _place_of_least,

@@ -179,7 +179,8 @@ class _Annotation:
         return found
 
     def _series(self, label: str, points: Sequence[tuple[float, float | None]]) -> list[dict[str, Any]]:
-        rows = [{"c0": place, "c1": value} for place, value in points]
+        least = 0.0 if self.value["scale"].get("type") == "log" else -math.inf
+        rows = [{"c0": place, "c1": value if value is None or value > least else None} for place, value in points]
         known = [row for row in rows if row["c1"] is not None]
         if not known:
             return []

@@ -63,6 +63,15 @@ def log_floor(values: Iterable[float]) -> float | None:
     return None if least is None else 10.0 ** math.floor(math.log10(least / 2))
 
 
+def is_log(view: ChartView, fields: Sequence[str], values: Iterable[float]) -> bool:
+    """Tell whether one of some fields asks for a logarithmic axis, and all values have a place on it; told if not."""
+    asked = next((name for name in fields if view.form.flag(name)), None)
+    if asked is not None and any(value <= 0 for value in values):
+        view.form.reject(asked, "has no place for values not above 0")
+        return False
+    return asked is not None
+
+
 def time_axis(view: ChartView, moments: Sequence[int], spec: str, title: str | None) -> dict[str, Any]:
     """Return the scale and axis of moments, in UTC; few of them have a tick each.
 

@@ -18,7 +18,7 @@ EMPTY: Final = "(empty)"
 _COUNTING: Final = {ord("0"): "\u200c", ord("1"): "\u200b"}
 _LONGEST: Final = 160
 _UNSAFE: Final = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\uffff]+"
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\uffff]+"
 )
 """Controls, marks that turn the direction of writing, half pairs, and letters that no page of XML may hold."""
 

@@ -251,11 +251,12 @@ class _Layers:
 
     def bands(self) -> dict[str, Any] | None:
         """Return the areas between the ends of forecasts."""
+        least = axes.log_floor(value for one in self.data.series for value in one.known()) if self.style.log else None
         rows = [
-            {"c0": place, "c1": series.label, "c2": low, "c3": high}
+            {"c0": place, "c1": series.label, "c2": low if least is None else max(low, least), "c3": high}
             for series in self.data.series
             for place, low, high in zip(self.data.places, series.lower, series.upper, strict=False)
-            if low is not None and high is not None
+            if low is not None and high is not None and (least is None or high > least)
         ]
         if not rows:
             return None

@@ -90,14 +90,14 @@ def chart_look(*, format: str, theme: str, width_px: int | None, height_px: int 
         pixels = round(look.width_px * look.height_px * look.scale**2)
         raise QueryError(
             f"a PNG of {look.width_px} x {look.height_px} at scale {look.scale:g} has {pixels:,} pixels, and the most "
-            f"is {MOST_PIXELS:,}: take scale {math.floor(largest * 100) / 100:g} or less, a smaller size, or SVG"
+            f"is {MOST_PIXELS:,}: take scale {largest:g} or less, a smaller size, or SVG"
         )
     return look
 
 
 def largest_scale(width_px: int, height_px: int) -> float:
     """Return the scale at which a PNG of a size has `MOST_PIXELS`."""
-    return float(max((MOST_PIXELS / (width_px * height_px)) ** 0.5, 0.1))
+    return float(max(math.floor((MOST_PIXELS / (width_px * height_px)) ** 0.5 * 100) / 100, 0.1))
 
 
 def _chosen(choices: type[Choice], given: object, place: str) -> Choice:
@@ -116,10 +116,11 @@ def _pixels(given: Any, name: str, usual: int) -> int:
 
 
 def _scale(given: Any) -> float:
+    """Return a scale with two digits: each other one is drawn anew, and kept."""
     least, most = SCALES
     if isinstance(given, bool) or not isinstance(given, int | float) or not least <= given <= most:
         raise QueryError(f"scale must be a number from {least:g} to {most:g}")
-    return float(given)
+    return round(float(given), 2)
 
 
 # ------------------------------------------------------------------------------------------------------------- answers

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from analytics_core._display.blocks import Blocks, HeadingBlock, notes, table
 from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.text import visible
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.statements import FrameStream
 from analytics_core._forks import forkable_lock, tell_of_forks
@@ -174,7 +175,7 @@ class BatchStream:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<BatchStream, {self.rows} rows so far of {', '.join(self.schema.names)}>"
+        return f"<BatchStream, {self.rows} rows so far of {visible(', '.join(self.schema.names))}>"
 
     _repr_mimebundle_ = mime_bundle
 

@@ -1,9 +1,10 @@
 """Result type `post_processed`: what the table and pivot charts do with their rows before they show them.
 
 Only the chart kinds `table` and `pivot_table_v2` do anything; every other result stays as it is. `data` becomes a map
-of column label to a map of row label to value; columns carry their verbose names, and labels of several levels are
-joined by a blank. The form fields are `groupbyRows`, `groupbyColumns`, `metrics`, `aggregateFunction`, `metricsLayout`
-(`ROWS`, `COLUMNS`), `combineMetric`, `transposePivot`, `rowTotals` and `colTotals`.
+of column label to a map of row label to value; columns carry their verbose names, labels of several levels are joined
+by a blank, and of those that would read alike the later ones get a number. The form fields are `groupbyRows`,
+`groupbyColumns` and `metrics`, in which a name counts once, `aggregateFunction`, `metricsLayout` (`ROWS`, `COLUMNS`),
+`combineMetric`, `transposePivot`, `rowTotals` and `colTotals`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import chain, count
+from functools import partial
 from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
@@ -31,40 +32,47 @@ def client_processed(result: QueryResult, *, form_data: Mapping[str, Any]) -> Qu
     Raises:
         UnknownNameError: the form names a column or an aggregate that does not exist.
         QueryError: the aggregate does not fit the values.
+        ResultTooLargeError: the pivot table would have too many cells.
     """
     kind = form_data.get("viz_type")
     if not len(result.frame) or kind not in (TABLE, PIVOT_TABLE):
         return result
-    frame = _renamed(result.frame, result.verbose_names)
+    titles = _titles(result)
+    frame = Frame(columns=tuple(replace(column, name=titles[column.name]) for column in result.frame.columns))
     if kind == TABLE:
         return _as_table(result, frame)
-    layout = _layout(form_data, result.verbose_names)
-    return _as_grid(result, pivot(_plain_numbers(frame, layout.metrics), layout, text=text_value))
+    layout = _layout(form_data, titles)
+    return _as_grid(result, pivot(_columns(frame, layout.metrics), layout, text=text_value))
 
 
-def _renamed(frame: Frame, verbose_names: Mapping[str, str]) -> Frame:
-    return Frame(columns=tuple(replace(c, name=verbose_names.get(c.name) or c.name) for c in frame.columns))
+def _titles(result: QueryResult) -> dict[str, str]:
+    """Return the verbose name of each column by its name; of columns that share one the later ones get a number."""
+    names = result.frame.names
+    return dict(zip(names, _distinct(result.verbose_names.get(name) or name for name in names), strict=True))
 
 
-def _plain_numbers(frame: Frame, metrics: Sequence[str]) -> dict[str, list[Any]]:
-    """Return the columns; decimals that add up with floats are floats, all others keep their digits.
-
-    Of columns with one name, as verbose names may be, the first one counts.
-    """
-    columns: dict[str, list[Any]] = {}
-    for column in frame.columns:
-        if column.name not in columns:
-            columns[column.name] = column.to_list()
+def _columns(frame: Frame, metrics: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the columns; decimals of metrics that add up with floats are floats, others keep their digits."""
+    columns = {column.name: column.to_list() for column in frame.columns}
     has_floats = any(isinstance(value, float) for name in metrics for value in columns.get(name, ()))
-    return {name: [_plain(value, has_floats=has_floats) for value in values] for name, values in columns.items()}
+    number = partial(_number, has_floats=has_floats)
+    return {name: list(map(number if name in metrics else _label_value, values)) for name, values in columns.items()}
 
 
-def _plain(value: Any, *, has_floats: bool) -> Any:
+def _number(value: Any, *, has_floats: bool) -> Any:
     if not isinstance(value, Decimal):
         return value
     if not value.is_finite():
         return None
     return float(value) if has_floats else Decimal(decimal_text(value))
+
+
+def _label_value(value: Any) -> Any:
+    """Return a decimal as the number that reads as it does, if there is one; else the value."""
+    if not isinstance(value, Decimal):
+        return value
+    near = json_value(value)
+    return near if isinstance(near, int | float) and Decimal(repr(near)) == value else value
 
 
 def _cell(value: Any) -> Any:
@@ -101,31 +109,38 @@ def _as_grid(result: QueryResult, grid: PivotTable) -> QueryResult:
         indexnames=index,
         coltypes=coltypes(Frame(columns=columns)),
         rowcount=len(index),
-        label_map={name: tuple(filter(None, key)) for name, key in zip(names, grid.column_keys, strict=True)},
+        label_map={name: tuple(map(str, filter(None, key))) for name, key in zip(names, grid.column_keys, strict=True)},
         verbose_names={},
         held=PlainRows(data, frame=Frame(columns=(labels, *columns))),
     )
 
 
 def _flat(keys: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """Return the keys as texts; of those that would read alike the later ones get a number."""
+    return _distinct(" ".join(key).strip() for key in keys)
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the texts; of those that would read alike the later ones get a number."""
     names: dict[str, None] = {}
-    for key in keys:
-        text = " ".join(key).strip()
-        numbered = (f"{text} ({number})" for number in count(2))
-        names[next(name for name in chain((text,), numbered) if name not in names)] = None
+    numbers: dict[str, int] = {}
+    for text in texts:
+        name = text
+        while name in names:
+            numbers[text] = numbers.get(text, 1) + 1
+            name = f"{text} ({numbers[text]})"
+        names[name] = None
     return tuple(names)
 
 
-def _layout(form_data: Mapping[str, Any], verbose_names: Mapping[str, str]) -> PivotLayout:
-    rows = _names(form_data.get("groupbyRows"), verbose_names)
-    columns = _names(form_data.get("groupbyColumns"), verbose_names)
+def _layout(form_data: Mapping[str, Any], titles: Mapping[str, str]) -> PivotLayout:
+    rows = _names(form_data.get("groupbyRows"), titles)
+    columns = _names(form_data.get("groupbyColumns"), titles)
     if form_data.get("transposePivot"):
         rows, columns = columns, rows
     return PivotLayout(
         rows=rows,
         columns=columns,
-        metrics=_names(form_data.get("metrics"), verbose_names),
+        metrics=_names(form_data.get("metrics"), titles),
         aggregate=pivot_aggregate(str(form_data.get("aggregateFunction") or "Sum")),
         combine_metrics=bool(form_data.get("combineMetric")),
         metrics_on_rows=form_data.get("metricsLayout") == "ROWS",
@@ -134,10 +149,10 @@ def _layout(form_data: Mapping[str, Any], verbose_names: Mapping[str, str]) -> P
     )
 
 
-def _names(given: Any, verbose_names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the labels of columns and metrics as the form gives them: names, or ad-hoc objects."""
+def _names(given: Any, titles: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the titles of columns and metrics that the form gives as names or ad-hoc objects, each once."""
     labels = [_label(item) for item in (given if isinstance(given, list | tuple) else [])]
-    return tuple(verbose_names.get(label) or label for label in labels)
+    return tuple(dict.fromkeys(titles.get(label, label) for label in labels))
 
 
 def _label(item: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from analytics_core._display.blocks import Block, Blocks, ErrorBlock, HeadingBlock, facts, notes
 from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.text import visible
 from analytics_core._display.values import value_text
 from analytics_core._results.answer import ChartData
 from analytics_core._results.display import answer_blocks
@@ -57,7 +58,7 @@ class DashboardChart:
         return _chart_blocks(self)
 
     def __repr__(self) -> str:
-        return f"<DashboardChart {self.chart_id} {self.name!r}: {self.answer or self.error}>"
+        return f"<DashboardChart {self.chart_id} {self.name!r}: {self.answer or visible(self.error or '')}>"
 
     @property
     def error(self) -> str | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from analytics_core._display.bundles import Bundle, own_mime_bundle
+from analytics_core._display.text import visible
 from analytics_core._results.picture_display import picture_bundle
 from analytics_core.errors import AnalyticsError, PictureError, UnknownNameError
 from analytics_core.models.enums import PictureFormat
@@ -27,6 +29,8 @@ class Picture:
     `specification` is the Vega-Lite specification, which a host's page can embed; None for a dashboard. `width_px` and
     `height_px` are those of the layout: a PNG has `scale` times as many pixels. `failure` is the error of a query
     that has no answer, which the picture tells; None where all have one.
+
+    A pickle or a copy is the same picture, which can be saved in its own format alone.
     """
 
     data: bytes
@@ -41,7 +45,7 @@ class Picture:
 
     def __repr__(self) -> str:
         size = f"{self.width_px}x{self.height_px}"
-        return f"<Picture, {self.format.name}, {size}, {len(self.data)} bytes: {self.description}>"
+        return f"<Picture, {self.format.name}, {size}, {len(self.data)} bytes: {visible(self.description)}>"
 
     @property
     def content_type(self) -> str:
@@ -77,6 +81,11 @@ class Picture:
         if self.redraw is None:
             raise PictureError(f"this picture is {self.format.name} alone; save it as .{self.format}")
         return self.redraw(PictureFormat(name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Tell what pickles and copies are made from: all but who draws it anew, which is of this core."""
+        held = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "redraw"}
+        return partial(type(self), **held), ()
 
     _repr_mimebundle_ = own_mime_bundle
 

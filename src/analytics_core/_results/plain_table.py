@@ -10,7 +10,8 @@ from analytics_core._results.column_formats import ChartFormats
 from analytics_core._results.readable import ledger, written_texts
 
 _WIDEST: Final = 40
-_CONTROLS: Final = dict.fromkeys((*range(32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)), " ")
+_TURNING: Final = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_CONTROLS: Final = dict.fromkeys((*range(32), *range(127, 160), *_TURNING), " ")
 """What would begin a line that is none of the table's, such as a line break, or turn the direction of one."""
 
 

@@ -20,6 +20,7 @@ _ZONE = r"[ ]?(?:Z|z|[+-][0-9]{2}(?::?[0-9]{2})?)"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _MOMENT = rf"{_DAY}(?:[T ][0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:\.[0-9]{{1,6}})?)?(?:{_ZONE})?)?"
 _WHOLE = r"-?(?:0|[1-9][0-9]*)"
+_LONG_WHOLE = rf"\A-?[0-9]{{{MOST_DIGITS + 1},}}\z"
 _PATTERNS: Mapping[ValueKind, str] = {
     ValueKind.BOOLEAN: r"(?i:true|false)",
     ValueKind.INTEGER: _WHOLE,
@@ -133,6 +134,8 @@ class TextReader:
     def _fitting(self, kind: ValueKind, known: ColumnType, values: pa.Array) -> ColumnType | None:
         if not pc.all(self._matches(kind, values)).as_py():
             return None
+        if kind is ValueKind.FLOAT and pc.any(pc.match_substring_regex(values, _LONG_WHOLE)).as_py():
+            return None  # it would be rounded to 16 digits
         found = ColumnType(kind=kind)
         if kind in (ValueKind.DECIMAL, ValueKind.INTEGER):
             found = _with_digits(kind, known, _digits(self._plain(values)))

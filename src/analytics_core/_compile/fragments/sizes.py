@@ -80,31 +80,32 @@ _Weigh = Callable[[_Call], int]
 
 def reject_large_values(tokens: Sequence[Token], tree: exp.Expr, syntax: Syntax, reject: Refuse) -> None:
     """Refuse an expression whose values may grow far beyond what it is made of, or whose size nobody can tell."""
-    for kind in tree.find_all(exp.DataType):
-        _reject_wide(kind, reject)
+    members = sum(_members(kind, reject) for kind in tree.find_all(exp.DataType))
     growing = {name: weigh for name, weigh in _GROWING.items() if name not in syntax.told_sizes}
     growing |= {name: partial(_sized, at=at) for name, at in syntax.told_sizes.items() if at is not None}
     items = _bracketed(tokens)
-    if _weight(items, growing, reject) - _leaves(items) > MOST:
+    if members + _weight(items, growing, reject) - _leaves(items) > MOST:
         raise reject(
             f"it may make values more than {MOST:,} times as large as what it is made of, which only people who may "
             "write SQL on this database may do; nest fewer functions that make texts or lists longer"
         )
 
 
-def _reject_wide(kind: exp.DataType, reject: Refuse) -> None:
-    """Refuse types whose every value has the length that they name: `INTEGER[999][999]`, `CHAR(10000000)`."""
-    sizes = [
-        part
-        for inner in kind.find_all(exp.DataType)
-        for part in (*(inner.args.get("values") or ()), *(inner.expressions if inner.this in _WIDE_TYPES else ()))
-        if isinstance(part, exp.Literal | exp.DataTypeParam)
-    ]
-    if prod(int(size.name) if size.name.isdigit() else MOST + 1 for size in sizes) > MOST:
+def _members(kind: exp.DataType, reject: Refuse) -> int:
+    """Return how many members each value of a list's type has, whatever is in it: `INTEGER[9][9]` has 81.
+
+    Refused are more than `MOST`, and texts and bits that are so long (`CHAR(10000000)`).
+    """
+    lists = [size for inner in kind.find_all(exp.DataType) for size in inner.args.get("values") or ()]
+    padded = kind.expressions if kind.this in _WIDE_TYPES else ()
+    sizes = [size for size in (*lists, *padded) if isinstance(size, exp.Literal | exp.DataTypeParam)]
+    members = prod(int(size.name) if size.name.isdigit() else MOST + 1 for size in sizes)
+    if members > MOST:
         raise reject(
             f"{kind.sql()} makes values as long as it tells: for people who may not write SQL on this database that "
             f"are up to {MOST:,} members"
         )
+    return members if lists else 0
 
 
 def _bracketed(tokens: Sequence[Token]) -> _Items:

@@ -6,7 +6,7 @@ import csv
 import gzip
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -15,14 +15,17 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 
 from analytics_core._bounded_calls import BoundedCalls
-from analytics_core._core.sources.guesses import notes_of_csv
+from analytics_core._core.sources.dates import with_dates
+from analytics_core._core.sources.guesses import notes_of_numbers, with_whole_numbers
 from analytics_core._core.sources.paths import DATABASES, FileType, broken_file, type_of
 from analytics_core._core.sources.reading import FileReading
+from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.handed_over import FileFormat, HandedFiles, HandedFrame, HandedTable
 from analytics_core._uploads.limits import FileLimits
 from analytics_core._uploads.reading import opened_table
+from analytics_core._uploads.table import FileTable
 from analytics_core.errors import FileUploadError, MissingExtraError, PayloadSchemaError, SourceError
 from analytics_core.models.upload import FileKind, FileUploadOptions
 
@@ -50,7 +53,7 @@ def table_of_files(paths: Iterable[Path], reading: FileReading) -> HandedTable:
         told = reading.csv_arguments() if kind is FileType.CSV else {}
         return _looked_at(HandedFiles(format=_FORMATS[kind], paths=tuple(files), csv_arguments=told))
     if kind is FileType.XLSX:
-        return _of_sheets([table for path in files for table in sheets_of(path, reading).values()], files)
+        return _of_sheets([sheet for path in files for sheet in sheets_of(path, reading).values()], files)
     return _of_arrow_files(files, kind)
 
 
@@ -63,11 +66,10 @@ _FORMATS: Final = {
 
 def _looked_at(files: HandedFiles) -> HandedFiles:
     """Return files with the types of their columns, which the whole of each text file tells."""
-    types, notes = in_duckdb(lambda root: _types_and_notes(root, files))
-    return files if files.format is FileFormat.PARQUET else replace(files, types=types, notes=notes)
+    return in_duckdb(lambda root: _with_types(root, files))
 
 
-def _types_and_notes(root: Any, files: HandedFiles) -> tuple[dict[str, str], tuple[str, ...]]:
+def _with_types(root: Any, files: HandedFiles) -> HandedFiles:
     from analytics_core._execution.sessions.duckdb_tables import allow_only
 
     types: dict[str, str] = {}
@@ -76,7 +78,35 @@ def _types_and_notes(root: Any, files: HandedFiles) -> tuple[dict[str, str], tup
     for place, path in enumerate(files.paths):
         found = _types_of(root, replace(files, paths=(path,)))
         types = found if not place else _merged(types, found, files, path)
-    return types, notes_of_csv(root, files, types) if files.format is FileFormat.CSV else ()
+    return files if files.format is FileFormat.PARQUET else _of_text(root, replace(files, types=types))
+
+
+def _of_text(root: Any, files: HandedFiles) -> HandedFiles:
+    """Return text files with the types that their values have, and notes on what they leave open."""
+    read = with_whole_numbers(root, with_dates(root, files))
+    if read.format is not FileFormat.CSV:
+        return read
+    return replace(read, notes=(*_title_in_csv(read), *read.notes, *notes_of_numbers(root, read)))
+
+
+def _title_in_csv(files: HandedFiles) -> tuple[str, ...]:
+    """Return a note when the header of a CSV file has a name for the first of its columns alone."""
+    (first, kind), *others = (files.types or {}).items()
+    unnamed = [f"column{place}" for place in range(1, len(others) + 1)]
+    if not others or kind != "VARCHAR" or first == "column0" or [name for name, _ in others] != unnamed:
+        return ()
+    with suppress(OSError, ValueError, csv.Error), _csv_rows(files) as rows:
+        header = next(islice((row for row, cells in rows if sum(map(bool, cells)) > 1), 1), None)
+        if header is not None:
+            return (_title_note(first, len(others) + 1, skip_rows=header - 1),)
+    return ()
+
+
+def _title_note(title: str, width: int, *, skip_rows: int) -> str:
+    return (
+        f"the header names one of {width} columns, {short_repr(title)}; if that is the title of the table, give "
+        f"skip_rows={skip_rows}"
+    )
 
 
 def _check_date_format(root: Any, told: Mapping[str, Any]) -> None:
@@ -111,7 +141,8 @@ def _types_of(root: Any, file: HandedFiles) -> dict[str, str]:
     return types
 
 
-_NUMBERS: Final = frozenset({"BIGINT", "HUGEINT", "DOUBLE"})
+_WHOLE_NUMBERS: Final = frozenset({"BIGINT", "UBIGINT", "HUGEINT"})
+_NUMBERS: Final = _WHOLE_NUMBERS | {"DOUBLE"}
 _DAYS: Final = frozenset({"DATE", "TIMESTAMP"})
 
 
@@ -128,10 +159,12 @@ def _merged(types: dict[str, str], found: dict[str, str], files: HandedFiles, pa
         raise broken_file(path, what, column=name)
     text = "JSON" if files.format is FileFormat.JSON else "VARCHAR"
     wider = {
-        name: "DOUBLE" if kinds <= _NUMBERS else "TIMESTAMP" if kinds <= _DAYS else text
-        for name, kinds in differing.items()
+        name: next((kind for held, kind in _HOLDS.items() if kinds <= held), text) for name, kinds in differing.items()
     }
     return {**types, **found, **wider}
+
+
+_HOLDS: Final = {_WHOLE_NUMBERS: "HUGEINT", _NUMBERS: "DOUBLE", _DAYS: "TIMESTAMP"}
 
 
 _ONE_BY_ONE: Final = "write the files of one dataset alike, or connect them one by one, in a dict"
@@ -208,15 +241,10 @@ _FIRST_LINES: Final = 5
 def _uneven(file: HandedFiles) -> SourceError | None:
     """Return the error for the first row of a CSV file that has another number of values than the first one."""
     path, above = file.paths[0], file.csv_arguments.get("skiprows", 0)
-    text = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with text(path, "rt", encoding="utf-8-sig", newline="") as lines:
-            first = "".join(islice(lines, above, above + _FIRST_LINES))
-            delimiter = max(",;\t|", key=first.count)
-            lines.seek(0)
-            rows = csv.reader(islice(lines, above, None), delimiter=delimiter, strict=True)
-            width = len(next(rows))
-            row = next((above + rows.line_num for row in rows if row and len(row) != width), None)
+        with _csv_rows(file) as rows:
+            width = len(next(rows)[1])
+            row = next((place for place, cells in rows if cells and len(cells) != width), None)
     except (OSError, ValueError, csv.Error, StopIteration):
         return None
     what = "this row has another number of values than the first one; mend it, or read the file by pandas.read_csv"
@@ -225,8 +253,24 @@ def _uneven(file: HandedFiles) -> SourceError | None:
     return None if row is None else broken_file(path, what, row=row)
 
 
-def sheets_of(path: Path, reading: FileReading) -> dict[str, pa.Table]:
-    """Return the sheets of a workbook that have rows, by name, as Arrow tables.
+@contextmanager
+def _csv_rows(file: HandedFiles) -> Iterator[Iterator[tuple[int, list[str]]]]:
+    """Give the rows of the first CSV file from its header on, with the numbers of their lines, by its likely delimiter.
+
+    The rows raise OSError, ValueError or csv.Error where the file is no such text.
+    """
+    path, above = file.paths[0], file.csv_arguments.get("skiprows", 0)
+    text = gzip.open if path.suffix.lower() == ".gz" else open
+    with text(path, "rt", encoding="utf-8-sig", newline="") as lines:
+        first = "".join(islice(lines, above, above + _FIRST_LINES))
+        delimiter = max(",;\t|", key=first.count)
+        lines.seek(0)
+        rows = csv.reader(islice(lines, above, None), delimiter=delimiter, strict=True)
+        yield ((above + rows.line_num, cells) for cells in rows)
+
+
+def sheets_of(path: Path, reading: FileReading) -> dict[str, HandedFrame]:
+    """Return the sheets of a workbook that have rows, by name.
 
     Raises:
         SourceError: it cannot be read; row and column are told.
@@ -244,8 +288,7 @@ def sheets_of(path: Path, reading: FileReading) -> dict[str, pa.Table]:
         options = FileUploadOptions(type=FileKind.EXCEL, sheet_name=sheet, skip_rows=reading.skip_rows)
         try:
             with opened_table(path, options, limits) as table:
-                batches = list(table.batches(table.columns))
-                found[sheet] = pa.Table.from_batches(batches) if batches else None
+                found[sheet] = _rows_of_sheet(table, sheet)
         except FileUploadError as error:
             if "has no rows" in error.message:
                 continue
@@ -253,10 +296,32 @@ def sheets_of(path: Path, reading: FileReading) -> dict[str, pa.Table]:
             raise broken_file(path, f"sheet {sheet!r}: {what}", **error.extra) from error
         except PayloadSchemaError as error:
             raise broken_file(path, error.message) from error
-    tables = {name: table for name, table in found.items() if table is not None}
-    if not tables:
+    sheets = {name: sheet for name, sheet in found.items() if sheet is not None}
+    if not sheets:
         raise broken_file(path, "no sheet of it has rows")
-    return tables
+    return sheets
+
+
+def _rows_of_sheet(table: FileTable, name: str) -> HandedFrame | None:
+    batches = list(table.batches(table.columns))
+    if not batches:
+        return None
+    rows = pa.Table.from_batches(batches)
+    return replace(_frame(rows, name), notes=_title_in_sheet(table, rows))
+
+
+def _title_in_sheet(table: FileTable, rows: pa.Table) -> tuple[str, ...]:
+    """Return a note when the header of a sheet has one cell above several columns, the first of which is text."""
+    headers = [column.header for column in table.columns]
+    named = [place for place, header in enumerate(headers) if header is not None]
+    is_index = len(headers) == 2 and headers[0] is None  # as pandas writes one
+    if len(headers) == 1 or len(named) != 1 or is_index or table.columns[0].type.kind is not ValueKind.TEXT:
+        return ()
+    for place, cells in enumerate(rows.slice(0, _FIRST_LINES).to_pylist(), start=1):
+        if sum(cell is not None for cell in cells.values()) > 1:
+            title = headers[named[0]] or ""
+            return (_title_note(title, len(headers), skip_rows=table.row_number(place) - 1),)
+    return ()
 
 
 def _sheet_names(path: Path) -> list[str]:
@@ -272,16 +337,16 @@ def _sheet_names(path: Path) -> list[str]:
         ) from error
 
 
-def _of_sheets(tables: list[pa.Table], files: list[Path]) -> HandedFrame:
-    """Return tables of the same columns as one frame."""
-    if len(files) == 1 and len(tables) > 1:
+def _of_sheets(sheets: list[HandedFrame], files: list[Path]) -> HandedFrame:
+    """Return sheets of the same columns as one frame."""
+    if len(files) == 1 and len(sheets) > 1:
         what = "it has several sheets with rows; connect it alone, or read one by pandas.read_excel"
         raise broken_file(files[0], what)
     try:
-        joined = pa.concat_tables(tables) if len(tables) > 1 else tables[0]
+        joined = pa.concat_tables([sheet.data for sheet in sheets])
     except pa.ArrowException as error:
         raise broken_file(files[-1], f"it has other columns than {files[0].name!r}; {_ONE_BY_ONE}") from error
-    return _frame(joined, files[0].name)
+    return HandedFrame(data=joined, notes=tuple(dict.fromkeys(note for sheet in sheets for note in sheet.notes)))
 
 
 def _of_arrow_files(files: list[Path], kind: FileType) -> HandedFrame:

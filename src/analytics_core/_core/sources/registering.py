@@ -19,7 +19,6 @@ from analytics_core._core.sources.taking import DatabaseFile
 from analytics_core._execution.handed_over import (
     MARK,
     HandedEngine,
-    HandedFiles,
     HandedOver,
     HandedTable,
     HandedTables,
@@ -78,20 +77,14 @@ def add_datasets(core: AnalyticsCore, database_id: int, source: HandedOver | Dat
 def _dataset_of(core: AnalyticsCore, database_id: int, name: str, table: HandedTable) -> DatasetGet:
     """Store a dataset of a table; what was read in one of several ways is its description."""
     made = core.datasets.create({"database": database_id, "table_name": name})
-    notes = notes_of(table)
-    return core.datasets.update(made.id, {"description": "\n".join(notes)}) if notes else made
-
-
-def notes_of(table: HandedTable) -> tuple[str, ...]:
-    """Return what was read in one of several ways, in words."""
-    return table.notes if isinstance(table, HandedFiles) else ()
+    return core.datasets.update(made.id, {"description": "\n".join(table.notes)}) if table.notes else made
 
 
 def warn_of_guesses(tables: Mapping[str, HandedTable], *, stacklevel: int) -> None:
     """Warn of what was read in one of several ways; `stacklevel` is that of the caller's line."""
     for name, table in tables.items():
-        if notes := notes_of(table):
-            text = "\n".join(notes)
+        if table.notes:
+            text = "\n".join(table.notes)
             warnings.warn(f"dataset {name!r}: {text}", stacklevel=stacklevel + 1)
 
 

@@ -150,9 +150,7 @@ def _tables_of_path(text: str, reading: FileReading) -> dict[str, HandedTable]:
     if paths.type_of(path) is FileType.XLSX:
         sheets = files.sheets_of(path.resolve(), reading)
         if len(sheets) > 1:
-            from analytics_core._core.sources import frames
-
-            return {paths.table_name(sheet): frames.required_frame(rows, sheet) for sheet, rows in sheets.items()}
+            return {paths.table_name(sheet): rows for sheet, rows in sheets.items()}
     return {paths.name_of(path): files.table_of_files([path], reading)}
 
 

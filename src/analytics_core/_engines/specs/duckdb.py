@@ -253,6 +253,7 @@ _TOLD_SIZES: Mapping[str, int | None] = {
     **dict.fromkeys(("arg_max", "arg_min", "argmax", "argmin", "max_by", "min_by"), 2),
     **dict.fromkeys(("arg_max_null", "arg_min_null", "arg_max_nulls_last", "arg_min_nulls_last"), 2),
     **dict.fromkeys(("equi_width_bins", "reservoir_quantile"), 2),
+    "bar": 3,
 }
 
 ENGINES = (

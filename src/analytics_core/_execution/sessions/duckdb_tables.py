@@ -99,14 +99,38 @@ def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.D
     if isinstance(table, HandedFrame):
         return root.from_arrow(table.data)
     paths: Any = [str(path) for path in table.paths]
-    types: Any = None if table.types is None else dict(table.types)
+    types: Any = None if table.types is None else {**table.types, **dict.fromkeys(table.date_formats, "VARCHAR")}
     if table.format is FileFormat.PARQUET:
         return root.read_parquet(paths, hive_partitioning=all(map(_names_values, table.paths)))
     if table.format is FileFormat.CSV:
         # `skiprows`: else rows before the first one of as many values as the most have would be left out.
         told = {"sample_size": -1} if types is None else {"dtype": types}
-        return root.read_csv(paths, **{"skiprows": 0, **table.csv_arguments, **told})
+        return _with_dates(root.read_csv(paths, **{"skiprows": 0, **table.csv_arguments, **told}), table)
     return root.read_json(paths, sample_size=-1) if types is None else root.read_json(paths, columns=types)
+
+
+def _with_dates(relation: duckdb.DuckDBPyRelation, table: HandedFiles) -> duckdb.DuckDBPyRelation:
+    """Return the rows with the texts of columns whose form is known as days or moments.
+
+    DuckDB reads all days of a file in one form, which it guesses from the first rows each time anew.
+    """
+    if not table.types or not table.date_formats or relation.columns != list(table.types):
+        return relation
+    columns: list[duckdb.Expression] = []
+    for name, kind in table.types.items():
+        column: duckdb.Expression = duckdb.ColumnExpression(name)
+        if form := table.date_formats.get(name):
+            column = _moment(column, form).cast(duckdb.sqltype(kind)).alias(name)
+        columns.append(column)
+    return relation.select(*columns)
+
+
+def _moment(column: duckdb.Expression, form: str) -> duckdb.Expression:
+    """Return texts as moments; one of another form is the same error as in a column that DuckDB reads itself."""
+    text = duckdb.FunctionExpression("trim", column)
+    moment = duckdb.FunctionExpression("try_strptime", text, duckdb.ConstantExpression(form))
+    error = duckdb.FunctionExpression("error", duckdb.ConstantExpression("CSV Error: a date of another form"))
+    return duckdb.CaseExpression(moment.isnull() & column.isnotnull(), error.cast("TIMESTAMP")).otherwise(moment)
 
 
 def _names_values(path: Path) -> bool:

@@ -160,7 +160,8 @@ def _box_layers(
 ) -> list[dict[str, Any]]:
     form = view.form
     title = form.text("y_axis_title") or (metrics[0] if len(metrics) == 1 else None)
-    up = axes.value_axis(view, shown, title, zero=False, log=form.flag("logAxis"))
+    log = axes.is_log(view, ("logAxis",), [row["c2"] for row in (*boxes, *outliers)])
+    up = axes.value_axis(view, shown, title, zero=False, log=log)
     base: dict[str, Any] = {"x": {"field": "c0", **axes.category_axis(view, names, form.text("x_axis_title"))}}
     colours = view.series_colours(metrics if len(metrics) > 1 else names)
     domain = metrics if len(metrics) > 1 else names

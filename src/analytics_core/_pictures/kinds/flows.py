@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from analytics_core._display.blocks import counted
+from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.number_formats import NumberFormat
@@ -44,10 +45,11 @@ class Flow:
 
     def through(self) -> dict[str, float]:
         """Return how much goes through each node: what comes or what leaves, whichever is more."""
-        leaves, comes = dict.fromkeys(self.nodes(), 0.0), dict.fromkeys(self.nodes(), 0.0)
+        leaves: dict[str, float] = dict.fromkeys(self.nodes(), 0)
+        comes: dict[str, float] = dict.fromkeys(self.nodes(), 0)
         for link in self.links:
-            leaves[link.source] += link.value
-            comes[link.target] += link.value
+            leaves[link.source] = cells.total((leaves[link.source], link.value))
+            comes[link.target] = cells.total((comes[link.target], link.value))
         return {node: max(leaves[node], comes[node]) for node in leaves}
 
 
@@ -62,7 +64,8 @@ def _read(view: ChartView, sources: Sequence[str], targets: Sequence[str]) -> Fl
     parts = read_parts(view, ends, metric)
     sums: dict[tuple[str, str], float] = {}
     for part in parts.parts:
-        sums[part.keys[0], part.keys[1]] = sums.get((part.keys[0], part.keys[1]), 0.0) + part.value
+        ends_of_part = (part.keys[0], part.keys[1])
+        sums[ends_of_part] = cells.total((sums.get(ends_of_part, 0), part.value))
     links = [Link(source=source, target=target, value=value) for (source, target), value in sums.items()]
     links.sort(key=lambda link: (-link.value, link.source, link.target))
     return _limited(parts.measure, links, parts.notes)

@@ -189,7 +189,7 @@ def _calendar(view: ChartView) -> Drawing:
         when = cells.moment(ms) if ms is not None else None
         if when is not None and value is not None:
             day = when.replace(hour=0, minute=0, second=0, microsecond=0)
-            days[day] = days.get(day, 0.0) + value
+            days[day] = cells.total((days.get(day, 0), value))
     if not days:
         raise CannotDrawError(f"{table.label(metric)} has no values.")
     weeks = (max(days) - min(days)).days // 7 + 2

@@ -267,7 +267,7 @@ def _squares(view: ChartView, rows: list[dict[str, Any]], measure: str | None) -
     sums: dict[tuple[int, int], float] = {}
     for row in rows:
         place = int((row["c0"] - left) // wide), int((row["c1"] - bottom) // high)
-        sums[place] = sums.get(place, 0.0) + row["c2"]
+        sums[place] = cells.total((sums.get(place, 0), row["c2"]))
     found = [
         {"c0": left + x * wide, "c1": bottom + y * high, "c2": left + (x + 1) * wide, "c3": bottom + (y + 1) * high}
         | {"c4": value}

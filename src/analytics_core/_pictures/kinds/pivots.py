@@ -41,7 +41,7 @@ def _pivot(view: ChartView) -> Drawing:
     if all(value is None for name in layout.metrics for value in columns[name]):
         raise CannotDrawError("there is no number.")
     try:
-        grid = pivot(columns, layout, text=_identity)
+        grid = pivot(columns, layout, text=_identity, shown=(_MOST_ROWS, _MOST_COLUMNS))
     except AnalyticsError as error:
         raise CannotDrawError(f"{error.message}.") from error
     return _drawing(view, layout, grid)
@@ -55,7 +55,7 @@ def _layout(view: ChartView) -> PivotLayout:
     if not metrics:
         raise CannotDrawError("the answer has no column of numbers.")
     down = [name for name in form.columns("groupbyRows") if name in table.names]
-    across = [name for name in groups if name not in down]
+    across = [name for name in form.columns("groupbyColumns") if name in table.names]
     if form.flag("transposePivot"):
         down, across = across, down
     in_rows = form.get("metricsLayout") == "ROWS"
@@ -118,17 +118,14 @@ def _identity(value: Any) -> str:
 
 
 def _drawing(view: ChartView, layout: PivotLayout, grid: PivotTable) -> Drawing:
-    body = grid.row_keys[:-1] if _has_total(grid) else grid.row_keys
-    shown, heads = _shown_columns(grid), _head_columns(view, layout, grid)
-    columns = [*heads, *_number_columns(view, layout, grid, shown)]
+    heads = _head_columns(view, layout, grid)
+    columns = [*heads, *_number_columns(view, layout, grid)]
     names = [view.table.label(name) for name in layout.metrics]
-    counts = (
-        counted(len(grid.row_keys) - len(grid.row_totals), "row"),
-        counted(len(grid.column_keys) - len(grid.column_totals), "column"),
-    )
+    counts = counted(grid.row_groups, "row"), counted(grid.column_groups, "column")
     told = f"Pivot table of {', '.join(names)} ({layout.aggregate.name}): {counts[0]} by {counts[1]}"
-    rows, all_columns = min(len(body), _MOST_ROWS), len(heads) + len(grid.column_keys)
-    return draw_grid(view, columns, rows, told, (), all_rows=len(body), all_columns=all_columns)
+    rows, all_rows = (count - _has_total(grid) for count in (len(grid.row_keys), grid.row_count))
+    all_columns = len(heads) + grid.column_count
+    return draw_grid(view, columns, rows, told, (), all_rows=all_rows, all_columns=all_columns)
 
 
 def _has_total(grid: PivotTable) -> bool:
@@ -136,16 +133,9 @@ def _has_total(grid: PivotTable) -> bool:
     return len(grid.row_keys) - 1 in grid.row_totals
 
 
-def _shown_columns(grid: PivotTable) -> list[int]:
-    """Return the places of the first columns, and of the total behind them all."""
-    places = range(len(grid.column_keys))
-    is_total = places[-1] in grid.column_totals
-    return [*places[: len(places) - is_total][:_MOST_COLUMNS], *places[len(places) - is_total :]]
-
-
 def _head_columns(view: ChartView, layout: PivotLayout, grid: PivotTable) -> list[GridColumn]:
     has_total = _has_total(grid)
-    rows = grid.row_keys[: len(grid.row_keys) - has_total][:_MOST_ROWS]
+    rows = grid.row_keys[: len(grid.row_keys) - has_total]
     texts = _label_texts(view, layout, rows, down=True)
     blank = [""] * (len(_levels(layout, down=False)) - 1)
     found = []
@@ -163,13 +153,11 @@ def _head_columns(view: ChartView, layout: PivotLayout, grid: PivotTable) -> lis
     return found
 
 
-def _number_columns(
-    view: ChartView, layout: PivotLayout, grid: PivotTable, places: Sequence[int]
-) -> Iterator[GridColumn]:
-    keys = [grid.column_keys[place] for place in places]
+def _number_columns(view: ChartView, layout: PivotLayout, grid: PivotTable) -> Iterator[GridColumn]:
+    keys = grid.column_keys
     write, has_total, fitting = _writer(view, layout), _has_total(grid), fitting_rows(view)
-    for place, key, texts in zip(places, keys, _label_texts(view, layout, keys, down=False), strict=True):
-        values = [line[place] for line in grid.cells[: len(grid.cells) - has_total][:_MOST_ROWS]]
+    for place, (key, texts) in enumerate(zip(keys, _label_texts(view, layout, keys, down=False), strict=True)):
+        values = [line[place] for line in grid.cells[: len(grid.cells) - has_total]]
         own = (part for part in key if not isinstance(part, Label) and part in layout.metrics)
         metric = layout.metrics[0] if len(layout.metrics) == 1 else next(own, "")
         coloured = [None if row in grid.row_totals else value for row, value in enumerate(values)]

@@ -60,26 +60,38 @@ def _bubble_rows(
     return sorted(rows, key=lambda row: -row["c2"])  # the small ones lie on the large ones
 
 
-def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str, str, str | None]) -> dict[str, Any]:
+def _bubble_axes(
+    view: ChartView, rows: list[dict[str, Any]], names: tuple[str, str, str | None]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     form = view.form
-    labels = list(dict.fromkeys(row["c3"] for row in rows))
+    logs = [
+        axes.is_log(view, ("logXAxis", "x_log_scale"), [row["c0"] for row in rows]),
+        axes.is_log(view, ("logYAxis", "y_log_scale"), [row["c1"] for row in rows]),
+    ]
     across = axes.value_axis(
         view,
         view.number_format("xAxisFormat", "x_axis_format"),
         form.text("x_axis_title") or form.text("x_axis_label") or names[0],
-        bounds=form.bounds("xAxisBounds", log=form.flag("logXAxis") or form.flag("x_log_scale")),
-        log=form.flag("logXAxis") or form.flag("x_log_scale"),
+        bounds=form.bounds("xAxisBounds", log=logs[0]),
+        log=logs[0],
         zero=False,
     )
     up = axes.value_axis(
         view,
         view.number_format("y_axis_format"),
         form.text("y_axis_title") or form.text("y_axis_label") or names[1],
-        bounds=form.bounds("y_axis_bounds", log=form.flag("logYAxis") or form.flag("y_log_scale")),
-        log=form.flag("logYAxis") or form.flag("y_log_scale"),
+        bounds=form.bounds("y_axis_bounds", log=logs[1]),
+        log=logs[1],
         zero=False,
     )
     across["axis"]["tickCount"] = max(2, view.size.width_px // 90)
+    return across, up
+
+
+def _bubble_layer(view: ChartView, rows: list[dict[str, Any]], names: tuple[str, str, str | None]) -> dict[str, Any]:
+    form = view.form
+    labels = list(dict.fromkeys(row["c3"] for row in rows))
+    across, up = _bubble_axes(view, rows, names)
     largest = max(0.0, *(row["c2"] for row in rows)) or 1.0
     widest = min(max(form.number("max_bubble_size") or 25, 4), 100) * 0.8
     for row in rows:

@@ -11,7 +11,9 @@ from analytics_core._display.blocks import Blocks, HeadingBlock, fold
 from analytics_core._display.bundles import mime_bundle
 from analytics_core._display.objects import objects_table
 
-_SHOWN: Final = r"\t\n\r\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff"
+_SHOWN: Final = (
+    r"\t\n\r\x20-\x7e\xa0-\u061b\u061d-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff"
+)
 NOT_SHOWN: Final = re.compile(f"[^{_SHOWN}]")
 """What XML cannot hold, what terminals obey, and what turns the direction of the text around it."""
 
