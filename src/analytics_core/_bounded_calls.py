@@ -9,13 +9,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar
 
-from analytics_core._forks import forkable_lock, tell_of_forks
+from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core.errors import ThreadLimitError
 
 Result = TypeVar("Result")
 
 _IDLE_S: Final = 1.0
 """How long a thread without work stays for the next call."""
+
+_LOOK_S: Final = 60.0
+_LATEST_S: Final = 5.0
+"""How long work that was stopped is waited for."""
 
 
 def start_thread(target: Callable[..., object], *args: object, name: str) -> threading.Thread:
@@ -100,7 +104,7 @@ class BoundedCalls:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._guard = forkable_lock()
+        self._guard = forkable_rlock()
         self._idle: list[queue.SimpleQueue[PendingCall[Any] | None]] = []
         tell_of_forks(self)
 
@@ -115,9 +119,34 @@ class BoundedCalls:
             inbox = self._idle.pop() if self._idle else None
         if inbox is None:
             inbox = queue.SimpleQueue()
-            start_thread(self._serve, inbox, name=self._name)
+            try:
+                start_thread(self._serve, inbox, name=self._name)
+            except BaseException:  # Ctrl-C: goes on upwards; the thread may run, and nobody would give it work
+                inbox.put(None)
+                raise
         inbox.put(call)
         return call
+
+    def run(self, work: Callable[[], Result], *, stop: Callable[[], object]) -> Result:
+        """Return what `work` returns in another thread, so that no handler of a signal runs in the middle of it.
+
+        What a handler raises here (Ctrl-C, `sys.exit`) goes on upwards once `stop` was called and the work is over, or
+        five seconds later.
+
+        Raises:
+            ThreadLimitError: the system gives no more threads; the work was not begun.
+        """
+        call = None
+        try:
+            call = self.start(work)
+            while not call.wait(_LOOK_S):
+                pass
+        except BaseException:  # goes on upwards
+            stop()
+            if call is not None:
+                call.wait(_LATEST_S)
+            raise
+        return call.result()
 
     def close(self) -> None:
         """Let the threads without work go; the object may be used again."""

@@ -9,6 +9,8 @@ from pathlib import Path
 from analytics_core._compile.advanced_types import AdvancedDataType
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.connection_uri import CheckedUri, check_uri
+from analytics_core._execution.reflection import Reflector
+from analytics_core._execution.statements import StatementRunner
 from analytics_core._gate.metadata import MetadataReader
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._gate.tables import TableReader
@@ -95,6 +97,8 @@ class Runtime(Components):
     known_users: StoreReadCache[int, User | None]
     actors: StoreReadCache[Hashable, Actor]
     guests: Guests
+    statements: StatementRunner
+    reflector: Reflector
     metadata: MetadataReader
     tables: TableReader
     uploads: FileUploads

@@ -10,7 +10,7 @@ import time
 from typing import Final
 
 from analytics_core._bounded_calls import start_thread
-from analytics_core._forks import forkable_lock, tell_of_forks
+from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._records.audit import Observation
 from analytics_core.errors import ThreadLimitError
 from analytics_core.ports import Observer
@@ -71,7 +71,7 @@ class GuardedObserver:
         self._observer = observer
         self._most_waiting = most_waiting
         self._late_s = late_s
-        self._guard = forkable_lock()
+        self._guard = forkable_rlock()
         self._start_anew()
         tell_of_forks(self)
 

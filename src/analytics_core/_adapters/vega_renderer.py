@@ -12,15 +12,20 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from html import escape
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Final
 
 from analytics_core._adapters.vega_worker import VEGA_LITE
-from analytics_core._forks import forkable_lock, tell_of_forks
+from analytics_core._bounded_calls import BoundedCalls
+from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core.errors import AnalyticsError, MissingExtraError, PictureError, SettingsError, ThreadLimitError
 from analytics_core.models.enums import PictureFormat
+
+if sys.platform != "win32":
+    import resource
 
 _PROGRAM: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -81,10 +86,11 @@ class VegaRenderer:
             raise SettingsError("a renderer has one process or more, and a time limit above 0")
         paths = json.dumps([os.fsdecode(path) for path in sys.path])
         self._command = [python or sys.executable or "", "-I", "-c", _PROGRAM, paths, json.dumps(folders)]
-        self._fonts = folders
+        self._fonts: Sequence[str] = folders
         self._most = processes
         self._timeout_s = timeout_s
-        self._guard = forkable_lock()
+        self._guard = forkable_rlock()  # a handler of a signal may close while its own thread closes
+        self._calls = BoundedCalls("pictures")
         self._all: set[_Process] = set()
         self._begin()
         weakref.finalize(self, _end_all, self._all)
@@ -123,12 +129,12 @@ class VegaRenderer:
         return self._asked("pages", list(pages), format, scale)
 
     def close(self) -> None:
-        """End the processes; whoever waits for one gets a PictureError."""
+        """End the processes; whoever waits for one gets a PictureError. A handler of a signal may call it."""
         with self._guard:
-            self._is_closed = True
-            ending, self._idle = set(self._all), []
-            self._all.clear()
-        _end_all(ending)
+            self._is_closed, self._idle = True, []
+        _end_all(self._all)
+        self._all.clear()
+        self._calls.close()
 
     def before_fork(self) -> None:
         """Go on: the processes stay the parent's."""
@@ -159,6 +165,10 @@ class VegaRenderer:
             "lengths": list(map(len, contents)),
         }
         request = b"".join((json.dumps(head).encode(), b"\n", *contents))
+        drawing = _Drawing()
+        return self._calls.run(lambda: self._in_turn(request, drawing), stop=drawing.stop)
+
+    def _in_turn(self, request: bytes, drawing: _Drawing) -> bytes:
         turns = self._turns
         if not turns.acquire(timeout=self._timeout_s):
             raise PictureError(
@@ -167,55 +177,78 @@ class VegaRenderer:
                 retryable=True,
             )
         try:
-            return self._drawn(request)
+            return self._drawn(request, drawing)
         finally:
             turns.release()
 
-    def _drawn(self, request: bytes) -> bytes:
+    def _drawn(self, request: bytes, drawing: _Drawing) -> bytes:
         for is_last in (False, True):
             process = self._taken()
             try:
-                answer = process.answer(request, self._timeout_s)
+                answer = process.answer(request, self._timeout_s) if drawing.begin(process) else None
             except AnalyticsError:  # its whole answer
                 self._give_back(process)
                 raise
-            except BaseException:  # Ctrl-C as well: half an answer may wait in its pipe
+            except BaseException:  # half an answer may wait in its pipe
                 self._drop(process)
                 raise
             if answer is not None:
                 self._give_back(process)
                 return answer
             self._drop(process)
-            if process.is_new or process.is_late or is_last:
+            if process.is_new or process.is_late or is_last or drawing.is_stopped:
                 break
         if self._is_closed:
-            raise PictureError("the renderer is closed")
+            raise _closed()
         if process.is_late:
             raise PictureError(
                 f"a picture was not drawn in {self._timeout_s:g} s; ask for fewer rows, or a later limit"
             )
-        raise PictureError("the process that draws pictures ended by itself; the picture may need too much memory")
+        why = _limit_of_addresses() or "; the picture may need too much memory"
+        raise PictureError(f"the process that draws pictures ended by itself{why}")
 
     def _taken(self) -> _Process:
         """Return a process that waits for work, a new one where none does."""
         with self._guard:
             if self._is_closed:
-                raise PictureError("the renderer is closed")
+                raise _closed()
             if self._idle:
                 return self._idle.pop()
-            process = _Process(self._command)
+            process = _Process(self._command, self._fonts)
             self._all.add(process)
             return process
 
     def _give_back(self, process: _Process) -> None:
         with self._guard:
-            if process in self._all:
+            if not self._is_closed:
                 self._idle.append(process)
 
     def _drop(self, process: _Process) -> None:
-        with self._guard:
-            self._all.discard(process)
         process.end()
+        self._all.discard(process)
+
+
+def _closed() -> PictureError:
+    return PictureError("the renderer is closed")
+
+
+class _Drawing:
+    """One picture on its way in another thread, which whoever asked for it may stop."""
+
+    def __init__(self) -> None:
+        self.is_stopped = False
+        self._process: _Process | None = None
+
+    def begin(self, process: _Process) -> bool:
+        """Say which process draws it; False where nobody wants it any more."""
+        self._process = process  # before it looks: `stop` does both the other way round
+        return not self.is_stopped
+
+    def stop(self) -> None:
+        """Kill the process; where it draws for somebody else by now, another one draws that once more."""
+        self.is_stopped = True
+        if self._process is not None:
+            self._process.kill()
 
 
 class _Process:
@@ -224,24 +257,35 @@ class _Process:
     Its folder is made and removed here: who is killed removes nothing.
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], fonts: Sequence[str]) -> None:
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-        self._folder = ""
         if not command[0]:
             raise PictureError("this program has no interpreter of its own; name one: VegaRenderer(python=...)")
+        self._folder = ""
         try:
             self._folder = tempfile.mkdtemp(prefix="analytics_core-")
+            fonts_file = _fonts_file(self._folder, fonts)
+        except OSError as error:
+            self._remove_folder()
+            raise PictureError(
+                f"drawing needs a folder for temporary files, and nothing can be written into {_place_of(error)}: "
+                f"{error.strerror}; TMPDIR names another one"
+            ) from None
+        try:
             self._process = subprocess.Popen(  # noqa: S603 - our own program
                 [*command, self._folder],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**kept, "TZ": "UTC"},
+                env={**kept, "TZ": "UTC", "FONTCONFIG_FILE": fonts_file},
                 process_group=0,  # Ctrl-C in a terminal or notebook is for the parent, which decides
             )
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             self._remove_folder()
-            raise PictureError(f"the process that draws pictures does not start: {error.strerror}") from None
+            why = getattr(error, "strerror", None) or "there is not enough memory"
+            raise PictureError(
+                f"the process that draws pictures does not start: {why}{_limit_of_addresses()}"
+            ) from None
         self.is_new = True
         self.is_late = False
 
@@ -284,11 +328,15 @@ class _Process:
 
     def _stop(self) -> None:
         self.is_late = True
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill it: who reads its pipe finds the end."""
         self._process.kill()
 
     def end(self) -> None:
-        """Kill it, wait until it is over, and remove its folder."""
-        self._process.kill()
+        """Kill it, wait until it is over, and remove its folder; may be called again, by several threads at a time."""
+        self.kill()
         for pipe in _pipes(self._process):
             with suppress(OSError):
                 pipe.close()
@@ -317,3 +365,33 @@ def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
     if process.stdin is None or process.stdout is None:  # never: both were asked for
         raise PictureError("the process that draws pictures has no pipes")
     return process.stdin, process.stdout
+
+
+def _fonts_file(folder: str, directories: Sequence[str]) -> str:
+    """Write what leaves no fonts but the bundled ones and those of these folders, wherever fontconfig decides.
+
+    An empty list of folders would mean those of the system.
+    """
+    named = "".join(f"<dir>{escape(directory)}</dir>" for directory in (folder, *directories))
+    configuration = Path(folder, "fonts.conf")
+    head = '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">'
+    configuration.write_text(f"{head}<fontconfig>{named}</fontconfig>", encoding="utf-8")
+    return str(configuration)
+
+
+def _place_of(error: OSError) -> str:
+    """Return the folder for temporary files in which an error came up."""
+    return tempfile.tempdir or str(error.filename or "any")
+
+
+def _limit_of_addresses() -> str:
+    """Return what to say where the addresses of processes are limited, under which nothing is drawn."""
+    if sys.platform == "win32":
+        return ""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return ""
+    return (
+        f"; addresses are limited to {limit // 2**20:,} MB (ulimit -v, LimitAS), which drawing reserves more of than "
+        "it uses: limit the memory of the container or cgroup instead"
+    )

@@ -14,9 +14,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from html import escape
 from io import BytesIO
-from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from analytics_core._pictures.safe_svg import safe_svg
@@ -42,12 +40,13 @@ def main(font_directories: Sequence[str], folder: str) -> None:
 
     A request is a line of JSON (`format`, `scale`, `kind`, `limit_s`, `lengths`) and the texts of these lengths in
     bytes; so is an answer: `length` and the picture, or `error`, and `is_broken` where this process ends after it.
-    The folder is empty and this process's own; it is removed here as well as by the parent, which may be gone by then.
+    The folder is this process's own; it is removed here as well as by the parent, which may be gone by then.
     """
+    if hasattr(signal, "SIGHUP"):  # sent to whoever is stopped when the parent is killed, and may go on then
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints is no answer
     try:
-        _use_fonts(Path(folder), font_directories)
         while (request := _next_request(requests, folder)) is not None:
             texts = [requests.read(length).decode() for length in request["lengths"]]
             _end_after(request["limit_s"])
@@ -81,18 +80,6 @@ def _end_after(limit_s: float) -> None:
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, limit_s)
-
-
-def _use_fonts(folder: Path, directories: Sequence[str]) -> None:
-    """Leave no fonts but the bundled ones and those of these folders, wherever fontconfig decides.
-
-    An empty list of folders would mean those of the system.
-    """
-    named = "".join(f"<dir>{escape(directory)}</dir>" for directory in (str(folder), *directories))
-    configuration = folder / "fonts.conf"
-    head = '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">'
-    configuration.write_text(f"{head}<fontconfig>{named}</fontconfig>", encoding="utf-8")
-    os.environ["FONTCONFIG_FILE"] = str(configuration)
 
 
 def _answer(request: Mapping[str, Any], texts: Sequence[str], *, has_fonts: bool) -> tuple[dict[str, Any], bytes]:

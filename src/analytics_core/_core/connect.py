@@ -11,6 +11,7 @@ from typing import Any, Final, TypedDict, Unpack
 
 from analytics_core._adapters.progress_bars import shown_progress
 from analytics_core._core.facade import AnalyticsCore
+from analytics_core._core.sources.files import enough_memory
 from analytics_core._core.sources.reading import FileReading, ReadingFields
 from analytics_core._core.sources.registering import add_database, add_datasets, url_of, warn_of_guesses
 from analytics_core._core.sources.taking import DatabaseFile, Source, Taken, taken
@@ -133,25 +134,26 @@ def connect(
             file leaves its dates or numbers open, a UserWarning and the dataset's description say how they were read.
 
     Raises:
-        SourceError: it cannot be connected; the message says what would work.
+        SourceError: it cannot be connected, for lack of memory too; the message says what would work.
         ConnectionUriError: the URL is malformed or not allowed.
         MissingExtraError: the driver, what reads the file, or tqdm, is not installed; the message names the extra.
         DatabaseError: the database does not answer, or refuses: what is wrong, diagnosed.
         SettingsError: a setting is unknown or must not be.
     """
     chosen = _chosen(settings)
-    source = taken(url, FileReading(settings=chosen, **_reading(settings)))
-    address = url_of(source) if isinstance(source, DatabaseFile) else source if isinstance(source, str) else ""
-    if isinstance(source, str):
-        chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(source, chosen)))
-    files = [source.path] if isinstance(source, DatabaseFile) else _file_of(address)
-    core = AnalyticsCore(chosen, allowed_files=files, progress=shown_progress(progress))
-    try:
-        acting = core.as_user(core.create_first_administrator("admin", first_name="Admin").id)
-        _register(acting, source, address, lazy=lazy)
-    except BaseException:  # whatever happens, an interruption too, what was opened here is closed
-        core.close()
-        raise
+    with enough_memory():
+        source = taken(url, FileReading(settings=chosen, **_reading(settings)))
+        address = url_of(source) if isinstance(source, DatabaseFile) else source if isinstance(source, str) else ""
+        if isinstance(source, str):
+            chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(source, chosen)))
+        files = [source.path] if isinstance(source, DatabaseFile) else _file_of(address)
+        core = AnalyticsCore(chosen, allowed_files=files, progress=shown_progress(progress))
+        try:
+            acting = core.as_user(core.create_first_administrator("admin", first_name="Admin").id)
+            _register(acting, source, address, lazy=lazy)
+        except BaseException:  # whatever happens, an interruption too, what was opened here is closed
+            core.close()
+            raise
     return acting
 
 

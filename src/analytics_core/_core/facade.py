@@ -394,8 +394,9 @@ class AnalyticsCore(OperatorCalls):
     # ---------------------------------------------------------------------------------------------------- operating
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:
-        """Stop background work, streams and uploads that are not committed, close all connections.
+        """Stop background work, statements, streams and uploads that are not committed, close all connections.
 
+        Whoever waits for a statement gets a StatementStoppedError. The handler of a signal may call it.
         It waits for OAuth 2.0 tokens that are renewed, at most `Settings.oauth2_timeout_s` and ten seconds: a new one
         that is not stored is lost. What is asked afterwards is a StoreUnavailableError.
         That holds for what the cache could still answer, and for cores of other users of the same core.
@@ -408,8 +409,9 @@ class AnalyticsCore(OperatorCalls):
             analytics_core.errors.StoreUnavailableError: the metadata store is closed
         """
         runtime = self._runtime
-        for work in (runtime.job_registry, runtime.batches, runtime.uploads, runtime.oauth_tokens):
+        for work in (runtime.job_registry, runtime.batches, runtime.uploads, runtime.statements, runtime.reflector):
             work.close()
+        runtime.oauth_tokens.close()
         for notifier in runtime.notifiers:
             notifier.close()
         if runtime.renderer is not None:

@@ -154,6 +154,7 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     return Runtime(
         **{field.name: getattr(parts, field.name) for field in fields(parts)},
         wall_clock=clock,
+        statements=gate.statements,
         **_databases(parts, gate, row_security, user_tokens, templates),
         row_security=row_security,
         simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
@@ -262,7 +263,7 @@ def _databases(
     alerts = AlertQueries(
         gate=gate, metadata=metadata, row_security=row_security, templates=templates, settings=parts.settings
     )
-    return {"metadata": metadata, "tables": tables, "uploads": uploads, "alert_queries": alerts}
+    return {"reflector": reflector, "metadata": metadata, "tables": tables, "uploads": uploads, "alert_queries": alerts}
 
 
 def _annotator(parts: Components, chart_contexts: ChartContexts) -> Annotator:

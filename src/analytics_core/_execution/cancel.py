@@ -16,6 +16,7 @@ class StopReason(StrEnum):
     """Why a statement was stopped."""
 
     CANCELLED = "cancelled"
+    CLOSED = "closed"
     TIMED_OUT = "timed out"
 
 
@@ -26,30 +27,35 @@ class CancelToken:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._is_cancelled = False
+        self._lock = threading.RLock()  # a handler of a signal may cancel while its own thread does
+        self._reason: StopReason | None = None
         self._stoppers: list[Stopper] = []
 
     @property
     def cancelled(self) -> bool:
         """Whether `cancel` was called."""
-        return self._is_cancelled
+        return self._reason is not None
 
-    def cancel(self) -> None:
+    @property
+    def is_in_use(self) -> bool:
+        """Whether something runs under this token."""
+        return bool(self._stoppers)
+
+    def cancel(self, reason: StopReason = StopReason.CANCELLED) -> None:
         """Stop what runs under this token and let nothing start under it any more; returns at once, may be repeated."""
         with self._lock:
-            self._is_cancelled = True
+            self._reason = self._reason or reason
             stoppers = tuple(self._stoppers)
         for stopper in stoppers:
-            stopper.stop(StopReason.CANCELLED)
+            stopper.stop(reason)
 
     def attach(self, stopper: Stopper) -> None:
         """Stop `stopper` too when this token is cancelled."""
         with self._lock:
             self._stoppers.append(stopper)
-            is_cancelled = self._is_cancelled
-        if is_cancelled:
-            stopper.stop(StopReason.CANCELLED)
+            reason = self._reason
+        if reason is not None:
+            stopper.stop(reason)
 
     def detach(self, stopper: Stopper) -> None:
         """Forget a run that is over, if it is not forgotten yet."""
@@ -70,7 +76,7 @@ class Stopper:
     def __init__(self) -> None:
         self._watches = False
         self._due: float | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._wake = threading.Event()
         self._is_finished = False
         self.reason: StopReason | None = None

@@ -22,6 +22,7 @@ from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
 from analytics_core._execution.diagnosis import SentStatement, diagnose
 from analytics_core._execution.sessions.base import VALUE_FAILURES, Session
 from analytics_core._execution.sessions.choice import session_of
+from analytics_core._forks import tell_of_forks
 from analytics_core._oauth.exchange import asking
 from analytics_core._oauth.user_tokens import UserTokens
 from analytics_core._records.datasource import Access, Database, Identity
@@ -73,6 +74,8 @@ _LOG = logging.getLogger(__name__)
 LATEST_S: Final = 1.5
 """How long after its time limit, or after it was cancelled, work is waited for; whoever asked is answered then."""
 
+_LOOK_AGAIN_S: Final = 0.01
+
 
 Work = Callable[[sa.Connection, Session, Stopper, float], Result]
 """Work on a connection: it is given its session, what may stop it, and the seconds that are left."""
@@ -92,7 +95,27 @@ class Connections:
     def __init__(self, connector: Connector, tokens: UserTokens | None = None) -> None:
         self._connector = connector
         self._tokens = tokens
+        self._closing = CancelToken()
         self.calls = BoundedCalls("database")
+        tell_of_forks(self)
+
+    def close(self) -> None:
+        """Stop all work, let none begin any more, and wait until the drivers have left their calls, but not for long.
+
+        Whoever asked is told by a StatementStoppedError. A handler of a signal may call it.
+        """
+        self._closing.cancel(StopReason.CLOSED)
+        latest = time.monotonic() + LATEST_S
+        while self._closing.is_in_use and time.monotonic() < latest:
+            time.sleep(_LOOK_AGAIN_S)
+        self.calls.close()
+
+    def before_fork(self) -> None:
+        """Go on: threads are not inherited."""
+
+    def after_fork(self) -> None:
+        """Be another process, in which nothing runs."""
+        self._closing = CancelToken()
 
     def use(
         self,
@@ -110,7 +133,7 @@ class Connections:
 
         Raises:
             StatementTimeoutError: the time is over, at the latest two seconds ago.
-            StatementStoppedError: `cancel` stopped it.
+            StatementStoppedError: `cancel` or `close` stopped it.
             DatabaseError: the database refused it or could not be reached; diagnosed, without the driver's text.
             AnalyticsError: what `work` raises of its own.
         """
@@ -134,7 +157,15 @@ class Connections:
             identity = replace(identity, token=token)
         engine: sa.Engine = self._connector.engine(admission.database, identity=identity, access=admission.access)
         sent = SentStatement(sql=sql, names=tuple(names), url=engine.url)
-        return Loan(engine=engine, admission=admission, work=work, timeout_s=timeout_s, sent=sent, tokens=self._tokens)
+        return Loan(
+            engine=engine,
+            admission=admission,
+            work=work,
+            timeout_s=timeout_s,
+            sent=sent,
+            tokens=self._tokens,
+            closing=self._closing,
+        )
 
 
 _CLIENTS_OF_DRIVERS: Final = ("requests", "urllib3")
@@ -160,9 +191,11 @@ class Loan(Generic[Result]):
         work: Work[Result],
         timeout_s: float,
         sent: SentStatement,
-        tokens: UserTokens | None = None,
+        tokens: UserTokens | None,
+        closing: CancelToken,
     ) -> None:
         self.stopper = Stopper()
+        self._closing = closing
         self._admission = admission
         self._tokens = tokens
         self._engine = engine
@@ -224,7 +257,10 @@ class Loan(Generic[Result]):
 
     def outcome(self) -> Result | Failure:
         """Border to the drivers: do the work; return failures diagnosed, so that no exception of theirs is chained."""
+        self._closing.attach(self.stopper)
         try:
+            if error := self._stop_error():
+                raise error
             with self._engine.connect() as connection:
                 self._is_connected = True
                 if error := self._stop_error():
@@ -248,6 +284,7 @@ class Loan(Generic[Result]):
             return Failure(self._stop_error() or found, lost)
         finally:
             self.stopper.finish()
+            self._closing.detach(self.stopper)
         stopped = self._stop_error()
         return Failure(stopped) if stopped else result
 
@@ -275,6 +312,10 @@ class Loan(Generic[Result]):
     def _stop_error(self) -> DatabaseError | None:
         if self.stopper.reason is StopReason.CANCELLED:
             return StatementStoppedError("the statement was cancelled and has been stopped", engine=self._spec.name)
+        if self.stopper.reason is StopReason.CLOSED:
+            return StatementStoppedError(
+                "the core was closed, and the statement has been stopped", engine=self._spec.name
+            )
         if self.stopper.reason is StopReason.TIMED_OUT:
             return self._without_why(self.timeout_error(self._timeout_s))
         return None

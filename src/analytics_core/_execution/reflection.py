@@ -49,6 +49,10 @@ class Reflector:
         self._timeout_s = timeout_s
         self._may_see = may_see
 
+    def close(self) -> None:
+        """Stop what is asked, and ask no more; whoever asked is told by a StatementStoppedError."""
+        self._connections.close()
+
     def schemas(self, admission: Admission) -> tuple[str, ...]:
         """Return the schema names, sorted."""
         return self._ask(admission, lambda metadata, connection: metadata.schemas(connection))

@@ -203,6 +203,10 @@ class StatementRunner:
     def __init__(self, connector: Connector, tokens: UserTokens | None = None) -> None:
         self._connections = Connections(connector, tokens)
 
+    def close(self) -> None:
+        """Stop the statements that run, and begin no more; whoever asked is told by a StatementStoppedError."""
+        self._connections.close()
+
     def run(
         self,
         admitted: AdmittedStatement,

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Final
 
 from analytics_core._bounded_calls import start_thread
-from analytics_core._forks import forkable_lock, tell_of_forks
+from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobWorker
 from analytics_core.errors import AnalyticsError, JobError, ThreadLimitError
@@ -52,7 +52,7 @@ class Heartbeat:
         self._look_s = look_s
         self._stop = stop
         self._settle = settle
-        self._guard = forkable_lock()
+        self._guard = forkable_rlock()
         self._thread: threading.Thread | None = None
         self._start_anew()
         tell_of_forks(self)

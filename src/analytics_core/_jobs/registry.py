@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from analytics_core._execution.cancel import CancelToken
-from analytics_core._forks import forkable_lock, tell_of_forks
+from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._jobs.handlers import Ending, JobEnds, JobHandler, JobKind, JobOutcome
 from analytics_core._jobs.heartbeat import Heartbeat
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
@@ -61,7 +61,7 @@ class JobRegistry:
         self._settings = settings
         self._ends = JobEnds(settings)
         self._handlers: Mapping[str, JobHandler] = {}
-        self._guard = forkable_lock()
+        self._guard = forkable_rlock()
         self._held: dict[str, _LocalJob] = {}
         self._taken: set[str] = set()
         self._is_closing = False

@@ -171,6 +171,7 @@ class PictureDrawer:
 
     def __init__(self, runtime: Runtime, *, keeps: bool = True) -> None:
         self._renderer = runtime.needed_renderer()
+        self._store = runtime.store
         self._cache = runtime.cache
         self._keeps = keeps
         self._most_bytes = runtime.settings.cache_max_bytes
@@ -212,7 +213,9 @@ class PictureDrawer:
         Raises:
             PictureError: it cannot be drawn.
             MissingExtraError: a package is not installed.
+            StoreUnavailableError: the core is closed.
         """
+        self._store.revision()
 
         def drawn() -> bytes:
             return _rendered(self._renderer, shown, format, scale)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from analytics_core._forks import forkable_lock, forkable_rlock, tell_of_forks
+from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._records.secret import Secret
 from analytics_core._storage.failures import store_border
 from analytics_core._storage.listing import StatementCache
@@ -63,7 +63,7 @@ class SqlMetadataStore:
         self._of_the_parent: list[object] = []
         self._revision = 0
         self._revisions: Counter[str | None] = Counter()
-        self._counting = forkable_lock()
+        self._counting = forkable_rlock()
         tell_of_forks(self)
         try:
             with store_border():

@@ -5,27 +5,31 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
+from analytics_core._bounded_calls import BoundedCalls
 from analytics_core._core.sources.dates import with_dates
 from analytics_core._core.sources.guesses import notes_of_numbers, with_whole_numbers
 from analytics_core._core.sources.paths import DATABASES, FileType, broken_file, type_of
 from analytics_core._core.sources.reading import FileReading
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
+from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.handed_over import FileFormat, HandedFiles, HandedFrame, HandedTable
 from analytics_core._uploads.limits import FileLimits
 from analytics_core._uploads.reading import opened_table
 from analytics_core._uploads.table import FileTable
 from analytics_core.errors import FileUploadError, MissingExtraError, PayloadSchemaError, SourceError
 from analytics_core.models.upload import FileKind, FileUploadOptions
+
+Result = TypeVar("Result")
 
 
 def table_of_files(paths: Iterable[Path], reading: FileReading) -> HandedTable:
@@ -62,16 +66,19 @@ _FORMATS: Final = {
 
 def _looked_at(files: HandedFiles) -> HandedFiles:
     """Return files with the types of their columns, which the whole of each text file tells."""
-    types: dict[str, str] = {}
-    with duckdb_in_memory() as root:
-        from analytics_core._execution.sessions.duckdb_tables import allow_only
+    return in_duckdb(lambda root: _with_types(root, files))
 
-        allow_only(root, [files])
-        _check_date_format(root, files.csv_arguments)
-        for place, path in enumerate(files.paths):
-            found = _types_of(root, replace(files, paths=(path,)))
-            types = found if not place else _merged(types, found, files, path)
-        return files if files.format is FileFormat.PARQUET else _of_text(root, replace(files, types=types))
+
+def _with_types(root: Any, files: HandedFiles) -> HandedFiles:
+    from analytics_core._execution.sessions.duckdb_tables import allow_only
+
+    types: dict[str, str] = {}
+    allow_only(root, [files])
+    _check_date_format(root, files.csv_arguments)
+    for place, path in enumerate(files.paths):
+        found = _types_of(root, replace(files, paths=(path,)))
+        types = found if not place else _merged(types, found, files, path)
+    return files if files.format is FileFormat.PARQUET else _of_text(root, replace(files, types=types))
 
 
 def _of_text(root: Any, files: HandedFiles) -> HandedFiles:
@@ -123,6 +130,8 @@ def _types_of(root: Any, file: HandedFiles) -> dict[str, str]:
         relation = relation_of(root, file)
         types = types_of(relation, file.format)
         relation.aggregate("count(*)").fetchall()
+    except memory_errors():  # no fault of the file
+        raise
     except Exception as error:  # the border to DuckDB, whose text quotes rows and goes no further
         failure = _diagnosed(file, str(error))
     if failure is None and file.format is FileFormat.CSV and len(types) == 1:
@@ -161,15 +170,52 @@ _HOLDS: Final = {_WHOLE_NUMBERS: "HUGEINT", _NUMBERS: "DOUBLE", _DAYS: "TIMESTAM
 _ONE_BY_ONE: Final = "write the files of one dataset alike, or connect them one by one, in a dict"
 
 
-@contextmanager
-def duckdb_in_memory() -> Iterator[Any]:
-    """Give an empty DuckDB in memory; MissingExtraError where it is not installed."""
+def in_duckdb(work: Callable[[Any], Result]) -> Result:
+    """Return what `work` makes of an empty DuckDB in memory, in another thread.
+
+    In this one DuckDB would wrap what the handler of a signal raises, such as Ctrl-C, into an error of its own.
+
+    Raises:
+        MissingExtraError: DuckDB is not installed.
+        MemoryError: there is not enough of it.
+    """
     try:
         import duckdb
     except ImportError:
         raise MissingExtraError(needed_for="reading files and frames", extra_name="duckdb") from None
-    with duckdb.connect(":memory:") as root:
-        yield root
+    calls, stopper = BoundedCalls("files"), Stopper()
+
+    def worked() -> Result:
+        with duckdb.connect(":memory:") as root:
+            stopper.arm(root.interrupt, after_s=None)
+            try:
+                return work(root)
+            finally:
+                stopper.finish()
+
+    try:
+        return calls.run(worked, stop=lambda: stopper.stop(StopReason.CANCELLED))
+    except duckdb.OutOfMemoryException:
+        raise MemoryError from None
+    finally:
+        calls.close()
+
+
+def memory_errors() -> tuple[type[Exception], ...]:
+    """Return what is raised where there is not enough memory."""
+    import duckdb
+
+    return MemoryError, duckdb.OutOfMemoryException
+
+
+@contextmanager
+def enough_memory() -> Iterator[None]:
+    """Raise SourceError where the block has not enough memory."""
+    try:
+        yield
+    except MemoryError:
+        what = "there is not enough memory to connect it; give this process more, or connect fewer rows"
+        raise SourceError(what) from None
 
 
 _LINE: Final = re.compile(r"CSV Error on Line: (?P<row>\d+)|at byte \d+ in line (?P<line>\d+)")

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._core.sources import taking
+from analytics_core._core.sources.files import enough_memory
 from analytics_core._core.sources.reading import FileReading
 from analytics_core._core.sources.taking import DatabaseFile
 from analytics_core._execution.handed_over import (
@@ -100,7 +101,8 @@ def dataset_from(
     """Store a dataset of a frame or of files, or put them in the place of the one of this name; see the facade."""
     taking.check_name(name)
     connector = _connector(runtime)
-    table = taking.table(thing, name, reading)
+    with enough_memory():
+        table = taking.table(thing, name, reading)
     warn_of_guesses({name: table}, stacklevel=3)
     database = _database_of_tables(core, runtime, connector)
     known = _dataset_called(runtime, name, database, may_replace=may_replace)

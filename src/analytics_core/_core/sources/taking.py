@@ -243,18 +243,23 @@ def _files_of(path: Any) -> list[Path]:
 
 def _checked(tables: dict[str, HandedTable]) -> dict[str, HandedTable]:
     """Return tables whose frames DuckDB can read; SourceError names the column that it cannot."""
-    with files.duckdb_in_memory() as root:
-        for name, one in tables.items():
-            if isinstance(one, HandedFrame) and not _can_read(root, one.data):
-                from analytics_core._core.sources import frames
-
-                frames.raise_unreadable(one.data, name, lambda column: _can_read(root, column))
+    files.in_duckdb(lambda root: _check_frames(root, tables))
     return tables
+
+
+def _check_frames(root: Any, tables: Mapping[str, HandedTable]) -> None:
+    for name, one in tables.items():
+        if isinstance(one, HandedFrame) and not _can_read(root, one.data):
+            from analytics_core._core.sources import frames
+
+            frames.raise_unreadable(one.data, name, lambda column: _can_read(root, column))
 
 
 def _can_read(root: Any, data: Any) -> bool:
     try:
         root.from_arrow(data).limit(0).fetchall()
+    except files.memory_errors():  # no fault of the frame
+        raise
     except Exception:  # the border to DuckDB, whose errors are of many classes
         return False
     return True
