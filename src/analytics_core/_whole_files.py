@@ -9,6 +9,9 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from analytics_core._error_types import short_repr
+from analytics_core.errors import FileWriteError
+
 
 def write_whole(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o600) -> None:
     """Write a file as a whole: whoever reads the path meanwhile finds the one before, or this one.
@@ -29,6 +32,40 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o6
     except OSError as error:
         error.filename, error.filename2 = path, None
         raise
+
+
+def write_asked(path: str | os.PathLike[str], content: bytes) -> Path:
+    """Write a file that a caller named, with the rights of all files that they make, and return its path.
+
+    Raises:
+        FileWriteError: it cannot be written; the message says why and what would work.
+    """
+    file = asked_path(path)
+    try:
+        file.write_bytes(content)
+    except (OSError, ValueError) as error:
+        raise FileWriteError(f"{short_repr(str(file))} cannot be written: {_reason(file, error)}") from error
+    return file
+
+
+def asked_path(path: object) -> Path:
+    """Return the path that a caller gave; FileWriteError when it is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise FileWriteError(f"a file has a path such as 'sales.png', not {short_repr(path)}")
+    return Path(path)
+
+
+def _reason(file: Path, error: OSError | ValueError) -> str:
+    """Say why a file cannot be written, and what would work."""
+    if isinstance(error, ValueError):
+        return "no file can be called so; leave out characters such as \\0"
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder; name a file in it"
+    if isinstance(error, FileNotFoundError | NotADirectoryError) and not file.parent.is_dir():
+        return f"there is no folder {short_repr(str(file.parent))}; make it first, or name one that there is"
+    if isinstance(error, PermissionError):
+        return "this process may not write there; name another folder"
+    return f"{error.strerror}; name another place"
 
 
 def _is_plain(path: str | os.PathLike[str]) -> bool:

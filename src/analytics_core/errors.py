@@ -47,6 +47,7 @@
     ├── ThreadLimitError                        the process can start no more threads (500)
     ├── JobError                                JobNotFoundError (404)
     ├── PictureError                            a picture that cannot be drawn (500)
+    ├── FileWriteError                          a file that cannot be written where a call asked for it (400)
     └── ReportError                             an alert or a report that cannot run, or be made (400)
         ├── AlertError                          what an alert's query gave cannot be judged (422)
         └── NotificationError                   a recipient was not reached
@@ -283,6 +284,12 @@ class ThreadLimitError(AnalyticsError, code="THREAD_LIMIT_ERROR"):
 
 class PictureError(AnalyticsError, code="PICTURE_ERROR"):
     """A picture that cannot be drawn: a specification that is wrong, a renderer that is away or out of time."""
+
+
+class FileWriteError(AnalyticsError, code="FILE_WRITE_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
+    """A file that cannot be written where a call asked for it; the message names it and says what would work."""
+
+    status = 400
 
 
 # ------------------------------------------------------------------------------------------------------------ queries

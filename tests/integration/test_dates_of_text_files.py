@@ -151,6 +151,8 @@ def test_the_form_is_that_of_all_files_of_a_dataset(tmp_path: Path) -> None:
         ("1-2-3 10:00", "1-2-3 10:00"),
         ("01/02-2024", "01/02-2024"),
         ("2024-01-02 10:00:00", "01-02-24 10:00"),
+        ("2030/03/14", "20/02/01"),
+        ("2024-01-02", "13-02-24"),
     ],
 )
 def test_what_is_written_in_no_known_form_is_text(tmp_path: Path, texts: tuple[str, ...]) -> None:

@@ -22,6 +22,7 @@ from analytics_core.errors import (
     AnalyticsError,
     ChartAccessError,
     DashboardAccessError,
+    FileWriteError,
     GuestAccessError,
     NotFoundError,
     PictureError,
@@ -183,6 +184,8 @@ def test_a_picture_is_saved_in_the_format_of_the_ending(
     assert len(renderer.drawn) == count
     with pytest.raises(UnknownNameError, match=r"'\.jpg'.*\.pdf"):
         found.save(tmp_path / "a.jpg")
+    with pytest.raises(FileWriteError, match=r"missing/a\.png' cannot be written: there is no folder"):
+        found.save(tmp_path / "missing" / "a.png")
     assert not (tmp_path / "a.jpg").exists()
 
 

@@ -28,7 +28,8 @@ def pytest_configure(config: pytest.Config) -> None:
         engine, dialect = connection.engine, connection.dialect
         if engine.logging_name != LOGGING_NAME or "compiled_cache" in engine.get_execution_options():
             return
-        kind = (type(dialect), dialect.server_version_info, getattr(dialect, "is_mariadb", False))
+        # What a dialect learns of its server: on MariaDB and MySQL each database is a default schema of its own.
+        kind = (type(dialect), dialect.server_version_info, dialect.default_schema_name)
         engine.dialect, statements = shared.setdefault(kind, (dialect, sa.util.LRUCache(MOST)))
         connection.dialect = engine.dialect
         engine.update_execution_options(compiled_cache=statements)

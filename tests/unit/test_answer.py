@@ -22,6 +22,7 @@ from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._results.answer import ChartData, LimitEntry, QueryResult, failed_result, listed_result
 from analytics_core._results.rows import ResultRows
 from analytics_core.errors import (
+    FileWriteError,
     QueryError,
     StatementStoppedError,
     StatementTimeoutError,
@@ -219,6 +220,9 @@ def test_files_are_written_where_a_path_is_given(tmp_path: Path) -> None:
     assert answer.to_csv(tmp_path / "first.csv") is None
     answer.to_csv(str(tmp_path / "second.csv"), query=1)
     answer.to_xlsx(tmp_path / "both.xlsx")
+    for write in (answer.to_csv, answer.to_xlsx):
+        with pytest.raises(FileWriteError, match="no folder"):
+            write(tmp_path / "missing" / "a.file")
     assert (tmp_path / "first.csv").read_bytes() == answer.to_csv()
     assert (tmp_path / "second.csv").read_bytes() == answer.to_csv(query=1)
     with zipfile.ZipFile(tmp_path / "both.xlsx") as book:

@@ -54,7 +54,17 @@ WRITTEN: list[tuple[Line, type[Exception], str]] = [
     (lambda: REVENUE.filter, AttributeError, r"use \.where"),
     (lambda: REVENUE.polars, UnknownNameError, r"use \.run\(\)\[0\]\.polars\(\)"),
     (lambda: REVENUE.by("product").chart("pie").ordr, UnknownNameError, "has no step 'ordr'"),
-    (lambda: REVENUE.during(("a", "b")), TimeRangeError, "two dates"),
+    (lambda: REVENUE.during(("a", "b")), TimeRangeError, "'a : b' is not understood"),
+    (lambda: REVENUE.during((1, 2)), TimeRangeError, "its two ends"),
+    (lambda: REVENUE.during("2024-01-01", None), TimeRangeError, "its two ends"),
+    (lambda: REVENUE.during("2024-02-01", "2024-01-01"), TimeRangeError, "write the earlier moment first"),
+    (lambda: REVENUE.during("2024-01-01", "month"), TimeRangeError, "grain='month'"),
+    (C.ordered_on.during, TimeRangeError, "its two ends"),
+    (lambda: REVENUE.limit(0), LimitError, r"leave it out for all.*\.limit\(100\)"),
+    (lambda: len(REVENUE), QueryError, r"\.run\(\)\[0\]\.rows\(\)"),
+    (lambda: list(REVENUE), TypeError, r"no rows before it runs"),
+    (lambda: REVENUE[0], TypeError, r"no rows before it runs"),
+    (lambda: len(REVENUE.by("product").chart("pie")), QueryError, r"\.pandas\(\)"),
     (lambda: REVENUE.during("Last year", grain="P1X"), UnknownTimeGrainError, "month, quarter"),
     (lambda: REVENUE.as_time("orderd_on"), UnknownColumnError, "did you mean 'ordered_on'"),
     (lambda: REVENUE.compare("1 yaer ago"), TimeOffsetError, "1 year ago"),
@@ -72,7 +82,7 @@ WRITTEN: list[tuple[Line, type[Exception], str]] = [
     (lambda: REVENUE.top(0), LimitError, "1 or more"),
     (lambda: REVENUE.top(2.5), LimitError, "whole number"),
     (lambda: REVENUE.top(3, by="amont"), UnknownMetricError, "did you mean 'amount'"),
-    (lambda: REVENUE.limit(-1), LimitError, "0 or more"),
+    (lambda: REVENUE.limit(-1), LimitError, "1 or more"),
     (lambda: REVENUE.offset(True), LimitError, "whole number"),
     (REVENUE.pivot, QueryError, r"\.pivot\('country'\)"),
     (lambda: REVENUE.pivot("contry"), UnknownColumnError, "did you mean 'country'"),
@@ -178,6 +188,10 @@ def test_calls_that_do_not_go_together_are_told_before_anything_runs(
     query = line()
     with pytest.raises(error, match=told):
         query.payload()
+
+
+def test_a_question_is_true_although_it_has_no_length() -> None:
+    assert REVENUE
 
 
 def test_a_range_needs_a_time_column() -> None:

@@ -107,6 +107,10 @@ QUERIES: list[tuple[DatasetQuery, dict[str, Any]]] = [
     (REVENUE.during("Last year"), {"columns": [], "metrics": ["revenue"], **LAST_YEAR}),
     (MONTHLY, ALONG),
     (REVENUE.during("Last year", grain="month"), ALONG),
+    (
+        REVENUE.during("2024-01-01", date(2024, 4, 1)),
+        {"columns": [], "metrics": ["revenue"], "granularity": "ordered_on", "time_range": "2024-01-01 : 2024-04-01"},
+    ),
     (ACROSS, SPLIT),
     (REVENUE.by("ordered_on", "product").during("Last year", grain="month"), SPLIT),
     (REVENUE.during(grain="P1W"), {"columns": [axis("P1W")], "metrics": ["revenue"]}),

@@ -314,5 +314,6 @@ def test_rows_of_one_moment_are_told_and_the_last_value_of_them_is_shown() -> No
     result = postprocessing.forecast(rows, time_grain="P1D", periods=1, confidence_interval=0.8)
     assert result.attrs["notes"] == (
         "forecast: rows that share the moment of an earlier one: 2; of these the last value counts",
+        "forecast: x: 2 values were observed, of which the last is repeated; a trend needs 5",
     )
     assert result["x"].tolist()[:2] == [2.0, 3.0]

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from analytics_core._whole_files import write_whole
+from analytics_core._whole_files import write_asked, write_whole
+from analytics_core.errors import FileWriteError
 
 
 @pytest.fixture
@@ -75,3 +76,30 @@ def test_a_folder_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
         write_whole(tmp_path / name, b"content")
     assert failed.value.filename == str(tmp_path / name)
     assert os.listdir(tmp_path) == ["folder"]
+
+
+NOT_WRITTEN: list[tuple[str, str]] = [
+    ("missing/a.csv", r"there is no folder '[^']*missing'; make it first"),
+    ("file/a.csv", r"there is no folder '[^']*file'; make it first"),
+    ("folder", "it is a folder; name a file in it"),
+    ("a\0.csv", "no file can be called so"),
+    ("x" * 300, "name too long; name another place"),
+]
+
+
+@pytest.mark.parametrize(("name", "told"), NOT_WRITTEN)
+def test_a_file_that_a_caller_named_and_cannot_be_written_is_told_with_its_path(
+    tmp_path: Path, name: str, told: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(FileWriteError, match=f"(?i){told}") as failed:
+        write_asked(tmp_path / name, b"rows")
+    assert str(tmp_path) in str(failed.value)
+    assert failed.value.status == 400
+
+
+@pytest.mark.parametrize("path", [5, None, b"a.csv"])
+def test_a_file_needs_a_path(path: object) -> None:
+    with pytest.raises(FileWriteError, match=r"a file has a path such as 'sales\.png', not"):
+        write_asked(path, b"rows")  # type: ignore[arg-type]  # what a caller may write

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from keyword import iskeyword
 from typing import Final, Generic, TypeVar
@@ -14,7 +15,7 @@ from analytics_core._builder.expressions import (
 )
 from analytics_core._builder.operators import SqlExpression
 from analytics_core._builder.values import ColumnFacts
-from analytics_core.errors import FilterValueError, UnknownColumnError, UnknownMetricError
+from analytics_core.errors import FilterValueError, QueryError, UnknownColumnError, UnknownMetricError
 from analytics_core.models.enums import Aggregate, ExpressionType, GenericType
 
 Named = TypeVar("Named")
@@ -23,6 +24,13 @@ _NUMBERS_AS_TEXT: Final = (
     "; where it is meant to hold numbers, read them as such: connect(path, decimal_character=',', "
     "thousands_character='.') for a CSV file of 1.234,56, pandas.to_numeric for a frame"
 )
+
+
+_COUNT_OF_ROWS: Final = re.compile(r"\s*COUNT\s*\(\s*(\*|1)\s*\)\s*", re.IGNORECASE)
+
+
+class AmbiguousNameError(QueryError):
+    """A name that means two things of a dataset; the message says how to write either."""
 
 
 class UnknownColumnAttributeError(UnknownColumnError, AttributeError):  # type: ignore[misc]  # name
@@ -188,13 +196,27 @@ class DatasetNames:
         Raises:
             UnknownMetricError: nothing is called so; the message names the nearest metric or numeric column.
             FilterValueError: the column does not hold numbers.
+            AmbiguousNameError: it is a number of rows and a numeric column.
         """
+        if self.is_ambiguous(name):
+            raise AmbiguousNameError(
+                f"{name!r} of dataset {self.dataset!r} is a saved metric that counts rows, and a numeric column; write "
+                f"{self._code('m', name)} for the rows, {self._code('sum', name)} for the sum of the column"
+            )
         if name in self._metrics:
             return self.saved_metric(name)
         if name in self._columns or name in self._verbose:
             return self.sum_of(self.facts(name), repr(name))
         numeric = [column for column, facts in self._columns.items() if facts.is_number]
         raise UnknownMetricAttributeError(str(name), dataset=self.dataset, known=(*self._metrics, *numeric))
+
+    def is_ambiguous(self, name: str) -> bool:
+        """Tell whether a name is that of a metric which counts rows, as each dataset has, and of a numeric column.
+
+        Any other metric of the name of a column was made so by somebody, and says what they mean by it.
+        """
+        is_number = name in self._columns and self._columns[name].is_number
+        return is_number and _COUNT_OF_ROWS.fullmatch(self._metrics.get(name, "")) is not None
 
     def sum_of(self, facts: ColumnFacts, code: str) -> MetricExpression:
         """Return the sum of a numeric column, called as the column; FilterValueError when it holds something else."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, get_args
 
 from analytics_core._builder.accessors import DatasetNames
@@ -24,6 +24,9 @@ Orientation = Literal["column", "row"]
 COMPARISONS: Final[tuple[str, ...]] = get_args(Comparison)
 ORIENTATIONS: Final[tuple[str, ...]] = get_args(Orientation)
 
+_METRIC_FIELDS: Final = frozenset(
+    {"metric", "metrics", "percent_metrics", "secondary_metric", "series_limit_metric", "timeseries_limit_metric"}
+)
 _SPOKEN_OF: Final = {"where": "rows", "having": "groups"}
 
 
@@ -47,6 +50,31 @@ def metric_of(names: DatasetNames, metric: object) -> MetricExpression:
         case SqlExpression():
             return sql_metric(metric)
     raise QueryError(f"{_rejected(metric)} is no metric; give a name, {names.owner}.sum.NAME or SQL")
+
+
+def with_metrics(names: DatasetNames, spec: QuerySpecification, form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields of a form that were given by hand, with metrics as payloads have them.
+
+    A name is that of a metric of the query, else what it is in `query`.
+
+    Raises:
+        UnknownMetricError, FilterValueError, QueryError: as `metric_of`.
+    """
+
+    def written(metric: object) -> Any:
+        own = next((one for one in spec.metrics or () if isinstance(metric, str) and one.name == metric), None)
+        if metric is None or isinstance(metric, Mapping):
+            return metric
+        return (metric_of(names, metric) if own is None else own).payload
+
+    return {
+        name: value
+        if name not in _METRIC_FIELDS
+        else [written(one) for one in value]
+        if isinstance(value, list | tuple)
+        else written(value)
+        for name, value in form.items()
+    }
 
 
 def column_of(names: DatasetNames, column: object) -> ColumnExpression:
@@ -141,8 +169,9 @@ def _named(names: DatasetNames, spec: QuerySpecification, name: str) -> Comparab
     for one in (*spec.columns, *(spec.metrics or ())):
         if one.name == name:
             return one
-    if name in names.metrics:
-        return names.saved_metric(name)
+    is_of_rows = spec.metrics is None and name in names.columns
+    if name in names.metrics and not is_of_rows:
+        return names.metric(name)
     if name not in names.columns:
         raise UnknownColumnError(name, dataset=names.dataset, known=_known(names, spec))
     return names.column(name)

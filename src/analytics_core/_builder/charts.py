@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, Protocol, cast
 
-from analytics_core._builder.forms import chart_form, chart_query, table_form
+from analytics_core._builder.forms import TABLE, chart_form, chart_query, table_form
 from analytics_core._builder.payload import QueryAxes
 from analytics_core._builder.runnable import ChartNamespace, RunnableQuery, copied
 from analytics_core._builder.specification import QuerySpecification
@@ -166,9 +166,21 @@ def table_chart(
     form: Mapping[str, Any],
     charts: ChartNamespace,
 ) -> QueryChart:
-    """Return a table of what a query answers; UnknownNameError, QueryError as in `query_chart`."""
-    check_fields("table", form)
-    return QueryChart({**table_form(spec, axes, dataset_id=dataset_id), **form}, charts, payload)
+    """Return a table of what a query answers; UnknownNameError, QueryError as in `query_chart`.
+
+    With fields that ask for more, such as totals, it asks what its form asks, which has no steps.
+    """
+    check_fields(TABLE, form)
+    made = {**table_form(spec, axes, dataset_id=dataset_id), **form}
+    asked = next((name for name in form if name in ASKED), None)
+    if asked is None:
+        return QueryChart(made, charts, payload)
+    if spec.steps:
+        raise QueryError(
+            f"a table after .{spec.steps[0].verb} shows what that gives, and has no field for {asked}; leave out either"
+        )
+    completed = partial(chart_query, kind=TABLE, spec=spec, axes=axes, form=form)
+    return QueryChart(made, charts, completed=completed)
 
 
 def check_fields(kind: str, form: Mapping[str, Any]) -> None:

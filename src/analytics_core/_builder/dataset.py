@@ -251,7 +251,7 @@ class DatasetHandle:
         return [*self._facts._blocks(), *next_line(self._example())]
 
     def _example(self) -> str:
-        metric = next(iter(self.m), None)
+        metric = next((name for name in self.m if not self._names.is_ambiguous(name)), None)
         texts = (one.column_name for one in self._facts.columns if one.type_generic is GenericType.STRING)
         column = next(texts, next(iter(self.columns), "column"))
         said = f"query({metric!r})" if metric else "query()"

@@ -16,7 +16,7 @@ from analytics_core._builder.sql_text import (
 )
 from analytics_core._builder.values import (
     ColumnFacts,
-    TimeRangeText,
+    TimeRangePart,
     Value,
     compared_value,
     grain_text,
@@ -111,19 +111,21 @@ class ColumnExpression(ComparableExpression):
         """
         return self._unary(FilterOperator.IS_FALSE, "is_false")
 
-    def during(self, time_range: TimeRangeText) -> QueryCondition:
+    def during(self, *time_range: TimeRangePart) -> QueryCondition:
         """Return the condition that a moment lies in a range of time: `Last quarter`, `2024-01-01 : 2024-04-01`.
 
-        The first moment counts, the end does not. Each time column may have a range of its own.
+        The first moment counts, the end does not; both may also be given as two arguments. Each time column may have a
+        range of its own.
 
         Examples:
             >>> orders.c.order_date.during("Last week")
             orders.c.order_date.during('Last week')
         """
-        text = range_text(time_range)
+        text = range_text(*time_range)
         if self.facts.kind not in (GenericType.TEMPORAL, None):
             raise FilterValueError(f"{self.code}.during needs a time column; it holds {self.facts.noun}")
-        return self._filtered(FilterOperator.TEMPORAL_RANGE, f"{self.code}.during({time_range!r})", val=text)
+        said = ", ".join(map(repr, time_range))
+        return self._filtered(FilterOperator.TEMPORAL_RANGE, f"{self.code}.during({said})", val=text)
 
     def grain(self, grain: str) -> ColumnExpression:
         """Return the time column cut into buckets, to group by: `month` or `P1M`, `week`, `day` ...

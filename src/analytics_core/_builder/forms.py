@@ -74,7 +74,7 @@ _QUESTION_FIELDS: Final = frozenset({"x_axis", "groupby", "columns", "column", "
 _SERIES_FIELDS: Final = frozenset({"series_columns", "series_limit", "limit", "series_limit_metric"})
 _BOUND_FIELDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
-        "row_limit": frozenset({"row_limit"}),
+        "row_limit": frozenset({"row_limit", "server_pagination"}),
         "row_offset": frozenset({"row_offset"}),
         "orderby": frozenset({"order_by_cols", "order_desc", "sort_by_metric", "timeseries_limit_metric"}),
     }
@@ -122,17 +122,25 @@ def chart_query(
     given = set(form)
     if given & _QUESTION_FIELDS:
         return dict(query)
-    bounds: dict[str, Any] = {"row_limit": None, "row_offset": 0, **query_bounds(spec, axes)}
-    if axes.axis is not None and SHAPES[kind].layout in _ALONG_TIME:
-        bounds.setdefault("orderby", [[axes.axis.name, True]])
+    bounds: dict[str, Any] = {"row_limit": None, "row_offset": None, **query_bounds(spec, axes)}
+    if (
+        spec.limit is not None or spec.offset or kind == TABLE
+    ):  # the order of a form would choose other rows than the question
+        bounds.setdefault("orderby", None)
+    if axes.axis is not None and _runs_along_time(kind) and not bounds.get("orderby"):
+        bounds["orderby"] = [[axes.axis.name, True]]
     told = {name: value for name, value in bounds.items() if not given & _BOUND_FIELDS.get(name, _SERIES_FIELDS)}
     return {name: value for name, value in {**query, **told}.items() if name not in told or value is not None}
+
+
+def _runs_along_time(kind: str) -> bool:
+    return kind in SHAPES and SHAPES[kind].layout in _ALONG_TIME
 
 
 def table_form(spec: QuerySpecification, axes: QueryAxes, *, dataset_id: int) -> dict[str, Any]:
     """Return the form of a table of what a query answers; what a form of tables cannot say is left to its payload."""
     columns = [column.payload for column in axes.columns]
-    common = {**_common(spec, axes, dataset_id), "viz_type": TABLE}
+    common = {**_common(spec, axes, dataset_id), **_compared(spec), "viz_type": TABLE}
     if spec.metrics is None:
         return {**common, "query_mode": "raw", "all_columns": columns}
     metrics = [metric.payload for metric in spec.metrics]
@@ -214,10 +222,12 @@ def _columns(kind: str, shape: ChartShape, spec: QuerySpecification, axes: Query
 
 
 def _totals(spec: QuerySpecification) -> dict[str, Any]:
-    if not any(step.verb == "pivot" and step.options["totals"] for step in spec.steps):
-        return {}
+    """Return how cells are added up; of extremes also where no step asks for totals, which a field of the form may."""
     extremes = {extremes_of(spec).get(metric.name) for metric in spec.metrics or ()}
-    function = _TOTALS.get(extremes.pop()) if len(extremes) == 1 else None
+    extreme = extremes.pop() if len(extremes) == 1 else None
+    function = _TOTALS[extreme] if not extremes else None
+    if not any(step.verb == "pivot" and step.options["totals"] for step in spec.steps):
+        return {} if extreme is None else {"aggregateFunction": function}
     if function is None:
         raise QueryError(f"a pivot table has totals of one kind; draw sums and extremes apart, or .chart('{TABLE}')")
     return {"rowTotals": True, "colTotals": True, "aggregateFunction": function}
@@ -314,12 +324,14 @@ def _check_steps(kind: str, shape: ChartShape, spec: QuerySpecification, *, is_o
 
 
 def _step_fields(spec: QuerySpecification) -> dict[str, Any]:
-    told: dict[str, Any] = {}
-    if spec.offsets:
-        told = {"time_compare": list(spec.offsets), "comparison_type": "values"}
+    told = _compared(spec)
     for step in spec.steps:
         told |= _FIELDS[step.verb](step) if step.verb in _FIELDS else {}
     return told
+
+
+def _compared(spec: QuerySpecification) -> dict[str, Any]:
+    return {"time_compare": list(spec.offsets), "comparison_type": "values"} if spec.offsets else {}
 
 
 def _window(step: VerbStep) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from analytics_core._builder.arguments import (
     metric_of,
     one_of,
     order_key,
+    with_metrics,
 )
 from analytics_core._builder.charts import QueryChart, query_chart, table_chart
 from analytics_core._builder.expressions import ColumnExpression
@@ -30,10 +31,11 @@ from analytics_core._builder.payload import annotation_layer, query_axes, query_
 from analytics_core._builder.runnable import ChartNamespace, RunnableQuery
 from analytics_core._builder.specification import ChainCall, QuerySpecification, VerbStep
 from analytics_core._builder.values import (
-    TimeRangeText,
+    TimeRangePart,
     count_of,
     fraction_of,
     grain_text,
+    limit_of,
     number_of,
     range_text,
     text_of,
@@ -134,14 +136,14 @@ class DatasetQuery(RunnableQuery):
         return self._with("raw", columns, metrics=None, columns=(*self._specification.columns, *found))
 
     # --------------------------------------------------------------------------------------------------------- time
-    def during(self, time_range: TimeRangeText | None = None, *, grain: str | None = None) -> DatasetQuery:
+    def during(self, *time_range: TimeRangePart | None, grain: str | None = None) -> DatasetQuery:
         """Return the query for a range of time, cut into buckets where a grain is given.
 
         The time column is the dataset's main one, unless `as_time` names another. The first moment counts, the end does
         not. Buckets come back under the name of the time column, before all other columns.
 
         Args:
-            time_range: such as `Last quarter` or `2024-01-01 : 2024-04-01`, or two dates; None: all time.
+            time_range: such as `Last quarter` or `2024-01-01 : 2024-04-01`, or both ends; none: all time.
             grain: such as `month` or `P1M`.
 
         Raises:
@@ -152,8 +154,8 @@ class DatasetQuery(RunnableQuery):
             3
         """
         given: dict[str, Any] = {} if grain is None else {"grain": grain_text(grain)}
-        given["time_range"] = None if time_range is None else range_text(time_range)
-        return self._with("during", () if time_range is None else (time_range,), {"grain": grain}, **given)
+        said = () if time_range == (None,) else time_range
+        return self._with("during", said, {"grain": grain}, time_range=range_text(*said) if said else None, **given)
 
     def as_time(self, column: str | ColumnExpression) -> DatasetQuery:
         """Return the query with another time column for `during`.
@@ -191,7 +193,7 @@ class DatasetQuery(RunnableQuery):
         change = None if show == "values" else {"show": show}
         return self._with("compare", offsets, change, step=change, offsets=(*self._specification.offsets, *offsets))
 
-    # --------------------------------------------------------------------------------------------------- conditions
+    # ------------------------------------------------------------------------------------ conditions, order, limits
     def where(self, *conditions: ConditionLike) -> DatasetQuery:
         """Return the query of rows that meet all conditions, those of earlier calls too.
 
@@ -226,7 +228,6 @@ class DatasetQuery(RunnableQuery):
         added = conditions_of(self._names, self._specification, "having", conditions)
         return self._with("having", conditions, **added)
 
-    # ---------------------------------------------------------------------------------------------- order and limits
     def order(self, *keys: OrderLike) -> DatasetQuery:
         """Return the query ordered by these keys; those of earlier calls go before.
 
@@ -278,16 +279,16 @@ class DatasetQuery(RunnableQuery):
         return self._with("others", has_others=True)
 
     def limit(self, rows: int) -> DatasetQuery:
-        """Return the query for so many rows at most; 0: as many as `Settings.max_row_limit` lets through.
+        """Return the query for so many rows at most: the first by `order`, else by the columns of `by`.
 
         Raises:
-            LimitError: no whole number, or below 0.
+            LimitError: no whole number above 0.
 
         Examples:
             >>> len(orders.query("revenue").by("country").limit(4).run().results[0].rows())
             4
         """
-        return self._with("limit", (rows,), limit=count_of(rows, ".limit"))
+        return self._with("limit", (rows,), limit=limit_of(rows))
 
     def offset(self, rows: int) -> DatasetQuery:
         """Return the query without the first rows; errors are those of `limit`.
@@ -361,8 +362,7 @@ class DatasetQuery(RunnableQuery):
             (None, ...)
         """
         one_of(operator, [known.value for known in CumulativeOperator], "operator of .cumulative")
-        said = () if operator == "sum" else (operator,)
-        return self._with("cumulative", said, step={"operator": operator})
+        return self._with("cumulative", () if operator == "sum" else (operator,), step={"operator": operator})
 
     def share(self, orientation: Orientation = "column") -> DatasetQuery:
         """Return the query with shares in place of values: 0.25 is a quarter (contract, `contribution`).
@@ -379,8 +379,7 @@ class DatasetQuery(RunnableQuery):
             1.0
         """
         one_of(orientation, ORIENTATIONS, "orientation of .share")
-        said = () if orientation == "column" else (orientation,)
-        return self._with("share", said, step={"orientation": orientation})
+        return self._with("share", () if orientation == "column" else (orientation,), step={"orientation": orientation})
 
     def resample(self, rule: str, method: str = "asfreq", *, fill: float | None = None) -> DatasetQuery:
         """Return the query with rows at an even pace along its time axis.
@@ -459,6 +458,7 @@ class DatasetQuery(RunnableQuery):
             'country'
         """
         spec, dataset_id = self._specification, self._facts.id
+        form = with_metrics(self._names, spec, form)
         axes = query_axes(spec, main_time=self._facts.main_dttm_col)
         if kind == TABLE:
             return table_chart(spec, axes, self.payload(), dataset_id=dataset_id, form=form, charts=self._charts)

@@ -13,7 +13,7 @@ from analytics_core._formdata.payload import BuiltPayload
 from analytics_core._querying.explain import Explanation
 from analytics_core._results.answer import ChartData
 from analytics_core._results.display import answer_blocks
-from analytics_core.errors import UnknownNameError
+from analytics_core.errors import QueryError, UnknownNameError
 from analytics_core.models.chart import ChartGet
 
 if TYPE_CHECKING:
@@ -61,6 +61,10 @@ class UnknownStepError(UnknownNameError, AttributeError):  # type: ignore[misc] 
     noun = "step"
 
 
+class UnrunQueryError(QueryError, TypeError):
+    """A question that is taken for its rows, by `len`, `for` or an index; the message says how to get them."""
+
+
 class RunnableQuery(ABC):
     """A query context with what answers it. Nothing runs before `run`, `pandas` or a display.
 
@@ -79,6 +83,17 @@ class RunnableQuery(ABC):
         if name in _ELSEWHERE:
             raise UnknownStepError(name, place="a question", hint=f"use {_ELSEWHERE[name]}")
         raise UnknownStepError(name, place="a question", known=[own for own in dir(type(self)) if own[0] != "_"])
+
+    def _reject_as_rows(self, *_: object) -> NoReturn:
+        raise UnrunQueryError(
+            "a question has no rows before it runs: .run()[0].rows() are they, .pandas() is a DataFrame of them; "
+            "DATASET.query(DATASET.count()) asks how many there are"
+        )
+
+    __len__ = __iter__ = __getitem__ = __contains__ = _reject_as_rows
+
+    def __bool__(self) -> bool:
+        return True
 
     @abstractmethod
     def _context(self) -> dict[str, Any]:

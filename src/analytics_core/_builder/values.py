@@ -26,8 +26,14 @@ from analytics_core.models.enums import FilterOperator, GenericType, TimeGrain
 Value = str | int | float | bool | Decimal | date | datetime | None
 """What a column is compared with; None finds nulls."""
 
-TimeRangeText = str | tuple[date | datetime, date | datetime]
+Moment = str | date | datetime
+"""An end of a range: a date, a moment, or either as text."""
+
+TimeRangeText = str | tuple[Moment, Moment]
 """A range of time: a text of the contract (`Last quarter`, `2024-01-01 : 2024-04-01`), or its ends."""
+
+TimeRangePart = TimeRangeText | Moment
+"""What `during` is given: a range, or one of its two ends."""
 
 _KINDS: Final = {
     GenericType.NUMERIC: ValueKind.DECIMAL,
@@ -140,18 +146,21 @@ def scalar(value: Any) -> object:
     return value.item() if kind and kind in "biufU" else value
 
 
-def range_text(value: object) -> str:
-    """Return a range of time as its text.
+def range_text(*given: object) -> str:
+    """Return a range of time as its text: of a text, of a pair of ends, or of the ends themselves.
 
     Raises:
         TimeRangeError: it is no range, or ends before it starts; the message shows what would work.
     """
-    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(end, date) for end in value):
-        value = " : ".join(end.isoformat() for end in value)
+    value = given[0] if len(given) == 1 else given
+    if len(given) > 1 and isinstance(given[-1], str) and given[-1].upper() in TimeGrain.__members__:
+        raise TimeRangeError(f"{given[-1]!r} is a grain, which has a name: .during(..., grain={given[-1]!r})")
+    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(end, date | str) for end in value):
+        value = " : ".join(end.isoformat() if isinstance(end, date) else end.strip() for end in value)
     if not isinstance(value, str):
         raise TimeRangeError(
             f"{short_repr(value)} is no range of time; give text such as 'Last quarter' or '2024-01-01 : 2024-04-01', "
-            "or two dates: (date(2024, 1, 1), date(2024, 4, 1))"
+            "or its two ends: .during('2024-01-01', '2024-04-01'), .during(date(2024, 1, 1), date(2024, 4, 1))"
         )
     parse_time_range(value)
     _check_possible(value)
@@ -195,6 +204,16 @@ def count_of(value: object, what: str, *, least: int = 0) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or number < least:
         raise LimitError(f"{what} takes a whole number, {least} or more, not {short_repr(value)}")
     return number
+
+
+def limit_of(value: object) -> int:
+    """Return a limit of rows; LimitError when it is no whole number above 0."""
+    if type(value) is int and not value:
+        raise LimitError(
+            ".limit(0) would ask for no rows; leave it out for all that Settings.default_row_limit lets through, or "
+            "give a number: .limit(100)"
+        )
+    return count_of(value, ".limit", least=1)
 
 
 def number_of(value: object, what: str) -> int | float:

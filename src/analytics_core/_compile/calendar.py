@@ -110,6 +110,21 @@ def middle_of(label: datetime, grain: TimeGrain) -> datetime:
     return label
 
 
+def bucket_span(label: datetime, grain: TimeGrain) -> tuple[datetime, datetime]:
+    """Return the first moment of the bucket that `label` names, and the first one after it.
+
+    Raises:
+        OverflowError: a bound lies outside the years 1 to 9999.
+    """
+    if grain in _GRAIN_STEPS:
+        return label, label + _GRAIN_STEPS[grain]
+    if grain in _GRAIN_UNITS:
+        return label, add_units(label, 1, _GRAIN_UNITS[grain])
+    if grain is TimeGrain.WEEK_STARTING_SUNDAY:
+        return label, label + timedelta(weeks=1)
+    return label - timedelta(days=6), label + timedelta(days=1)
+
+
 def start_of(moment: datetime, unit: CalendarUnit) -> datetime:
     """Return the first moment of the unit (second, day, Monday's week, quarter, ...) that holds `moment`."""
     utc = as_utc(moment)

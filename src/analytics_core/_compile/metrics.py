@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from sqlglot import exp
 
@@ -149,6 +150,22 @@ def check_aggregated(metrics: Iterable[Output], outputs: Sequence[Output]) -> No
     grouped = _grouped_names(outputs)
     for metric in metrics:
         _check(metric.expr, grouped, what=f"metric {metric.label!r}")
+
+
+_MAY_GATHER: Final = (exp.Column, exp.AggFunc, exp.Anonymous, exp.Window, exp.Query)
+
+
+def notes_of_constants(outputs: Sequence[Output]) -> tuple[str, ...]:
+    """Return a note where nothing makes one row of all: no group, and metrics that are the same in each row."""
+    trees = [output.expr.tree if isinstance(output.expr, FragmentExpr) else None for output in outputs]
+    is_constant = [tree is not None and tree.find(*_MAY_GATHER) is None for tree in trees]
+    if not outputs or not all(is_constant) or any(output.role is OutputRole.COLUMN for output in outputs):
+        return ()
+    labels = ", ".join(repr(output.label) for output in outputs)
+    return (
+        f"{labels} without an aggregate: each row of the source gives one of the answer; write an aggregate, such as "
+        "MAX(...), for one row of all",
+    )
 
 
 def check_having(having: Iterable[Clause], outputs: Sequence[Output]) -> None:

@@ -21,7 +21,7 @@ from analytics_core._compile.columns import (
 )
 from analytics_core._compile.filters import filter_name, plan_filters
 from analytics_core._compile.fragments import FragmentSlot
-from analytics_core._compile.metrics import check_aggregated, check_having, resolve_metric
+from analytics_core._compile.metrics import check_aggregated, check_having, notes_of_constants, resolve_metric
 from analytics_core._compile.ordering import notes_of_order, plan_order
 from analytics_core._compile.plan import (
     AllOf,
@@ -34,6 +34,7 @@ from analytics_core._compile.plan import (
     IsNull,
     IsTruth,
     Match,
+    OrderTerm,
     Origin,
     OriginKind,
     Output,
@@ -167,7 +168,7 @@ def plan_query(query: ChartDataQueryObject, scope: PlanningContext, request: Pla
             *_unused_times(query, scope, bounds, plain, samples=request.samples),
             *unused_series_limit(query, series_limit),
         ),
-        notes=(*_notes_of_axis(requested, query), *bounds.notes, *notes_of_order(query, scope, outputs, order)),
+        notes=(*_notes_of_axis(requested, query), *bounds.notes, *_notes_of_rows(query, scope, outputs, order)),
         stored=scope.view.stored,
     )
 
@@ -271,6 +272,12 @@ def _replaced_axis(query: ChartDataQueryObject, view: DatasetView) -> AdhocColum
     if not query.granularity or axis is None or axis.sql_expression == query.granularity:
         return None
     return axis if axis.sql_expression in view.times else None
+
+
+def _notes_of_rows(
+    query: ChartDataQueryObject, scope: PlanningContext, outputs: Sequence[Output], order: Sequence[OrderTerm]
+) -> tuple[str, ...]:
+    return (*notes_of_order(query, scope, outputs, order), *notes_of_constants(outputs))
 
 
 def _notes_of_axis(requested: ChartDataQueryObject, query: ChartDataQueryObject) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics_core._forecast.default_model import Projection, project
+from analytics_core._forecast.default_model import FEWEST_POINTS, Projection, project
 from analytics_core._forecast.named import project_named
 from analytics_core._forecast.periods import Period, Seasonality, choose_periods, longest_lag
 from analytics_core._forecast.time_axis import (
@@ -98,8 +98,18 @@ def forecast_series(
         lower=lower,
         upper=upper,
         history=grid.moments.size,
-        notes=(*(() if grid.is_regular else (_UNEVEN,)), *notes, *more_notes),
+        notes=(*(() if grid.is_regular else (_UNEVEN,)), *_too_few(grid.values), *notes, *more_notes),
     )
+
+
+def _too_few(values: Floats) -> tuple[str, ...]:
+    """Return a note where there are too few values for a trend."""
+    observed = np.count_nonzero(np.isfinite(values))
+    if observed >= FEWEST_POINTS:
+        return ()
+    if observed == 1:
+        return (f"one value was observed and is repeated; an interval needs two values, a trend {FEWEST_POINTS}",)
+    return (f"{observed} values were observed, of which the last is repeated; a trend needs {FEWEST_POINTS}",)
 
 
 def _local(grid: RegularSeries, grain: TimeGrain, wall_clock: WallClock | None, horizon: int) -> LocalSteps | None:

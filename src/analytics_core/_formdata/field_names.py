@@ -56,8 +56,8 @@ DRAWN: Final = _words(
     threshold_for_other time_format time_range_fixed time_shift_color title toggle_polygons
     tooltip_label_type tooltip_template tooltipSizeFormat tooltipSortByMetric tooltipTimeFormat
     tooltipValuesFormat total_color transposePivot treemap_ratio truncateXAxis truncateYAxis
-    truncateYAxisSecondary use_as_default value_bounds value_formatter valueFormat viewport
-    viewport_latitude viewport_longitude viewport_zoom viz_type x_axis_bounds x_axis_forma x_axis_format
+    truncateYAxisSecondary use_as_default value_bounds value_format value_formatter valueFormat
+    viewport viewport_latitude viewport_longitude viewport_zoom viz_type x_axis_bounds x_axis_forma x_axis_format
     x_axis_label x_axis_number_format x_axis_showminmax x_axis_sort_series x_axis_sort_series_ascending
     x_axis_time_bounds x_axis_time_format x_axis_title x_axis_title_margin x_log_scale x_ticks_layout
     x_ticks_wrap_length xAxisBounds xAxisForceCategorical xAxisFormat xAxisLabelInterval xAxisLabelRotation

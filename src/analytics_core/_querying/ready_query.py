@@ -21,6 +21,7 @@ from analytics_core._querying.chart_request import (
     notes_of,
     notes_of_steps,
 )
+from analytics_core._querying.cut_buckets import notes_of_cut_buckets
 from analytics_core._querying.observing import fingerprint_of
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.result_cache import CacheKey, CacheTimeout, cache_key, cache_timeout
@@ -124,9 +125,7 @@ class ReadyQueries:
         plan_request = _plan_request(requested, admission, streams=streams)
         view, main = self._main(query, request, admission, plan_request)
         steps = read_steps(steps_on_granularity(query, view), self._operations)
-        shifted = tuple(
-            (item, self._shifted(query, item, request, admission)) for item in self._comparisons(main, plan_request)
-        )
+        shifted = self._compared(query, main, request, admission, plan_request)
         timeout = cache_timeout(
             custom=context.custom_cache_timeout,
             chart=request.chart_cache_timeout,
@@ -136,7 +135,8 @@ class ReadyQueries:
         prepared = (main, *(other for _, other in shifted))
         plans = [one.plan for one in prepared]
         tables = self._gate.tables_in(admission, (plan.source for plan in plans))
-        caveats = notes_of_sums(query, steps, loaded.dataset, context.form_data)
+        cut = notes_of_cut_buckets([item for item, _ in shifted], main.plan)
+        caveats = (*cut, *notes_of_sums(query, steps, loaded.dataset, context.form_data))
         key = None
         if _keeps(requested, timeout):
             options = _options(request, requested, query, prepared)
@@ -157,15 +157,24 @@ class ReadyQueries:
             fingerprint=fingerprint_of([one.statement for one in prepared]),
         )
 
-    def _comparisons(self, main: PreparedQuery, plan_request: PlanRequest) -> tuple[TimeComparison, ...]:
+    def _compared(
+        self,
+        query: ChartDataQueryObject,
+        main: PreparedQuery,
+        request: ChartRequest,
+        admission: DatasetAdmission,
+        plan_request: PlanRequest,
+    ) -> tuple[tuple[TimeComparison, PreparedQuery], ...]:
+        """Return the comparisons of a query, each with its own query."""
         settings = self._settings
-        return comparisons(
+        found = comparisons(
             main.query,
             main.plan,
             plan_request,
             date_ranges=settings.date_range_offsets,
             most=settings.max_time_offsets,
         )
+        return tuple((item, self._shifted(query, item, request, admission)) for item in found)
 
     def _main(
         self,

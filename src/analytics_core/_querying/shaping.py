@@ -79,7 +79,7 @@ def result_layout(
         rejected_filters=rejected,
         from_dttm=epoch_ms(plan.since),
         to_dttm=epoch_ms(plan.until),
-        verbose_names=_verbose_names(view),
+        verbose_names=_verbose_names(prepared.query, view),
     )
     return ResultLayout(
         outline=outline,
@@ -243,10 +243,12 @@ def epoch_ms(moment: datetime | None) -> int | None:
     return None if moment is None else round(moment.replace(tzinfo=UTC).timestamp() * 1000)
 
 
-def _verbose_names(view: DatasetView) -> dict[str, str]:
-    columns = {name: c.verbose_name for name, c in view.columns.items() if c.verbose_name}
-    metrics = {name: m.verbose_name for name, m in view.metrics.items() if m.verbose_name}
-    return {**columns, **metrics}
+def _verbose_names(query: ChartDataQueryObject, view: DatasetView) -> dict[str, str]:
+    """Return the names that people see; one of a column and of a saved metric is the metric's where that is asked."""
+    saved = {metric for metric in query.metrics or () if isinstance(metric, str)}
+    columns = {name: c.verbose_name for name, c in view.columns.items() if c.verbose_name and name not in saved}
+    told = {name: m for name, m in view.metrics.items() if name in saved or name not in view.columns}
+    return {**columns, **{name: m.verbose_name for name, m in told.items() if m.verbose_name}}
 
 
 def query_text(prepared: PreparedQuery) -> QueryResult:

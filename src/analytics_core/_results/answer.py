@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, SupportsIndex, overload
 
 from analytics_core._display.blocks import Blocks
@@ -18,6 +17,7 @@ from analytics_core._results.display import answer_blocks, result_blocks
 from analytics_core._results.picture_display import vega_lite_of
 from analytics_core._results.rows import AnnotationData, Chunk, PlainRows, ResultRows
 from analytics_core._results.spreadsheets import Sheet, csv_bytes, xlsx_bytes
+from analytics_core._whole_files import write_asked
 from analytics_core.errors import (
     AnalyticsError,
     MissingExtraError,
@@ -353,7 +353,7 @@ class ChartData:
         Raises:
             AnalyticsError: the query failed; it is its own error.
             QueryError: there is no such query, or it asked for no rows.
-            OSError: the file cannot be written.
+            FileWriteError: the file cannot be written.
         """
         result = self._result(query)
         return _written(csv_bytes(result.frame, headers=result.verbose_names), path)
@@ -372,7 +372,7 @@ class ChartData:
             AnalyticsError: a query failed; it is its own error.
             QueryError: a query asked for no rows.
             ResultTooLargeError: a result has more rows or columns than a sheet holds.
-            OSError: the file cannot be written.
+            FileWriteError: the file cannot be written.
         """
         results = [self._result(position) for position in range(len(self.results))]
         sheets = [
@@ -410,5 +410,5 @@ def _written(content: bytes, path: str | os.PathLike[str] | None) -> bytes | Non
     """Write `content` to the file, or return it where there is none."""
     if path is None:
         return content
-    Path(path).write_bytes(content)
+    write_asked(path, content)
     return None

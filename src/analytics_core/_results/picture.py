@@ -12,6 +12,7 @@ from typing import Any, Final
 from analytics_core._display.bundles import Bundle, own_mime_bundle
 from analytics_core._display.text import visible
 from analytics_core._results.picture_display import picture_bundle
+from analytics_core._whole_files import asked_path, write_asked
 from analytics_core.errors import AnalyticsError, PictureError, UnknownNameError
 from analytics_core.models.enums import PictureFormat
 
@@ -61,15 +62,14 @@ class Picture:
         Raises:
             UnknownNameError: an ending that is no format of pictures.
             PictureError: it cannot be drawn in that format.
-            OSError: the file cannot be written.
+            FileWriteError: the file cannot be written.
 
         Examples:
             >>> core.charts.picture(1).save("sales.svg").read_bytes()[:4]
             b'<svg'
         """
-        file = Path(path)
-        file.write_bytes(self._in(file.suffix))
-        return file
+        file = asked_path(path)
+        return write_asked(file, self._in(file.suffix))
 
     def _in(self, ending: str) -> bytes:
         name = ending.removeprefix(".").lower()

@@ -83,9 +83,8 @@ def _is_read(texts: Any, name: str, written: re.Match[str] | None, files: Handed
         return kind != "VARCHAR" or written is None
     if written is None or len(written["first"]) < 4:
         return False
-    if kind == "DATE" and len(files.paths) == 1:
-        return True  # one form for all: it would not be a date otherwise
-    return kind == "TIMESTAMP" and written["time"] is not None and _all_match(texts, name, _BEGINS_WITH_YEAR)
+    is_of_kind = kind == ("DATE" if written["time"] is None else "TIMESTAMP")
+    return is_of_kind and _all_match(texts, name, _BEGINS_WITH_YEAR)
 
 
 def _fitting(texts: Any, name: str, written: re.Match[str]) -> list[str]:
