@@ -123,9 +123,8 @@ def chart_query(
     if given & _QUESTION_FIELDS:
         return dict(query)
     bounds: dict[str, Any] = {"row_limit": None, "row_offset": None, **query_bounds(spec, axes)}
-    if (
-        spec.limit is not None or spec.offset or kind == TABLE
-    ):  # the order of a form would choose other rows than the question
+    # The order of a form would choose other rows than the question.
+    if spec.limit is not None or spec.offset or kind == TABLE:
         bounds.setdefault("orderby", None)
     if axes.axis is not None and _runs_along_time(kind) and not bounds.get("orderby"):
         bounds["orderby"] = [[axes.axis.name, True]]
