@@ -32,13 +32,16 @@ def test_a_named_model_without_a_future_gives_its_fits(model: ForecastModel) -> 
 
 
 @pytest.mark.parametrize("model", NAMED)
-@pytest.mark.parametrize("y", [[1.0, 2.0, 4.0], [3.0] * 40])
+@pytest.mark.parametrize(
+    ("y", "further"),
+    [([1.0, 2.0, 4.0], ["3 values were observed, of which the last is repeated; a trend needs 5"]), ([3.0] * 40, [])],
+)
 def test_too_little_for_a_named_model_is_forecast_by_the_default_with_a_note(
-    model: ForecastModel, y: list[float]
+    model: ForecastModel, y: list[float], further: list[str]
 ) -> None:
     result = forecast(y, model=model)
     assert is_finite_and_ordered(result)
-    assert result.notes == (f"model '{model}' was replaced by 'auto': there is too little of this series",)
+    assert result.notes == (*further, f"model '{model}' was replaced by 'auto': there is too little of this series")
 
 
 def test_the_default_model_does_not_load_statsmodels_or_pandas() -> None:
