@@ -154,6 +154,25 @@ def test_columns_of_a_parquet_file_are_found_by_their_names(tmp_path: Path) -> N
             rows_of(core, {"b": [5, 6], "z": [1, 2]}, 13)
 
 
+@pytest.mark.parametrize("compression", ["snappy", "zstd", "gzip", None])
+def test_a_parquet_file_that_is_damaged_or_replaced_while_it_is_read_may_be_tried_again(
+    compression: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "sales.parquet"
+    rows = pd.DataFrame({"a": [number / 7 for number in range(10_000)]})
+    rows.to_parquet(path, compression=compression, index=False)
+    whole = path.read_bytes()
+    with analytics_core.connect(path) as core:
+        damaged = whole[:4] + b"\xff" * (len(whole) // 2) + whole[4 + len(whole) // 2 :]
+        for content in (b"", damaged):
+            path.write_bytes(content)
+            with pytest.raises(DatabaseError, match="is damaged, or was replaced while it was read") as caught:
+                asked(core, "sales", columns=("a",), row_limit=5)
+            assert caught.value.retryable
+        path.write_bytes(whole)
+        assert len(asked(core, "sales", columns=("a",), row_limit=5)) == 5
+
+
 @pytest.mark.parametrize("name", ["sales.csv.gz", "sales.feather", "sales.parquet", "sales.json"])
 def test_a_file_that_is_cut_or_gone_is_told(name: str, tmp_path: Path) -> None:
     write_files(tmp_path)

@@ -94,8 +94,19 @@ _LOCKED = meanings.LOCKED.said(
     "the database file is locked by another program: DuckDB lets several processes read a file, or one write to it; "
     "try again when the other has closed it"
 )
-# Made from messages that the engine gave.
+_UNREADABLE = meanings.BAD_VALUE.said(
+    "a file behind this table cannot be read: it is damaged, or was replaced while it was read; try again, and if this "
+    "stays, mend the file and connect again"
+)._replace(retryable=True)
+# Made from messages that the engine gave; its reader of Parquet has no kind before some of its own.
 _ERRORS = meanings.patterns(
+    (
+        r"^invalid input error: (?:failed to read file|file .* too small to be a parquet file)"
+        r"|^(?:parquet file is likely corrupted|prefetch registered for bytes|don't know what type|failed to decompress"
+        r"|input is invalid/unsupported gzip|payload value bigger than allowed|out of buffer|decode bit width"
+        r"|varint-decoding found)",
+        _UNREADABLE,
+    ),
     (
         r"^(?:conversion|invalid input) error: (?:csv error|malformed json|json transform error|no magic bytes)"
         r"|^invalid input error: error when sniffing file"
