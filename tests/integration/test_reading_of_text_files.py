@@ -132,6 +132,13 @@ def test_a_title_above_the_header_of_a_csv_file_is_said(tmp_path: Path) -> None:
         assert rows(core, "city", "n") == [("Rome", 3)]
 
 
+def test_midnights_among_the_moments_of_a_sheet_are_moments(tmp_path: Path) -> None:
+    moments = pd.date_range("2024-02-28", periods=50, freq="h")
+    pd.DataFrame({"at": moments}).to_excel(tmp_path / "sales.xlsx", index=False, engine="xlsxwriter")
+    with analytics_core.connect(tmp_path / "sales.xlsx") as core:
+        assert rows(core, "at") == [(moment,) for moment in moments.to_pydatetime()]
+
+
 @pytest.mark.parametrize("sheets", [("one",), ("one", "two")])
 def test_a_title_above_the_header_of_a_sheet_is_said(tmp_path: Path, sheets: tuple[str, ...]) -> None:
     path = tmp_path / "sales.xlsx"

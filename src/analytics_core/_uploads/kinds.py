@@ -297,6 +297,8 @@ def from_values(values: Sequence[Any], wanted: ColumnType, *, rows: Sequence[int
     """Return Python values as an array; they are of the right class, but may be out of bounds."""
     if wanted.kind is ValueKind.DATE:
         values = [value.date() if isinstance(value, datetime) else value for value in values]
+    if wanted.kind is ValueKind.TIMESTAMP:  # workbooks have midnights as days
+        values = [datetime.combine(value, time.min) if type(value) is date else value for value in values]
     try:
         return pa.array(values, wanted.arrow)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
