@@ -40,7 +40,7 @@ def tests(session: nox.Session) -> None:
     """Run the tests: unit, golden, properties, conformance, architecture, and integration with private servers."""
     _install(session, ENGINES)
     hear = {"ANALYTICS_CORE_HEAR_ALL": "1"}  # each test's log of SQLAlchemy is searched for secrets, too
-    session.run("python", "-m", "pytest", "-n", "2", *session.posargs, env=hear)
+    session.run("python", "-m", "pytest", "-n", "3", *session.posargs, env=hear)
 
 
 @nox.session
@@ -90,12 +90,13 @@ def _require_shared(session: nox.Session) -> None:
 
 @nox.session
 def acceptance(session: nox.Session) -> None:
-    """Compare shapes, payloads built of form data, and answers of all four engines with the contract and recordings."""
+    """Compare shapes, payloads of forms and answers of four engines with the recordings; draw the charts."""
     _require_shared(session)
     _install(session, ENGINES)
     session.run("python", "tests/acceptance/check_shapes.py", str(SHARED / "spec" / "shapes.json"))
     session.run("python", "tests/acceptance/check_payloads.py", str(SHARED / "acceptance"))
     session.run("python", "tests/acceptance/check_maps.py", str(SHARED / "acceptance"))
+    session.run("python", "tests/acceptance/check_pictures.py", str(SHARED / "acceptance"))
     session.run("python", "tests/acceptance/run_acceptance.py", str(SHARED / "acceptance"), *session.posargs)
 
 

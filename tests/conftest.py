@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import zlib
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 
 import hypothesis
 import pytest
+from tests.support.missing import skip_or_fail
 from tests.support.servers import (
     MariadbServer,
     PostgresServer,
@@ -70,9 +70,7 @@ def _or_skip(start: Callable[[], Server]) -> Server:
     try:
         return start()
     except ServerMissingError as missing:
-        if os.environ.get("ANALYTICS_CORE_REQUIRE_SERVERS") == "1":
-            pytest.fail(f"a server is required: {missing}")
-        pytest.skip(str(missing))
+        skip_or_fail(str(missing))
 
 
 @pytest.fixture(scope="session")

@@ -59,7 +59,7 @@ class RequestTimeoutError(StatementTimeoutError, error_type=ErrorType.BACKEND_TI
 
 
 class StatementStoppedError(DatabaseError, code="STATEMENT_STOPPED_ERROR"):
-    """The statement was stopped because somebody cancelled it."""
+    """The statement was stopped because somebody cancelled it, or closed the core."""
 
 
 # ---------------------------------------------------------------------------------------------------------- OAuth 2.0

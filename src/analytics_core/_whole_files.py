@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that a call writes: whole or not at all (`write_whole`), or as any program would (`write_asked`)."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@
     │   ├── ConnectionUriError                  a URI or option that is malformed or not allowed (422)
     │   ├── SshTunnelError                      the tunnel to it does not open, or was lost
     │   ├── StatementTimeoutError               stopped by the time limit (RequestTimeoutError: of the whole request)
-    │   └── StatementStoppedError               cancelled by a person
+    │   └── StatementStoppedError               cancelled by a person, or by `core.close()`
     ├── OAuth2RedirectError                     the user has to sign in at the provider of a database first (403)
     ├── OAuth2Error                             an authorization that cannot be started, completed or renewed (400)
     │   └── TokenEndpointError                  the provider's token endpoint gave no answer that can be used

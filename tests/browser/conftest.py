@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.browser import Browser, BrowserMissingError, opened_browser
+from tests.support.missing import skip_or_fail
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core.renderers import VegaRenderer
@@ -58,9 +58,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         with opened_browser(tmp_path_factory.mktemp("profile")) as made:
             yield made
     except BrowserMissingError as missing:
-        if os.environ.get("ANALYTICS_CORE_REQUIRE_SERVERS") == "1":
-            pytest.fail(str(missing))
-        pytest.skip(str(missing))
+        skip_or_fail(str(missing))
 
 
 @pytest.fixture

@@ -52,6 +52,13 @@ def test_a_note_tells_the_days_that_both_buckets_hold(
         assert differing == {one[1] for one in told if one}
 
 
+@pytest.mark.parametrize("grain", ["month", "quarter"])
+def test_a_longer_bucket_that_the_compared_range_cuts_elsewhere_is_told(days: DatasetHandle, grain: str) -> None:
+    asked = days.query("rows").during("2024-03-15 : 2024-06-15", grain=grain).compare("28 days ago")
+    assert all(_NOTE.search(note) for note in asked.run()[0].notes)
+    assert asked.run()[0].notes
+
+
 def test_whole_weeks_moved_by_a_year_are_told_and_what_would_keep_them_whole_works(days: DatasetHandle) -> None:
     weeks = days.query("rows").during("2024-03-04", "2024-04-01", grain="week")
     (note,) = weeks.compare("1 year ago").run()[0].notes

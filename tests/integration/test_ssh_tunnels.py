@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.support.execution import POSTGRES_ENDLESS
+from tests.support.missing import skip_or_fail
 from tests.support.servers import ServerMissingError, TlsMariadb, TlsPostgres
 from tests.support.small_core import SmallCore, small_core
 from tests.support.ssh_server import (
@@ -50,9 +51,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         make_keys(folder)
     except ServerMissingError as missing:
-        if os.environ.get("ANALYTICS_CORE_REQUIRE_SERVERS") == "1":
-            pytest.fail(f"a server is required: {missing}")
-        pytest.skip(str(missing))
+        skip_or_fail(str(missing))
     return folder
 
 
@@ -62,9 +61,7 @@ def sshd(tmp_path: Path, keys: Path) -> Iterator[OpensshServer]:
         with openssh_server(tmp_path / "sshd", keys=keys) as server:
             yield server
     except ServerMissingError as missing:
-        if os.environ.get("ANALYTICS_CORE_REQUIRE_SERVERS") == "1":
-            pytest.fail(f"a server is required: {missing}")
-        pytest.skip(str(missing))
+        skip_or_fail(str(missing))
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from pypdf import PdfReader
+from tests.support.missing import skip_or_fail
 
 from analytics_core.errors import PictureError, SettingsError
 from analytics_core.renderers import PictureFormat, VegaRenderer
@@ -112,7 +113,7 @@ def test_letters_of_the_system_s_fonts_are_boxes_unless_a_folder_has_them(
 
     assert drawn("Ա", renderer) == drawn("中", renderer) != drawn("a", renderer)
     if not FONTS.is_dir():
-        pytest.skip("there are no fonts of DejaVu here; Debian's package `fonts-dejavu-core` has them")
+        skip_or_fail("the fonts of DejaVu, which Debian's package `fonts-dejavu-core` has")
     with_fonts = VegaRenderer(font_directories=[FONTS])
     try:
         assert drawn("Ա", with_fonts) != drawn("Ա", renderer)

@@ -13,7 +13,7 @@ from analytics_core._execution.connections import Connections
 from analytics_core._execution.diagnosis import SentStatement, diagnose, error_code
 from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
 from analytics_core._records.datasource import Access, Database, Identity
-from analytics_core.errors import DatabaseError, ErrorType, StatementTimeoutError
+from analytics_core.errors import DatabaseError, ErrorType, StatementStoppedError, StatementTimeoutError
 
 E = ErrorType
 REGISTRY = installed_engines(())
@@ -247,6 +247,13 @@ def test_a_socket_error_of_a_driver_is_typed_and_not_repeated() -> None:
     with pytest.raises(DatabaseError, match="takes no connection") as caught:
         connections.use(admission(database("sqlite://")), lambda _lent: None, timeout_s=5)
     assert "swordfish" not in str(caught.value.to_payload())
+
+
+def test_who_asks_after_a_close_is_told_of_it_though_nothing_connects() -> None:
+    connections = Connections(_Unreachable())  # type: ignore[arg-type]  # one method of a connector
+    connections.close()
+    with pytest.raises(StatementStoppedError, match="the core was closed"):
+        connections.use(admission(database("postgresql://h/d")), lambda _lent: None, timeout_s=5)
 
 
 CANARY = "CANARY_T2"

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from analytics_core._adapters.pinned_connection import PinnedConnection
 from analytics_core._bounded_calls import start_thread
-from analytics_core._forks import forkable_lock, tell_of_forks
+from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._network import is_host
 from analytics_core._records.secret import Secret
 from analytics_core._reporting.mail import parse_address
@@ -276,7 +276,7 @@ class SmtpPool:
     def __init__(self, *, idle_s: float, clock: Clock) -> None:
         self._idle_s = idle_s
         self._clock = clock
-        self._guard = forkable_lock()
+        self._guard = forkable_rlock()
         self._idle: list[tuple[float, SmtpSession]] = []
         self._end: queue.SimpleQueue[None] | None = None
         self._is_closed = False

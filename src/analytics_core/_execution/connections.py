@@ -260,7 +260,7 @@ class Loan(Generic[Result]):
         self._closing.attach(self.stopper)
         try:
             if error := self._stop_error():
-                raise error
+                return Failure(error)
             with self._engine.connect() as connection:
                 self._is_connected = True
                 if error := self._stop_error():

@@ -8,12 +8,11 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from analytics_core._execution.cancel import CancelToken, Stopper
+from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.connections import Admission, Connections
 from analytics_core._execution.sessions.base import DriverFailureError, Session
 from analytics_core._execution.sessions.loaders import loader_of
 from analytics_core._execution.sessions.loading import Loader, LoadRequest
-from analytics_core._forks import tell_of_forks
 from analytics_core._oauth.user_tokens import UserTokens
 from analytics_core._uploads.limits import broken
 from analytics_core._uploads.table import FileColumn
@@ -26,19 +25,13 @@ class TableLoader:
 
     def __init__(self, connector: Connector, tokens: UserTokens | None = None) -> None:
         self._connections = Connections(connector, tokens)
-        self._closing = CancelToken()
-        tell_of_forks(self)
 
     def close(self) -> None:
-        """Stop what loads, before its rows are committed, and load nothing afterwards; what commits goes on."""
-        self._closing.cancel()
+        """Stop what loads, before its rows are committed, and load nothing afterwards; what commits goes on.
 
-    def before_fork(self) -> None:
-        """Go on: threads are not inherited."""
-
-    def after_fork(self) -> None:
-        """Be another process, which nobody closed."""
-        self._closing = CancelToken()
+        It waits for either, but not for long, as `Connections.close` does.
+        """
+        self._connections.close()
 
     def check(self, admission: Admission, columns: Sequence[FileColumn]) -> None:
         """Raise UnsupportedByEngineError, or FileUploadError for columns that the engine cannot hold."""
@@ -68,7 +61,7 @@ class TableLoader:
         columns = [*(column.name for column in request.columns), *request.other_columns]
         names = [request.table, *filter(None, [request.schema]), *columns]
         try:
-            return self._connections.use(admission, work, timeout_s=timeout_s, names=names, cancel=self._closing)
+            return self._connections.use(admission, work, timeout_s=timeout_s, names=names)
         except DatabaseError as error:
             if of_rows.is_set():
                 raise _rejected(error, request, columns) from None

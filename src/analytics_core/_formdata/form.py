@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from analytics_core._error_types import short_repr
+from analytics_core._records.chart_form import is_on
 from analytics_core.errors import PayloadSchemaError, Problem
 
 SHAPE: Final = "form_data"
@@ -105,8 +106,7 @@ class Form:
 
     def flag(self, name: str) -> bool:
         """Tell whether a field is on."""
-        value = self.get(name)
-        return value is True or (isinstance(value, str) and value.casefold() == "true")
+        return is_on(self.get(name))
 
     def mapping(self, name: str) -> Mapping[str, Any]:
         """Return an object; empty where it is absent or null."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 from analytics_core._error_types import short_repr
 from analytics_core._pictures.cells import shortened
 from analytics_core._pictures.form_words import unknown_words
-from analytics_core._records.chart_form import column_label, metric_label
+from analytics_core._records.chart_form import column_label, is_on, metric_label
 
 _LONGEST_TOLD: Final = 60
 _LARGEST: Final = 1e100
@@ -76,9 +76,7 @@ class FormFields:
     def flag(self, name: str, *, absent: bool = False) -> bool:
         """Tell whether a field is on; `absent` is what its absence means."""
         value = self.get(name)
-        if value is None:
-            return absent
-        return value is True or (isinstance(value, str) and value.casefold() == "true")
+        return absent if value is None else is_on(value)
 
     def bounds(self, name: str, *, log: bool = False) -> tuple[float | None, float | None]:
         """Return the least and the largest value of an axis; None where an end is open, or 0 on a logarithmic one."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from analytics_core._compile.metrics import metric_label
 from analytics_core._frames.pipeline import Step
+from analytics_core._records.chart_form import OLD_CHART_KINDS, is_on
 from analytics_core._records.datasource import Dataset
 from analytics_core.models.enums import Aggregate
 from analytics_core.models.postprocessing import AggregateOperator, CumOptions, CumulativeOperator, PivotOptions
@@ -21,7 +22,7 @@ _NOT_ADDED_UP: Final = re.compile(
 )
 """What tells in SQL that a metric of several groups is not the sum of those of each."""
 
-_PIVOT_TABLES: Final = ("pivot_table_v2", "pivot_table")
+_PIVOT_TABLE: Final = "pivot_table_v2"
 
 
 def notes_of_sums(
@@ -69,9 +70,10 @@ def _summed(steps: Sequence[Step]) -> Iterator[tuple[str, str, str]]:
 
 
 def _totals_of_form(query: ChartDataQueryObject, form: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    has_totals = any(str(form.get(name)).casefold() == "true" for name in ("rowTotals", "colTotals"))
+    kind = str(form.get("viz_type"))
+    has_totals = any(is_on(form.get(name)) for name in ("rowTotals", "colTotals"))
     is_sum = str(form.get("aggregateFunction") or "Sum").startswith("Sum")
-    if form.get("viz_type") not in _PIVOT_TABLES or not has_totals or not is_sum:
+    if OLD_CHART_KINDS.get(kind, kind) != _PIVOT_TABLE or not has_totals or not is_sum:
         return
     for metric in query.metrics or ():
         yield "the totals", metric_label(metric), " in the pivot table"

@@ -1,4 +1,4 @@
-"""What all who read the form data of charts know: what kinds were called before, and how columns and metrics are."""
+"""What all who read the form data of charts know: old names of kinds, labels, and what is on."""
 
 from __future__ import annotations
 
@@ -41,3 +41,8 @@ def metric_label(metric: Any) -> str:
     if metric.get("expressionType") == "SIMPLE" and isinstance(column, Mapping):
         return f"{metric.get('aggregate')}({column.get('columnName') or column.get('column_name')})"
     return str(metric.get("sqlExpression"))
+
+
+def is_on(value: Any) -> bool:
+    """Tell whether the value of a field says yes: old front ends stored it as text."""
+    return value is True or (isinstance(value, str) and value.casefold() == "true")

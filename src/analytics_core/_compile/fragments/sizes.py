@@ -189,8 +189,13 @@ def _sized(call: _Call, *, at: int) -> int:
     return sum(call.weights) + int(size)
 
 
-def _repeated(call: _Call) -> int:
-    return _sized(call, at=1) * max(1, *call.weights)
+def _repeated(call: _Call, *, at: int = 1) -> int:
+    return _sized(call, at=at) * max(1, *call.weights)
+
+
+def _ranged(call: _Call) -> int:
+    """Weigh a list of the numbers from one to another: both, and the step, are whole numbers written out."""
+    return max(_sized(call, at=at) for at in range(len(call.weights)))
 
 
 _LONG_NUMBER: Final = re.compile(r"\d{4}")
@@ -258,8 +263,9 @@ _GATHERING: Final = name_set(
 _GROWING: Final[Mapping[str, _Weigh]] = {
     **_named(partial(_sized, at=1), "lpad rpad leftpad rightpad leftpadutf8 rightpadutf8 bitstring tofixedstring"),
     **_named(partial(_sized, at=0), "space"),
-    **_named(_repeated, "repeat replicate array_repeat arraywithconstant list_resize array_resize arrayresize"),
-    **_named(partial(_sized, at=1), "sequence generate_series generate_array array_generate_range"),
+    **_named(_repeated, "repeat replicate array_repeat list_resize array_resize arrayresize"),
+    **_named(partial(_repeated, at=0), "arraywithconstant"),
+    **_named(_ranged, "sequence generate_series generate_array array_generate_range"),
     **_named(_formatted, "format printf sformat string_format format_string formatmessage"),
     **_named(_replaced, "replace replaceall replaceone array_replace list_replace"),
     **_named(partial(_replaced, by_pattern=True), "regexp_replace replaceregexpall replaceregexpone"),
@@ -285,3 +291,4 @@ _GROWING: Final[Mapping[str, _Weigh]] = {
         "zip_with map_zip_with arraymap",
     ),
 }
+"""Those that make more of what they are given, also where only a host lists them (`Settings.allowed_functions`)."""

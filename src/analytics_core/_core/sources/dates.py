@@ -12,7 +12,9 @@ from analytics_core._execution.handed_over import FileFormat, HandedFiles
 
 _KINDS: Final = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "VARCHAR")
 _FORMATS: Final = {"DATE": "date_format", "TIMESTAMP": "timestamp_format"}
-_FIRST_ROWS: Final = 10_000
+FIRST_ROWS: Final = 10_000
+"""So many rows are looked at before all are."""
+
 _BEGINS_WITH_YEAR: Final = r"\s*\d{4,}[\-/].*"
 _WITHOUT_OFFSET: Final = r"[^:]*(:[^+\-]*)?"
 _WITH_ZONE: Final = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}(:?\d{2})?)")
@@ -38,7 +40,7 @@ def with_dates(root: Any, files: HandedFiles) -> HandedFiles:
     """
     types = dict(files.types or {})
     names = [name for name, kind in types.items() if kind in _KINDS]
-    texts = _relation(root, replace(files, types={**types, **dict.fromkeys(names, "VARCHAR")}))
+    texts = relation(root, replace(files, types={**types, **dict.fromkeys(names, "VARCHAR")}))
     samples = _samples(texts, names)
     if files.format is FileFormat.JSON:
         return replace(files, types={**types, **_types_in_json(texts, types, samples)})
@@ -57,7 +59,8 @@ def with_dates(root: Any, files: HandedFiles) -> HandedFiles:
     return replace(files, types=types, date_formats=forms, notes=tuple(notes))
 
 
-def _relation(root: Any, files: HandedFiles) -> Any:
+def relation(root: Any, files: HandedFiles) -> Any:
+    """Return the rows of files as DuckDB reads them."""
     from analytics_core._execution.sessions.duckdb_tables import relation_of
 
     return relation_of(root, files)
@@ -70,7 +73,7 @@ def _samples(texts: Any, names: Sequence[str]) -> dict[str, str]:
     if not names:
         return {}
     first = [duckdb.FunctionExpression("any_value", duckdb.ColumnExpression(name)) for name in names]
-    found = texts.limit(_FIRST_ROWS).aggregate(first).fetchone()
+    found = texts.limit(FIRST_ROWS).aggregate(first).fetchone()
     if None in found:
         found = texts.aggregate(first).fetchone()
     return {name: text for name, text in zip(names, found, strict=True) if text is not None}
@@ -90,7 +93,7 @@ def _is_read(texts: Any, name: str, written: re.Match[str] | None, files: Handed
 def _fitting(texts: Any, name: str, written: re.Match[str]) -> list[str]:
     """Return the forms of `strptime` that all values of a column have, the likeliest first."""
     forms = list(_forms(written))
-    for rows in (texts.limit(_FIRST_ROWS), texts):
+    for rows in (texts.limit(FIRST_ROWS), texts):
         forms = _fitting_rows(rows, name, forms) if forms else []
     return forms
 
@@ -130,7 +133,9 @@ def _shape(form: str) -> str:
 def _moment(name: str, form: str) -> Any:
     import duckdb
 
-    return _call("try_strptime", duckdb.FunctionExpression("trim", duckdb.ColumnExpression(name)), form)
+    from analytics_core._execution.sessions.duckdb_tables import moment_of
+
+    return moment_of(duckdb.ColumnExpression(name), form)
 
 
 def _call(function: str, column: Any, text: str) -> Any:

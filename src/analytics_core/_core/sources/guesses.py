@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from analytics_core._core.sources.dates import FIRST_ROWS, relation
 from analytics_core._error_types import short_repr
 from analytics_core._execution.handed_over import HandedFiles
 
@@ -17,7 +18,6 @@ _LARGEST: Final = sys.float_info.max
 _WHOLE: Final = r"^[+-]?0*(\d+)$"
 _LONG: Final = "HUGEINT"
 _MOST_DIGITS: Final = 38
-_FIRST_ROWS: Final = 10_000
 
 
 def with_whole_numbers(root: Any, files: HandedFiles) -> HandedFiles:
@@ -52,7 +52,7 @@ def _beyond_exact(root: Any, files: HandedFiles) -> list[str]:
     are_beyond = (
         size.between(duckdb.ConstantExpression(_EXACT), duckdb.ConstantExpression(_LARGEST)) for size in sizes
     )
-    found = _relation(root, files).aggregate([duckdb.FunctionExpression("bool_or", one) for one in are_beyond])
+    found = relation(root, files).aggregate([duckdb.FunctionExpression("bool_or", one) for one in are_beyond])
     return [name for name, is_beyond in zip(names, found.fetchone() or (), strict=True) if is_beyond]
 
 
@@ -60,7 +60,7 @@ def _digits_of_whole(root: Any, files: HandedFiles, name: str) -> tuple[int, boo
     """Return how many digits the longest whole number of a column has, and whether all are written as whole ones."""
     import duckdb
 
-    texts = _relation(root, replace(files, types={**(files.types or {}), name: "VARCHAR"}))
+    texts = relation(root, replace(files, types={**(files.types or {}), name: "VARCHAR"}))
     empty = duckdb.ConstantExpression("")
     text = duckdb.FunctionExpression("trim", duckdb.ColumnExpression(name))
     if (separator := files.csv_arguments.get("thousands")) is not None:
@@ -87,16 +87,10 @@ def notes_of_numbers(root: Any, files: HandedFiles) -> tuple[str, ...]:
         return ()
     decimal = told.get("decimal", ".")
     open_columns = [name for name, kind in (files.types or {}).items() if kind == "DOUBLE"]
-    texts = _relation(root, replace(files, types={**(files.types or {}), **dict.fromkeys(open_columns, "VARCHAR")}))
-    for rows in (texts.limit(_FIRST_ROWS), texts):
+    texts = relation(root, replace(files, types={**(files.types or {}), **dict.fromkeys(open_columns, "VARCHAR")}))
+    for rows in (texts.limit(FIRST_ROWS), texts):
         open_columns = _may_be_thousands(rows, open_columns, decimal)
     return tuple(_number_note(name, decimal) for name in open_columns)
-
-
-def _relation(root: Any, files: HandedFiles) -> Any:
-    from analytics_core._execution.sessions.duckdb_tables import relation_of
-
-    return relation_of(root, files)
 
 
 def _may_be_thousands(rows: Any, names: Sequence[str], decimal: str) -> list[str]:

@@ -134,17 +134,18 @@ _GUARDS = guards.Guards(
     azure* iceberg* !icebergbucket !icebergtruncate
 """),
     allowed_functions=guards.allowed_with("""
-    add* any* argmax argmin array* avg* bit* ceil* date* dec* e empty notempty ends* extract* first* floor* format*
-    from* group* has* hash* if* cityhash64 farmhash64 siphash64 xxhash64 intdiv intdivorzero ip* is* json* kurt* least*
-    leadinframe laginframe length* like ilike notlike notilike lower* map* match max* min* modulo* multi* negate now*
-    parse* position* positive* quantile* quantiles* replace* reverse* round* simplelinearregression skew* snowflake*
-    split* starts* stddev* string* substr* subtract* sum* time* to* top* transform trim* trunc* tuple* uniq* upper* url*
-    cut* domain* path protocol var* visitparam* week* year* yesterday fixedstring lowcardinality decimal* enum8 enum16
-    simpleaggregatefunction bar plus divide equals notequals less greater lessorequals greaterorequals and or not xor in
-    assumenotnull materialize identity char* concat* levenshteindistance editdistance jarowinklersimilarity ngram*
-    geodistance greatcircledistance pointinpolygon h3* geohash* exponentialmovingaverage deltasum boundingratio
-    retention sequencematch sequencecount windowfunnel halfmd5 murmurhash* rand32 rand64 generateuuidv4 leftpad rightpad
-    base64* crc32 runningdifference neighbor
+    add* any* argmax argmin array* !arrayfold avg* bit* ceil* date* dec* e empty notempty ends* extract* first*
+    floor* format* from* group* has* hash* if* cityhash64 farmhash64 siphash64 xxhash64 intdiv intdivorzero ip* is*
+    json* kurt* least* leadinframe laginframe length* like ilike notlike notilike lower* map* match max* min*
+    modulo* multi* negate now* parse* position* positive* quantile* quantiles* replace* reverse* round*
+    simplelinearregression skew* snowflake* split* starts* stddev* string* substr* subtract* sum* time* to* top*
+    transform trim* trunc* tuple* uniq* upper* url* cut* domain* path protocol var* visitparam* week* year*
+    yesterday fixedstring lowcardinality decimal* enum8 enum16 simpleaggregatefunction bar plus divide equals
+    notequals less greater lessorequals greaterorequals and or not xor in assumenotnull materialize identity char*
+    concat* levenshteindistance editdistance jarowinklersimilarity ngram* geodistance greatcircledistance
+    pointinpolygon h3* geohash* exponentialmovingaverage deltasum boundingratio retention sequencematch
+    sequencecount windowfunnel halfmd5 murmurhash* rand32 rand64 generateuuidv4 leftpad rightpad base64* crc32
+    runningdifference neighbor
 """),
     row_makers=frozenset(),
     revealing=guards.RevealingRelations.of(relations="", schemas="system", harmless=_HARMLESS, functions=""),

@@ -260,7 +260,7 @@ _GUARDS = guards.Guards(
     casts_columns=True,
 )
 _TOLD_SIZES: Mapping[str, int | None] = {
-    **dict.fromkeys(("max", "min", "approx_top_k", "range"), 1),
+    **dict.fromkeys(("max", "min", "approx_top_k"), 1),
     **dict.fromkeys(("arg_max", "arg_min", "argmax", "argmin", "max_by", "min_by"), 2),
     **dict.fromkeys(("arg_max_null", "arg_min_null", "arg_max_nulls_last", "arg_min_nulls_last"), 2),
     **dict.fromkeys(("equi_width_bins", "reservoir_quantile"), 2),

@@ -36,7 +36,7 @@ from analytics_core._execution.sessions.base import (
     reject_plan_that_runs,
 )
 from analytics_core._execution.sessions.duckdb_tables import CsvHeaders, open_tables
-from analytics_core._forks import forkable_lock
+from analytics_core._forks import forkable_rlock
 from analytics_core._records.datasource import Access
 from analytics_core.errors import DatabaseError
 
@@ -108,7 +108,7 @@ class DuckdbSession(Session):
     opens_files_once = True
 
     def __init__(self) -> None:
-        self._lock = forkable_lock()
+        self._lock = forkable_rlock()
         self._roots: dict[str, _Root] = {}
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:

@@ -120,15 +120,20 @@ def _with_dates(relation: duckdb.DuckDBPyRelation, table: HandedFiles) -> duckdb
     for name, kind in table.types.items():
         column: duckdb.Expression = duckdb.ColumnExpression(name)
         if form := table.date_formats.get(name):
-            column = _moment(column, form).cast(duckdb.sqltype(kind)).alias(name)
+            column = _moment_or_error(column, form).cast(duckdb.sqltype(kind)).alias(name)
         columns.append(column)
     return relation.select(*columns)
 
 
-def _moment(column: duckdb.Expression, form: str) -> duckdb.Expression:
-    """Return texts as moments; one of another form is the same error as in a column that DuckDB reads itself."""
+def moment_of(column: duckdb.Expression, form: str) -> duckdb.Expression:
+    """Return texts as moments; null where they have another form."""
     text = duckdb.FunctionExpression("trim", column)
-    moment = duckdb.FunctionExpression("try_strptime", text, duckdb.ConstantExpression(form))
+    return duckdb.FunctionExpression("try_strptime", text, duckdb.ConstantExpression(form))
+
+
+def _moment_or_error(column: duckdb.Expression, form: str) -> duckdb.Expression:
+    """Return texts as moments; one of another form is the same error as in a column that DuckDB reads itself."""
+    moment = moment_of(column, form)
     error = duckdb.FunctionExpression("error", duckdb.ConstantExpression("CSV Error: a date of another form"))
     return duckdb.CaseExpression(moment.isnull() & column.isnotnull(), error.cast("TIMESTAMP")).otherwise(moment)
 
