@@ -183,6 +183,12 @@ def test_ad_hoc_columns_and_metrics_are_found_by_their_label() -> None:
     assert data == {"Sales": {"A": 1}, "SUM(num)": {"A": 2}}
 
 
+def test_the_column_of_a_metric_may_be_named_as_forms_of_filters_name_it() -> None:
+    metric = {"expressionType": "SIMPLE", "aggregate": "SUM", "column": {"columnName": "n"}}
+    data = processed(frame_of({"SUM(n)": [2, 3]}), viz_type="pivot_table_v2", metrics=[metric]).data
+    assert data == {"SUM(n)": {"Total (Sum)": 5}}
+
+
 def test_csv_of_a_pivot_has_the_row_labels_first() -> None:
     result = processed(viz_type="pivot_table_v2", groupbyRows=["state"], metrics=["num"])
     assert ChartData(results=(result,)).to_csv().decode("utf-8-sig") == ",num\nCA,6\nFL,9\n"

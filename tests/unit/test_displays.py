@@ -27,7 +27,7 @@ from analytics_core._display.blocks import (
 )
 from analytics_core._display.bundles import mime_bundle
 from analytics_core._display.html import blocks_html
-from analytics_core._display.text import blocks_text, visible
+from analytics_core._display.text import blocks_text, distinct_texts, visible
 from analytics_core._display.values import are_numbers, column_texts, value_text
 from analytics_core._querying.explain import ExplainedQuery, Explanation
 from analytics_core._results.answer import ChartData, LimitEntry, QueryResult, failed_result
@@ -82,6 +82,11 @@ def test_numbers_of_things_are_not_grouped() -> None:
     assert column_texts([123456], name="customer_id") == ["123456"]
     assert column_texts([20251], name="Year") == ["20251"]
     assert column_texts([123456], name="paid") == ["123,456"]
+
+
+def test_large_numbers_of_things_beside_fractions_are_not_grouped() -> None:
+    assert column_texts([2**60, 0.5], name="id") == ["1152921504606846976", "0.5"]
+    assert column_texts([2**60, 0.5], name="paid") == ["1,152,921,504,606,846,976", "0.5"]
 
 
 def test_a_deep_or_long_value_is_cut() -> None:
@@ -315,6 +320,18 @@ def test_names_that_turn_the_direction_of_text_are_told_with_escapes() -> None:
     assert [text for text in told if not all(sign.isprintable() or sign in "\n\t" for sign in text)] == []
     assert told[-1].endswith("\n\tFROM t")
     assert visible("مرحبا שלום é\n") == "مرحبا שלום é\n"
+
+
+def test_ends_of_lines_of_two_characters_are_ends_of_lines() -> None:
+    lines = "select 1\r\nfrom t"
+    assert "select 1\nfrom t" in blocks_html((CodeBlock(text=lines),))
+    assert blocks_text((CodeBlock(text=lines),)) == visible(lines) == "select 1\nfrom t"
+    assert visible("a\rb") == r"a\x0db"
+    assert "a�b" in blocks_html((CodeBlock(text="a\rb"),))
+
+
+def test_texts_that_would_read_alike_are_numbered() -> None:
+    assert distinct_texts(["a", "b", "a", "a (2)", "a"]) == ["a", "b", "a (2)", "a (2) (2)", "a (3)"]
 
 
 def test_the_message_of_an_error_stays_as_it_is_for_programs() -> None:

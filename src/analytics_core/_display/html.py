@@ -42,6 +42,7 @@ def blocks_html(blocks: Blocks) -> str:
 
 def escaped(text: str, *, most: int = LONGEST_TEXT) -> str:
     """Return a text for HTML: escaped, cut, and without characters that cannot be seen."""
+    text = text.replace("\r\n", "\n")
     cut = text if len(text) <= most else f"{text[: most - 1]}…"
     return escape(UNSEEN.sub("�", cut))
 

@@ -1,10 +1,10 @@
-"""Blocks as text, for terminals and for notebooks that show no HTML."""
+"""Blocks as text, for terminals and for notebooks that show no HTML; and texts that people can tell apart."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from analytics_core._display.blocks import (
@@ -46,7 +46,20 @@ def plain(text: str, *, most: int) -> str:
 
 def visible(text: str) -> str:
     r"""Return a text with escapes (`\u202e`) for what turns its direction or a terminal would obey; lines stay."""
-    return UNSEEN.sub(_escape, text)
+    return UNSEEN.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def distinct_texts(texts: Iterable[str]) -> list[str]:
+    """Return the texts; of those that would read alike the later ones get a number."""
+    found: dict[str, None] = {}
+    numbers: dict[str, int] = {}
+    for text in texts:
+        name = text
+        while name in found:
+            numbers[text] = numbers.get(text, 1) + 1
+            name = f"{text} ({numbers[text]})"
+        found[name] = None
+    return list(found)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -25,7 +25,8 @@ _APART_FROM: Final = 10_000
 _MOST_DIGITS: Final = 15
 """Beyond so many digits before the point, a double is written with an exponent."""
 
-_LARGEST_INTEGER: Final = 10**40
+_LARGEST_EXACT: Final = 10**40
+"""Integers and decimal numbers below it are written with their digits."""
 
 _IS_NUMBER_OF_THING: Final = re.compile(r"(?:^|[\s_])(?:id|year|zip|postcode|phone)$", re.IGNORECASE)
 _MOST_ITEMS: Final = 20
@@ -86,13 +87,17 @@ def _number_texts(numbers: Sequence[Any], *, grouped: bool) -> list[str]:
     """Return numbers of one column, all of them integers or all with the same digits after the point."""
     plain = [number for number in numbers if _is_plain(number)]
     if all(isinstance(number, int) for number in plain):
-        return [_integer(number, grouped) if isinstance(number, int) else _odd_number(number) for number in numbers]
+        return [
+            _integer(number, grouped) if isinstance(number, int) else _odd_number(number, grouped) for number in numbers
+        ]
     digits = shared_digits([float(number) for number in plain])
-    return [_fraction(number, digits, grouped) if _is_plain(number) else _odd_number(number) for number in numbers]
+    return [
+        _fraction(number, digits, grouped) if _is_plain(number) else _odd_number(number, grouped) for number in numbers
+    ]
 
 
 def _is_plain(number: Any) -> bool:
-    largest = _LARGEST_INTEGER if isinstance(number, Decimal) else 10**_MOST_DIGITS
+    largest = _LARGEST_EXACT if isinstance(number, Decimal) else 10**_MOST_DIGITS
     return _is_finite(number) and bool(-largest < number < largest)
 
 
@@ -101,7 +106,7 @@ def _is_finite(number: Any) -> bool:
 
 
 def _integer(number: int, grouped: bool) -> str:
-    if not -_LARGEST_INTEGER < number < _LARGEST_INTEGER:
+    if not -_LARGEST_EXACT < number < _LARGEST_EXACT:
         return "an integer of more than 40 digits"
     return f"{number:,}" if grouped and abs(number) >= _APART_FROM else str(number)
 
@@ -112,10 +117,10 @@ def _fraction(number: Any, digits: int, grouped: bool) -> str:
     return f"{number:.2g}" if is_lost else text
 
 
-def _odd_number(number: Any) -> str:
-    """Return a number that is none of those at hand: beyond 15 digits, or not finite."""
+def _odd_number(number: Any, grouped: bool) -> str:
+    """Return a number that does not fit its column: an integer or a fraction beyond its digits, or not finite."""
     if isinstance(number, int):
-        return _integer(number, grouped=True)
+        return _integer(number, grouped)
     return f"{number:.6g}" if _is_finite(number) else str(number).lower()
 
 

@@ -48,8 +48,7 @@ def value_axis(
     scale: dict[str, Any] = (
         {"type": "log", "nice": is_open} if log else {"zero": zero and bounds[0] is None, "nice": is_open}
     )
-    ends = zip(("domainMin", "domainMax"), bounds, strict=True)
-    scale |= {name: end for name, end in ends if end is not None and not (log and end <= 0)}
+    scale |= {name: end for name, end in zip(("domainMin", "domainMax"), bounds, strict=True) if end is not None}
     axis = {"title": axis_title(title), "grid": grid, "domain": False, "ticks": False, **form.axis()}
     axis |= {"tickCount": max(2, view.size.height_px // 60), "labelFlush": False, "labelOverlap": True}
     if log:

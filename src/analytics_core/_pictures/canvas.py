@@ -49,8 +49,9 @@ class Box:
 class Canvas:
     """A picture with its title at the top and its notes at the foot; `room` is what is left between them.
 
-    A shape lies above those added before, and texts above all shapes. Fields of the form that are read after the canvas
-    is made are no longer among its notes.
+    A shape lies above those added before, and texts above all shapes. `notes` are those at the foot, of the view and
+    further ones; a field of the form that is rejected after the canvas is made is not among them, so that a chart with
+    such a field is drawn again.
 
     Args:
         view: the chart.
@@ -58,7 +59,7 @@ class Canvas:
     """
 
     def __init__(self, view: ChartView, notes: Iterable[str] = ()) -> None:
-        self.view, self.notes = view, tuple(notes)
+        self.view, self.notes = view, tuple(view.notes(notes))
         self._shapes: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = []
         self._texts: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         whole = Box(x=0, y=0, width=view.size.width_px, height=view.size.height_px)
@@ -74,7 +75,7 @@ class Canvas:
             self.room = self.room.inset(top=TITLE_PX + _MARGIN_PX)
 
     def _add_notes(self) -> None:
-        lines = note_lines(self.view.notes(self.notes), self.room.width)
+        lines = note_lines(self.notes, self.room.width)
         for place, line in enumerate(reversed(lines)):
             y = self.room.bottom - place * _NOTE_LINE_PX
             self.text(line, self.room.x, y, self.colours.muted, px=NOTE_PX, baseline="bottom")

@@ -44,24 +44,24 @@ def _conditions(view: ChartView, name: str) -> list[Mapping[str, Any]]:
     for one in view.form.items(_FIELD):
         fault = _fault(view, one)
         if fault:
-            view.form.reject_part(_FIELD, one if not isinstance(one, Mapping) else one.get(fault[0]), fault[1])
+            view.form.reject_part(_FIELD, *fault)
         elif one.get("column") == name:
             found.append(one)
     return found
 
 
-def _fault(view: ChartView, condition: Any) -> tuple[str, str] | None:
+def _fault(view: ChartView, condition: Any) -> tuple[Any, str] | None:
     """Return the part of a condition that nothing can be made of, and why; None where it can hold."""
     if not isinstance(condition, Mapping):
-        return "", "is no condition"
+        return condition, "is no condition"
     column, operator = condition.get("column"), str(condition.get("operator"))
     if column not in (*view.table.names, *map(view.table.label, view.table.names)):
-        return "column", "is no column of the answer"
+        return column, "is no column of the answer"
     if operator not in _OPERATORS:
-        return "operator", "is no operator"
+        return condition.get("operator"), "is no operator"
     ends = ("targetValueLeft", "targetValueRight") if operator in _BETWEEN else ("targetValue",)
     missing = [end for end in ends if condition.get(end) is None]
-    return (missing[0], f"is no {missing[0]} for {operator}") if missing and operator not in _ALL else None
+    return (None, f"is no {missing[0]} for {operator}") if missing and operator not in _ALL else None
 
 
 def _colour(view: ChartView, condition: Mapping[str, Any]) -> str:

@@ -191,22 +191,6 @@ def date_text(value: datetime) -> str:
     return shown.removesuffix(":00") if not value.microsecond else shown
 
 
-def distinct_texts(values: Iterable[str]) -> list[str]:
-    """Return texts of which none comes twice: those that do are numbered."""
-    seen: dict[str, int] = {}
-    taken: set[str] = set()
-    found = []
-    for value in values:
-        seen[value] = seen.get(value, 0) + 1
-        name = value if value not in taken else f"{value} ({seen[value]})"
-        while name in taken:
-            seen[value] += 1
-            name = f"{value} ({seen[value]})"
-        taken.add(name)
-        found.append(name)
-    return found
-
-
 def told_apart(values: Iterable[str]) -> list[str]:
     """Return texts of which none comes twice, though people see them alike: marks without width count those that do."""
     seen: dict[str, int] = {}

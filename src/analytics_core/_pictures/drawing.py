@@ -44,7 +44,8 @@ class ChartView:
     def notes(self, further: Iterable[str] = ()) -> list[str]:
         """Return what stands at the foot: limits of the answers, of the drawing, and fields that were not used."""
         told = [note for table in self.tables for note in table.data.notes]
-        return [cells.shortened(str(note), 300) for note in dict.fromkeys((*told, *further, *self.form.notes))]
+        notes = (cells.shortened(str(note), 300) for note in (*told, *further, *self.form.notes))
+        return list(dict.fromkeys(notes))
 
     def series_colours(self, labels: Sequence[str]) -> list[str]:
         """Return the colour of each label, by the scheme and the own colours of the form."""
@@ -79,7 +80,7 @@ class Drawing:
     Args:
         layers: views of Vega-Lite, drawn one on the other.
         description: what the picture shows, for people who do not see it.
-        notes: what the picture leaves out, as sentences.
+        notes: what the picture leaves out, as sentences; of a canvas all that stand at its foot.
         is_canvas: whether the layers set each pixel themselves, the title and the notes among them.
         height_px: how tall the picture is; None: as the view says.
         further: other parts of the specification, such as `resolve`.

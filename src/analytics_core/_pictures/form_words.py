@@ -42,6 +42,9 @@ _OF_KINDS: Final[Mapping[tuple[str, str], tuple[Any, ...]]] = {
     ("tree_chart", "layout"): ("orthogonal", "radial"),
     ("treemap_v2", "label_type"): ("key", "value", "key_value", 0, 1, 2),
 }
+_ANY_CASE: Final = frozenset({"aggregation", "label_type", "stack", "stackB", "stacked_style"})
+"""The fields that are read without regard to case."""
+
 _MOST_TOLD: Final = 8
 
 
@@ -57,12 +60,15 @@ def unknown_words(kind: str, fields: Mapping[str, Any], names: Iterable[str]) ->
     for name in sorted(set(names) & _WORDS.keys()):
         words = _OF_KINDS.get((kind, name), _WORDS[name])
         told = fields.get(name)
-        if told is None or told == "" or _plain(told) in [_plain(word) for word in words]:
+        if told is None or told == "" or _compared(name, told) in [_compared(name, word) for word in words]:
             continue
         texts = [word for word in words if isinstance(word, str)]
         found[name] = f"is none of {', '.join(texts)}" if len(texts) <= _MOST_TOLD else "is not known to pictures"
     return found
 
 
-def _plain(word: Any) -> Any:
-    return word.casefold() if isinstance(word, str) else (type(word), repr(word))
+def _compared(name: str, word: Any) -> Any:
+    """Return a word as the readers of a field compare it."""
+    if isinstance(word, str):
+        return word.casefold() if name in _ANY_CASE else word
+    return type(word), repr(word)

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from analytics_core._display.blocks import counted
+from analytics_core._display.text import distinct_texts
 from analytics_core._pictures import cells
 from analytics_core._pictures.drawing import CannotDrawError
 from analytics_core._pictures.form_fields import FormFields
@@ -222,7 +223,7 @@ def mapped(series: PlottedSeries, change: Callable[[Sequence[float | None]], Seq
 
 
 def _distinct(series: Sequence[PlottedSeries]) -> list[PlottedSeries]:
-    labels = cells.distinct_texts([one.label for one in series])
+    labels = distinct_texts([one.label for one in series])
     return [replace(one, label=label) for one, label in zip(series, labels, strict=True)]
 
 

@@ -12,7 +12,7 @@ from analytics_core._pictures import axes, cells
 from analytics_core._pictures.drawing import ChartView
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.series_data import AxisKind, PlottedSeries, SeriesData
-from analytics_core._pictures.stacks import DOWN, UP, Ends, has_sign, seen, signs_of, stacked
+from analytics_core._pictures.stacks import DOWN, UP, Ends, has_sign, seen, stacks_of
 from analytics_core._pictures.theme import LABEL_PX
 
 _MOST_LABELS: Final = 80
@@ -111,8 +111,8 @@ def told_limits(data: SeriesData, style: SeriesStyle) -> list[str]:
         own = [one.values for one in data.series]
         values = [
             end
-            for sign in signs_of(own)
-            for one, ends in zip(own, stacked(own, style.stack, sign=sign), strict=True)
+            for sign, stacks in stacks_of(own, style.stack).items()
+            for one, ends in zip(own, stacks, strict=True)
             for value, (_, end) in zip(one, ends, strict=True)
             if has_sign(value, sign)
         ]
@@ -130,9 +130,7 @@ class _Layers:
         self.places, self.values = ("y", "x") if style.horizontal else ("x", "y")
         self._offsets = _bar_offsets(data, style) if style.mark == "bar" else None
         own = [one.values for one in data.series]
-        self._stacks: dict[int, list[list[Ends]]] = {}
-        if style.stack is not None:
-            self._stacks = {sign: stacked(own, style.stack, sign=sign) for sign in signs_of(own)}
+        self._stacks = stacks_of(own, style.stack)
         self._is_empty = [all(value is None for value in column) for column in zip(*own, strict=True)]
 
     def rows(self) -> list[dict[str, Any]]:

@@ -94,7 +94,7 @@ def chart_specification(
     )
     drawing = _drawing(view)
     view.form.reject_unknown_words(_kind_name(view))
-    if drawing.is_canvas and view.form.notes:
+    if drawing.is_canvas and not set(view.notes()) <= set(drawing.notes):
         drawing = _drawing(view)  # a canvas has the notes that are known when it is made
     return _specification(view, drawing)
 

@@ -34,6 +34,11 @@ def stacked(series: Sequence[Values], stack: str, *, sign: int) -> list[list[End
     return ends
 
 
+def stacks_of(series: Sequence[Values], stack: str | None) -> dict[int, list[list[Ends]]]:
+    """Return where series begin and end on each side of zero on which they have values; empty where none stack."""
+    return {} if stack is None else {sign: stacked(series, stack, sign=sign) for sign in signs_of(series)}
+
+
 def has_sign(value: float | None, sign: int) -> bool:
     """Tell whether a value stands on a side of zero; zero itself stands above."""
     return value is not None and (value >= 0) is (sign == UP)

@@ -9,16 +9,18 @@ by a blank, and of those that would read alike the later ones get a number. The 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
+from analytics_core._display.text import distinct_texts
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.values import decimal_text, json_value, text_value
 from analytics_core._pivots import PivotLayout, PivotTable, pivot, pivot_aggregate
+from analytics_core._records.chart_form import column_label, metric_label
 from analytics_core._results.answer import QueryResult
 from analytics_core._results.rows import PlainRows, coltypes
 
@@ -48,7 +50,7 @@ def client_processed(result: QueryResult, *, form_data: Mapping[str, Any]) -> Qu
 def _titles(result: QueryResult) -> dict[str, str]:
     """Return the verbose name of each column by its name; of columns that share one the later ones get a number."""
     names = result.frame.names
-    return dict(zip(names, _distinct(result.verbose_names.get(name) or name for name in names), strict=True))
+    return dict(zip(names, distinct_texts(result.verbose_names.get(name) or name for name in names), strict=True))
 
 
 def _columns(frame: Frame, metrics: Sequence[str]) -> dict[str, list[Any]]:
@@ -116,31 +118,18 @@ def _as_grid(result: QueryResult, grid: PivotTable) -> QueryResult:
 
 
 def _flat(keys: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    return _distinct(" ".join(key).strip() for key in keys)
-
-
-def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the texts; of those that would read alike the later ones get a number."""
-    names: dict[str, None] = {}
-    numbers: dict[str, int] = {}
-    for text in texts:
-        name = text
-        while name in names:
-            numbers[text] = numbers.get(text, 1) + 1
-            name = f"{text} ({numbers[text]})"
-        names[name] = None
-    return tuple(names)
+    return tuple(distinct_texts(" ".join(key).strip() for key in keys))
 
 
 def _layout(form_data: Mapping[str, Any], titles: Mapping[str, str]) -> PivotLayout:
-    rows = _names(form_data.get("groupbyRows"), titles)
-    columns = _names(form_data.get("groupbyColumns"), titles)
+    rows = _names(form_data.get("groupbyRows"), column_label, titles)
+    columns = _names(form_data.get("groupbyColumns"), column_label, titles)
     if form_data.get("transposePivot"):
         rows, columns = columns, rows
     return PivotLayout(
         rows=rows,
         columns=columns,
-        metrics=_names(form_data.get("metrics"), titles),
+        metrics=_names(form_data.get("metrics"), metric_label, titles),
         aggregate=pivot_aggregate(str(form_data.get("aggregateFunction") or "Sum")),
         combine_metrics=bool(form_data.get("combineMetric")),
         metrics_on_rows=form_data.get("metricsLayout") == "ROWS",
@@ -149,17 +138,8 @@ def _layout(form_data: Mapping[str, Any], titles: Mapping[str, str]) -> PivotLay
     )
 
 
-def _names(given: Any, titles: Mapping[str, str]) -> tuple[str, ...]:
+def _names(given: Any, label: Callable[[Any], str], titles: Mapping[str, str]) -> tuple[str, ...]:
     """Return the titles of columns and metrics that the form gives as names or ad-hoc objects, each once."""
-    labels = [_label(item) for item in (given if isinstance(given, list | tuple) else [])]
-    return tuple(dict.fromkeys(titles.get(label, label) for label in labels))
-
-
-def _label(item: Any) -> str:
-    if not isinstance(item, Mapping):
-        return str(item)
-    if item.get("label") or item.get("sqlExpression"):
-        return str(item.get("label") or item["sqlExpression"])
-    column = item.get("column")
-    name = column.get("column_name") if isinstance(column, Mapping) else column
-    return f"{item.get('aggregate')}({name})"
+    items = given if isinstance(given, list | tuple) else ()
+    labels = [label(item) if isinstance(item, str | Mapping) else str(item) for item in items]
+    return tuple(dict.fromkeys(titles.get(one, one) for one in labels))

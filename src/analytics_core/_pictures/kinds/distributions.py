@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from analytics_core._display.blocks import counted
+from analytics_core._display.text import distinct_texts
 from analytics_core._pictures import axes, cells
 from analytics_core._pictures.drawing import MOST_MARKS, CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
@@ -31,7 +32,7 @@ def _histogram(view: ChartView) -> Drawing:
     groups = [name for name in table.names if name not in {name for name, *_ in bins}]
     columns = [texts_of(view, table, name) for name in groups]
     labels = [", ".join(keys) for keys in zip(*columns, strict=True)] if columns else ["all"] * table.rows
-    labels = cells.distinct_texts(cells.shortened(label) for label in labels)[:_MOST_GROUPS]
+    labels = distinct_texts(cells.shortened(label) for label in labels)[:_MOST_GROUPS]
     is_share = form.flag("normalize") and not form.get("y_axis_format")
     shown = NumberFormat(spec=".0%") if is_share else view.number_format("y_axis_format")
     layer = _bin_layer(view, bins, _bin_rows(table, bins, labels), labels, shown)
@@ -114,7 +115,7 @@ def _box_plot(view: ChartView) -> Drawing:
     columns = [texts_of(view, table, name, "date_format") for name in groups]
     labels = [", ".join(keys) for keys in zip(*columns, strict=True)] if columns else ["all"] * table.rows
     notes = [f"Shows the first {_MOST_GROUPS} of {table.rows:,} groups."] if table.rows > _MOST_GROUPS else []
-    boxes, outliers = _boxes(table, metrics, cells.distinct_texts(cells.shortened(label) for label in labels))
+    boxes, outliers = _boxes(table, metrics, distinct_texts(cells.shortened(label) for label in labels))
     if not boxes:
         raise CannotDrawError("no group has quartiles.")
     names = list(dict.fromkeys(row["c0"] for row in boxes))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from analytics_core._display.blocks import counted
+from analytics_core._display.text import distinct_texts
 from analytics_core._pictures import axes, cells
 from analytics_core._pictures.drawing import MOST_MARKS, CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
@@ -305,7 +306,7 @@ def _countries(view: ChartView) -> Drawing:
     if len(ranked) > most:
         notes.append(f"Shows the {most} largest of {len(ranked):,}.")
     shown = view.number_format("number_format", "y_axis_format")
-    names = cells.distinct_texts(part.label for part in ranked[:most])
+    names = distinct_texts(part.label for part in ranked[:most])
     rows = [{"c0": name, "c1": part.value} for name, part in zip(names, ranked, strict=False)]
     up = axes.category_axis(view, names, parts.dimensions[0], horizontal=True)
     across = axes.value_axis(view, shown, parts.measure)

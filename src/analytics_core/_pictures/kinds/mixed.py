@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from analytics_core._pictures import cells
+from analytics_core._display.text import distinct_texts
 from analytics_core._pictures.annotations import annotation_layers
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.kinds.series import CURVES, as_categories, describe, least_shown, limited_for, scales_of
@@ -103,7 +103,7 @@ def _fields(is_second: bool) -> tuple[str, str, str, str]:
 
 def _told_apart(datas: list[SeriesData]) -> list[SeriesData]:
     """Return the groups with labels of which none comes twice."""
-    labels = iter(cells.distinct_texts(one.label for data in datas for one in data.series))
+    labels = iter(distinct_texts(one.label for data in datas for one in data.series))
     return [replace(data, series=tuple(replace(one, label=next(labels)) for one in data.series)) for data in datas]
 
 

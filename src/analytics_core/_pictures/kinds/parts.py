@@ -62,7 +62,9 @@ def _with_others(view: ChartView, parts: Parts) -> Parts:
 def _labels(view: ChartView, parts: Parts, shown: NumberFormat) -> list[str]:
     """Return the label of each part; empty for those that are too small for one."""
     told = view.form.get("label_type")
-    kind = _OLD_LABELS[told] if isinstance(told, int) and 0 <= told < len(_OLD_LABELS) else str(told or "key")
+    if isinstance(told, int) and 0 <= told < len(_OLD_LABELS):
+        told = _OLD_LABELS[told]
+    kind = str(told or "key").casefold()
     threshold = view.form.number("show_labels_threshold")
     least = (5.0 if threshold is None else threshold) / 100
     found, total = [], parts.total

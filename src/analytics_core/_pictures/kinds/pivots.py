@@ -41,7 +41,7 @@ def _pivot(view: ChartView) -> Drawing:
     if all(value is None for name in layout.metrics for value in columns[name]):
         raise CannotDrawError("there is no number.")
     try:
-        grid = pivot(columns, layout, text=_identity, shown=(_MOST_ROWS, _MOST_COLUMNS))
+        grid = pivot(columns, layout, text=str, shown=(_MOST_ROWS, _MOST_COLUMNS))
     except AnalyticsError as error:
         raise CannotDrawError(f"{error.message}.") from error
     return _drawing(view, layout, grid)
@@ -111,10 +111,6 @@ def _measured(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         return number if number is None or isinstance(number, int) else float(number) if has_floats else value
 
     return {name: list(map(measured, column)) for name, column in columns.items()}
-
-
-def _identity(value: Any) -> str:
-    return str(value.normalize()) if isinstance(value, Decimal) else str(value)
 
 
 def _drawing(view: ChartView, layout: PivotLayout, grid: PivotTable) -> Drawing:

@@ -82,7 +82,7 @@ def _style(view: ChartView, data: SeriesData, mark: str, curve: str | None) -> S
     stack = _stack(view, mark) if len(data.series) > 1 else None
     shown, against = _value_format(view), _against(view, data)
     title = form.text("y_axis_title") or against
-    stack, log = settled(view, data, stack, log_field="logAxis")
+    stack, log = _settled(view, data, stack)
     return SeriesStyle(
         mark=mark,
         format=shown,
@@ -102,11 +102,11 @@ def _style(view: ChartView, data: SeriesData, mark: str, curve: str | None) -> S
     )
 
 
-def settled(view: ChartView, data: SeriesData, stack: str | None, *, log_field: str) -> tuple[str | None, bool]:
+def _settled(view: ChartView, data: SeriesData, stack: str | None) -> tuple[str | None, bool]:
     """Return how series stack, and whether their axis is logarithmic, which has no zero for stacks to begin at."""
-    log = view.form.flag(log_field)
+    log = view.form.flag("logAxis")
     if stack and log:
-        view.form.reject(log_field, "is for series that do not stack")
+        view.form.reject("logAxis", "is for series that do not stack")
     if stack == "center" and any(value < 0 for one in data.series for value in one.known()):
         view.form.reject("stack", "has no side for values below 0")
         stack = "zero"
