@@ -13,7 +13,7 @@ from tests.support.hostile_pages import MARKDOWN, STYLES, TEXTS, aimed
 from tests.support.hostile_world import charts, dashboard, dataset, stored
 
 from analytics_core import AnalyticsCore
-from analytics_core._pictures.safe_css import safe_css
+from analytics_core._pictures.pages.safe_css import safe_css
 from analytics_core.errors import PayloadSchemaError
 
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')

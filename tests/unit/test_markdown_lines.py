@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytics_core._pictures.markdown_lines import lines_height, markdown_lines
+from analytics_core._pictures.pages.markdown_lines import lines_height, markdown_lines
 from analytics_core._pictures.text_metrics import text_width
 
 TEXT = """# Sales *now*

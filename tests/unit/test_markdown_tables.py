@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from analytics_core._pictures.dashboard_page import DashboardPage
 from analytics_core._pictures.data import Theme
-from analytics_core._pictures.markdown_lines import markdown_lines
-from analytics_core._pictures.page_layout import BoxKind, PageBox, PageLayout
+from analytics_core._pictures.pages.dashboard_page import DashboardPage
+from analytics_core._pictures.pages.markdown_lines import markdown_lines
+from analytics_core._pictures.pages.page_layout import BoxKind, PageBox, PageLayout
 from analytics_core._resources.field_formatter import MarkdownToHtml
 
 TABLE = "| city | amount |\n|:-----|-------:|\n| Bonn | **12** |\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analytics_core._pictures.page_layout import BoxKind, PageLayout, page_layouts, tabs_around
+from analytics_core._pictures.pages.page_layout import BoxKind, PageLayout, page_layouts, tabs_around
 
 WIDTH = 1_184  # twelve columns of 84 pixels, and eleven gutters of 16
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analytics_core._pictures.safe_css import safe_css
+from analytics_core._pictures.pages.safe_css import safe_css
 
 
 @pytest.mark.parametrize(

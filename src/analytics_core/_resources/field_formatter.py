@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import humanize
 from pydantic import BaseModel
 
-from analytics_core._pictures.markdown_lines import has_readable_tables
+from analytics_core._pictures.pages.markdown_lines import has_readable_tables
 from analytics_core._records.audit import StoredRecord
 from analytics_core._runtime import Runtime
 from analytics_core._settings import Settings

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from analytics_core._bounded_calls import BoundedCalls
 from analytics_core._execution.cancel import CancelToken
-from analytics_core._pictures.page_layout import tabs_around
+from analytics_core._pictures.pages.page_layout import tabs_around
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard

@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any, Final, TypedDict
 
 from analytics_core._pictures import cells
-from analytics_core._pictures.dashboard_page import MARGIN_PX, ChartImage, DashboardPage, ImageKey, image_key
 from analytics_core._pictures.data import PictureData, Size, Theme
-from analytics_core._pictures.markdown_lines import lines_height, markdown_lines
-from analytics_core._pictures.page_layout import BoxKind, PageLayout, page_layouts
+from analytics_core._pictures.pages.dashboard_page import MARGIN_PX, ChartImage, DashboardPage, ImageKey, image_key
+from analytics_core._pictures.pages.markdown_lines import lines_height, markdown_lines
+from analytics_core._pictures.pages.page_layout import BoxKind, PageLayout, page_layouts
 from analytics_core._pictures.specification import chart_specification
 from analytics_core._resources.dashboards.answers import AnsweredDashboard
 from analytics_core._resources.field_formatter import MarkdownToHtml

@@ -9,9 +9,9 @@ from html import escape
 from typing import Final
 
 from analytics_core._pictures.data import Theme
-from analytics_core._pictures.markdown_lines import BOLD, CODE, ITALIC, Style, TextLine, markdown_lines
-from analytics_core._pictures.page_layout import BoxKind, PageBox, PageLayout
-from analytics_core._pictures.safe_css import safe_css
+from analytics_core._pictures.pages.markdown_lines import BOLD, CODE, ITALIC, Style, TextLine, markdown_lines
+from analytics_core._pictures.pages.page_layout import BoxKind, PageBox, PageLayout
+from analytics_core._pictures.pages.safe_css import safe_css
 from analytics_core._pictures.safe_svg import safe_svg
 from analytics_core._pictures.text_metrics import FONT, fitted
 from analytics_core._pictures.theme import Colours, colours_of
