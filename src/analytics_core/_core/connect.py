@@ -15,7 +15,9 @@ from analytics_core._core.sources.files import enough_memory
 from analytics_core._core.sources.reading import FileReading, ReadingFields
 from analytics_core._core.sources.registering import add_database, add_datasets, url_of, warn_of_guesses
 from analytics_core._core.sources.taking import DatabaseFile, Source, Taken, taken
-from analytics_core._engines.registry import installed_engines
+from analytics_core._core.wiring import added_by_packages
+from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
+from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._execution.connection_uri import check_uri
 from analytics_core._execution.handed_over import HandedTables
 from analytics_core._records.secret import Secret
@@ -144,10 +146,12 @@ def connect(
     with enough_memory():
         source = taken(url, FileReading(settings=chosen, **_reading(settings)))
         address = url_of(source) if isinstance(source, DatabaseFile) else source if isinstance(source, str) else ""
+        engines = None
         if isinstance(source, str):
-            chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(source, chosen)))
+            engines = installed_engines(added_by_packages()[ENGINES])  # the core takes them, they are looked for once
+            chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(source, chosen, engines)))
         files = [source.path] if isinstance(source, DatabaseFile) else _file_of(address)
-        core = AnalyticsCore(chosen, allowed_files=files, progress=shown_progress(progress))
+        core = AnalyticsCore(chosen, allowed_files=files, progress=shown_progress(progress), engines=engines)
         try:
             acting = core.as_user(core.create_first_administrator("admin", first_name="Admin").id)
             _register(acting, source, address, lazy=lazy)
@@ -192,10 +196,10 @@ def _file_of(url: str) -> tuple[Path, ...]:
     return (Path(path),) if separator and path and path != ":memory:" else ()
 
 
-def _server_of(url: str, settings: Settings) -> tuple[str, ...]:
+def _server_of(url: str, settings: Settings, engines: EngineRegistry) -> tuple[str, ...]:
     """Return host and port of a URL that names a server, as `Settings.allowed_networks` takes them."""
     try:
-        checked = check_uri(url, settings=settings, specs=installed_engines().get)
+        checked = check_uri(url, settings=settings, specs=engines.get)
     except ConnectionUriError:  # told, or a file that is not allowed, when the database is created
         return ()
     if checked.server is None:
