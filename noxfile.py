@@ -37,10 +37,31 @@ def _install(session: nox.Session, *packages: str) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests: unit, golden, properties, conformance, architecture, and integration with private servers."""
+    """Run the tests that need no server: unit, golden, properties, architecture, docs, SQLite and DuckDB."""
     _install(session, ENGINES)
-    hear = {"ANALYTICS_CORE_HEAR_ALL": "1"}  # each test's log of SQLAlchemy is searched for secrets, too
-    session.run("python", "-m", "pytest", "-n", "3", *session.posargs, env=hear)
+    session.run("python", "-m", "pytest", "-n", "2", *session.posargs)
+
+
+@nox.session
+def servers(session: nox.Session) -> None:
+    """Run the tests that need private servers or processes: PostgreSQL, MariaDB, OpenSSH, and programs that are killed."""
+    _install(session, ENGINES)
+    session.run("python", "-m", "pytest", "-n", "3", "-m", "(server or processes) and not long", *session.posargs)
+
+
+@nox.session
+def night(session: nox.Session) -> None:
+    """Run all tests with properties that search at random, and hear each statement of SQLAlchemy in search of secrets."""
+    _install(session, ENGINES)
+    choice = ("-m", "not long", "--hypothesis-profile", "night")
+    session.run("python", "-m", "pytest", "-n", "3", *choice, *session.posargs, env={"ANALYTICS_CORE_HEAR_ALL": "1"})
+
+
+@nox.session
+def slowest(session: nox.Session) -> None:
+    """Run the tests that need no server, and write which cost most into `tests/slowest.txt`, which a test bounds."""
+    _install(session, ENGINES)
+    session.run("python", "-m", "pytest", "-n", "2", "--slowest", "tests/slowest.txt", *session.posargs)
 
 
 @nox.session
@@ -112,9 +133,11 @@ def superset_examples(session: nox.Session) -> None:
 
 @nox.session
 def attacks(session: nox.Session) -> None:
-    """Try to learn of hidden rows and hidden things, at length: every road, four engines, small and large tables."""
+    """Try to learn of hidden rows and hidden things: every road, four engines; `-- quick` takes small tables."""
     _install(session, ENGINES)
-    session.run("python", "-m", "pytest", "-n", "2", "tests/attacks", *session.posargs)
+    words = [word for word in session.posargs if word != "quick"]
+    small = {"ANALYTICS_CORE_ATTACK_ROWS": "20000"} if "quick" in session.posargs else {}
+    session.run("python", "-m", "pytest", "-n", "2", "-m", "not long", "tests/attacks", *words, env=small)
 
 
 @nox.session
@@ -160,7 +183,7 @@ def faults(session: nox.Session) -> None:
     """
     _install(session, ENGINES)
     if not session.posargs:
-        session.run("python", "-m", "pytest", "-n", "2", "-m", "long")
+        session.run("python", "-m", "pytest", "-n", "2", "-m", "long", "--hypothesis-profile", "night")
     session.run("python", "-m", "tests.faults", *session.posargs)
 
 

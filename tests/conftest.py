@@ -1,9 +1,9 @@
-"""Fixtures for everybody: private database servers, shared by all workers of a run."""
+"""What every run of the tests shares: private database servers, the examples of hypothesis, byte code."""
 
 from __future__ import annotations
 
-import re
-import zlib
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,15 +22,28 @@ from tests.support.servers import (
 )
 from tests.support.stores import empty_store
 
-pytest_plugins = ["tests.support.secret_watch", "tests.support.lean_run", "tests.support.shared_statements"]
+pytest_plugins = [
+    "tests.support.secret_watch",
+    "tests.support.lean_run",
+    "tests.support.shared_statements",
+    "tests.support.processor_time",
+]
 
 Server = TypeVar("Server")
 SERVERS = pytest.StashKey[PrivateServers]()
 
 
-# How long an example takes says nothing about the code: the machine may be busy with other tests.
-hypothesis.settings.register_profile("house", deadline=None)
-hypothesis.settings.load_profile("house")
+SERVER_FIXTURES = frozenset({"postgres_server", "mariadb_server", "tls_server"})
+
+# Each process of a run, and those that it starts, would compile five hundred modules anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# How long an example takes says nothing about the code: the machine may be busy with other tests. The usual run is the
+# same each time; `--hypothesis-profile night` searches at random, and prints how to repeat what it finds.
+hypothesis.settings.register_profile("usual", deadline=None, max_examples=25, derandomize=True, database=None)
+hypothesis.settings.register_profile("night", deadline=None, max_examples=200, print_blob=True)
+hypothesis.settings.load_profile("usual")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -54,16 +67,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave to the session `faults`, as `long`, two of three of the tests that repeat on MariaDB what others try.
-
-    Which ones is told by their names, so that most modules keep some; tests of row rules and of security all stay.
-    """
+    """Mark as `server` what takes a fixture of one; what asks for it by name as it runs is marked by hand."""
     for item in items:
-        folder, module = item.path.parts[-2:]
-        waits = folder in {"integration", "conformance"} and not re.search("rule|security", module)
-        repeats = re.search(r"maria_?db|mysql", item.nodeid.partition("::")[2], re.IGNORECASE)
-        if waits and repeats and zlib.crc32(item.nodeid.encode()) % 3:
-            item.add_marker("long")
+        if SERVER_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("server")
 
 
 def _or_skip(start: Callable[[], Server]) -> Server:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
 from tests.architecture.source import PROJECT, source_files
+from tests.support.cases import for_each
 
 import analytics_core._core.facade  # noqa: F401 - brings in every module that has errors of its own
 from analytics_core import errors
@@ -85,7 +85,7 @@ COPIES: list[Callable[[AnalyticsError], AnalyticsError]] = [
 ]
 
 
-@pytest.mark.parametrize("kind", dict.fromkeys(every_class()), ids=lambda kind: kind.__name__)
+@for_each("kind", dict.fromkeys(every_class()), ids=lambda kind: kind.__name__)
 def test_every_error_can_be_copied_pickled_and_written_as_json(kind: type[AnalyticsError]) -> None:
     error = an_error(kind).at("chart 7")
     for make in COPIES:
@@ -146,13 +146,13 @@ def test_the_page_lists_every_class_with_code_type_status_and_whether_it_passes(
     assert len(listed) == len(PUBLIC)
 
 
-@pytest.mark.parametrize("kind", PUBLIC, ids=lambda kind: kind.__name__)
+@for_each("kind", PUBLIC, ids=lambda kind: kind.__name__)
 def test_an_error_has_what_its_class_tells_unless_it_was_diagnosed(kind: type[AnalyticsError]) -> None:
     error = an_error(kind)
     assert (error.code, error.retryable) == (kind.code, kind.retryable)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error_type", "passes"),
     [
         (ErrorType.SYNTAX_ERROR, False),
@@ -226,7 +226,7 @@ def test_the_types_that_the_page_says_are_raised_are_raised_and_no_others() -> N
     assert told == raised_types() & set(CONTRACT)
 
 
-@pytest.mark.parametrize("kind", CONTRACT)
+@for_each("kind", CONTRACT)
 def test_each_type_that_is_raised_names_a_test_that_knows_it(kind: str) -> None:
     reason, path, name = rows_of_types()[kind]
     if reason.startswith(NOT_RAISED):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, get_type_hints
 
-import pytest
+from tests.support.cases import for_each
 
 from analytics_core import AnalyticsCore, DatasetHandle
 from analytics_core._builder.charts import QueryChart
@@ -42,7 +42,7 @@ def _namespaces() -> Iterator[tuple[str, type]]:
 KINDS = [("core", AnalyticsCore), *_namespaces(), *((kind.__name__, kind) for kind in FURTHER)]
 
 
-@pytest.mark.parametrize(("name", "kind"), KINDS)
+@for_each(("name", "kind"), KINDS)
 def test_every_public_call_has_an_example(name: str, kind: type) -> None:
     without = [
         f"{name}.{member_name}"

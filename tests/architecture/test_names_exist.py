@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
-import pytest
 from tests.architecture.source import PACKAGE, PROJECT, source_files
+from tests.support.cases import for_each
 
 import analytics_core
 
@@ -147,7 +147,7 @@ def _is_call(first: str, second: str) -> bool:
     return found is not None
 
 
-@pytest.mark.parametrize("pattern", SETTINGS["ruff"]["lint"]["per-file-ignores"])
+@for_each("pattern", SETTINGS["ruff"]["lint"]["per-file-ignores"])
 def test_every_exception_from_a_lint_rule_is_for_files_that_exist(pattern: str) -> None:
     assert any(
         path.suffix == ".py"

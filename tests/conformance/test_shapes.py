@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 from tests.support.beyond_the_contract import Excuses
+from tests.support.cases import for_each
 from tests.support.contract_checks import Check, checks_of, failure, outcomes
 from tests.support.contract_rules import Shape, transcription
 from tests.support.contract_samples import full, minimal
@@ -43,7 +44,7 @@ def test_the_json_schema_of_a_shape_tells_the_rules_of_the_contract(shape: Shape
     assert Excuses().remaining(found) == []
 
 
-@pytest.mark.parametrize("resource", sorted({name.rpartition(".")[0] for name in CONTRACT if name.endswith(".post")}))
+@for_each("resource", sorted({name.rpartition(".")[0] for name in CONTRACT if name.endswith(".post")}))
 def test_payloads_refuse_what_answers_compute(resource: str) -> None:
     answers = (CONTRACT[name] for name in (f"{resource}.get", f"{resource}.get_list") if name in CONTRACT)
     computed = {rule.name for answer in answers for rule in answer.rules.values() if rule.read_only}
@@ -72,8 +73,8 @@ def test_the_checks_try_every_kind_of_rule() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------ JSON schemas
-@pytest.mark.parametrize("mode", ["validation", "serialization"])
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+@for_each("mode", ["validation", "serialization"])
+@for_each("model", MODELS, ids=lambda model: model.__name__)
 def test_every_model_and_each_of_its_fields_is_described_in_a_valid_json_schema(model: type[BaseModel], mode) -> None:
     schema = model.model_json_schema(mode=mode)
     Draft202012Validator.check_schema(schema)
@@ -110,7 +111,7 @@ def test_the_json_schema_refuses_missing_nulls_long_texts_and_unknown_values(sha
     assert [str(check) for check in really if validator.is_valid(check.payload)] == []
 
 
-@pytest.mark.parametrize("shape", [shape for shape in CONTRACT.values() if shape.is_answer], ids=lambda each: each.name)
+@for_each("shape", [shape for shape in CONTRACT.values() if shape.is_answer], ids=lambda each: each.name)
 def test_an_answer_is_written_as_its_json_schema_says(shape: Shape) -> None:
     answer = SHAPES[shape.name].model_validate(full(shape, CONTRACT))
     assert isinstance(answer, Answer)

@@ -18,6 +18,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.stores import open_store
 
 from analytics_core._adapters.caches import MemoryCache
@@ -156,7 +157,7 @@ class LooksFirst(StoreLock):
         return super().acquire(name, ttl_s=ttl_s)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "test"),
     [
         (ByName, "only_the_owner_gives_it_back"),
@@ -411,7 +412,7 @@ WRONG_NOTIFIERS: list[tuple[type[Outbox], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "test"), WRONG_NOTIFIERS)
+@for_each(("wrong", "test"), WRONG_NOTIFIERS)
 def test_a_wrong_notifier_is_found(wrong: type[Outbox], test: str) -> None:
     with pytest.raises(AssertionError):
         run_on_an_outbox(wrong(), test)
@@ -542,7 +543,7 @@ LOST = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "field", "value"), LOST, ids=[f"{kind}.{field}" for kind, field, _ in LOST])
+@for_each(("kind", "field", "value"), LOST, ids=[f"{kind}.{field}" for kind, field, _ in LOST])
 def test_a_store_that_loses_a_field_is_found(store: SqlMetadataStore, kind: str, field: str, value: Any) -> None:
     with store.unit_of_work() as unit:
         named = store_named(unit)
@@ -551,7 +552,7 @@ def test_a_store_that_loses_a_field_is_found(store: SqlMetadataStore, kind: str,
         EveryKindConformance().test_no_field_is_lost_or_made_up(wrong, named)
 
 
-@pytest.mark.parametrize("kind", ["users", "roles", "databases", "datasets", "tags", "embedded", "jobs"])
+@for_each("kind", ["users", "roles", "databases", "datasets", "tags", "embedded", "jobs"])
 def test_a_store_that_writes_over_changes_of_others_is_found(store: SqlMetadataStore, kind: str) -> None:
     with store.unit_of_work() as unit:
         named = store_named(unit)

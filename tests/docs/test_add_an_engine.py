@@ -13,6 +13,8 @@ import pytest
 import analytics_core
 from analytics_core.errors import SettingsError
 
+pytestmark = pytest.mark.processes
+
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "how-to" / "add-an-engine.md").read_text(encoding="utf-8")
 CODE = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

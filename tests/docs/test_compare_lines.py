@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.processes
+
 PROJECT = Path(__file__).parents[2]
 SCRIPT = PROJECT / "examples" / "compare_lines.py"
 PAGE = PROJECT / "docs" / "how-to" / "ask-in-one-line.md"

@@ -13,6 +13,8 @@ import pytest
 
 from analytics_core._storage.migrate import HEAD, MIGRATIONS
 
+pytestmark = pytest.mark.processes
+
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "how-to" / "extend.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r'^(`{3,})(\w+) title="(.*?)"\n(.*?)^\1$', re.MULTILINE | re.DOTALL)

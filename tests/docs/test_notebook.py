@@ -10,6 +10,8 @@ from typing import Any
 import nbformat
 import pytest
 
+pytestmark = pytest.mark.processes
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BYTES = re.compile(r"\d+ bytes")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from tests.support.cases import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "explanation" / "security-checklist.md"
@@ -27,7 +27,7 @@ def test_every_line_of_the_tables_is_a_row_of_three_cells() -> None:
     assert [line[3:] for line in PAGE.read_text().splitlines() if line.startswith("## ")] == list(HEADINGS)
 
 
-@pytest.mark.parametrize(("behaviour", "modules", "tests"), rows())
+@for_each(("behaviour", "modules", "tests"), rows())
 def test_a_row_names_modules_and_tests_that_exist(behaviour: str, modules: list[str], tests: list[str]) -> None:
     assert modules
     assert tests

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from tests.support.cases import for_each
 
 PROJECT = Path(__file__).parents[2]
 PAGE = PROJECT / "docs" / "explanation" / "security-checklist-tokens-and-text.md"
@@ -28,7 +28,7 @@ def test_the_page_has_a_table_for_each_list() -> None:
     assert "explanation/security-checklist-tokens-and-text.md" in (PROJECT / "mkdocs.yml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0][:40])
+@for_each("row", ROWS, ids=lambda row: row[0][:40])
 def test_every_module_and_test_that_a_row_names_is_there(row: list[str]) -> None:
     assert len(row) == 3
     promise, kept_in, shown_by = row

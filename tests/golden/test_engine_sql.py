@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-import pytest
 from sqlglot import exp
+from tests.support.cases import for_each
 from tests.support.golden import check_golden
 
 from analytics_core._engines.grains import grain_function
@@ -50,7 +50,7 @@ LITERALS = (
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_sql_of_an_engine_is_that_of_its_golden_file(name: str) -> None:
     spec = installed_engines(()).get(name)
     sections = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
+from tests.support.cases import for_each
 from tests.support.golden_payloads import PAYLOADS, rules_for, view_for
 from tests.support.planning import ENGINES, statement
 
@@ -34,7 +34,7 @@ def kept(engine: str) -> dict[str, str]:
     return {name: body.rstrip("\n") + "\n" for name, _, body in (part.partition(" ====\n") for part in parts)}
 
 
-@pytest.mark.parametrize("engine", ENGINES.names())
+@for_each("engine", ENGINES.names())
 def test_statements_are_as_kept(engine: str) -> None:
     made = {name: written(name, engine) for name in PAYLOADS}
     if UPDATES:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.shop import KEY as SHOP_KEY
 from tests.support.small_core import SmallCore, small_core
 
@@ -53,7 +54,7 @@ def found(core: AnalyticsCore, col: str, op: str, val: Any = None) -> list[Any]:
 
 
 # ----------------------------------------------------------------------------------------------------------- reading
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "values", "numbers", "shown"),
     [
         ("internet_address", ["1.1.1.1"], ("16843009",), "1.1.1.1"),
@@ -83,7 +84,7 @@ def test_values_are_read_as_numbers_and_shown(
     assert answer.valid_filter_operators == ("==", "!=", "IN", "NOT IN", ">", ">=", "<", "<=")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "value", "message"),
     [
         ("internet_address", "1.1.1", "is no internet address; write 10.0.0.1"),
@@ -117,7 +118,7 @@ def test_an_unknown_type_is_refused_with_the_nearest(shop: SmallCore) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- filters
-@pytest.mark.parametrize(
+@for_each(
     ("col", "op", "val", "names"),
     [
         ("ip", "==", "10.0.0.1", ["80"]),
@@ -153,7 +154,7 @@ def test_a_text_column_is_compared_as_text(shop: SmallCore) -> None:
     assert found(shop.core, "name", "==", "http") == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("op", "val", "message"),
     [
         ("==", "htps", "did you mean 'https'"),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 from tests.support.annotated import BY_MONTH, HOST, YEAR, answer, chart, layer, releases, shown, titles
+from tests.support.cases import for_each
 from tests.support.shop import AMOUNT, KEY, add_reader, ask, axis, context, hosted_core, orders_core, shop_url, total
 
 from analytics_core import AnalyticsCore, Settings, errors
@@ -72,7 +73,7 @@ def test_without_layers_annotation_data_is_empty(core: AnalyticsCore) -> None:
     assert answer(core).to_payload()["annotation_data"] == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("days", "are_shown"),
     [
         ("2023-12-31T23:59:59.999999", False),
@@ -91,7 +92,7 @@ def test_annotations_that_touch_the_range_of_the_query_are_shown(
     assert titles(core, layer(releases(core, days))) == ([days] if are_shown else [])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("query", "expected"),
     [
         ({"time_range": "No filter"}, ["0001-01-01", "2023-05-01", "2024-05-01", "9999-12-31"]),
@@ -116,7 +117,7 @@ def test_the_range_may_be_open_shifted_or_come_from_a_filter(
     assert titles(core, layer(layer_id), query={**HOST, **query}) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("overrides", "expected"),
     [
         ({"time_range": "2023-01-01 : 2024-01-01"}, ["2023-05-01"]),
@@ -162,8 +163,8 @@ def test_ids_may_be_digits_and_other_values_are_refused_with_the_name_of_the_lay
             assert failure.message.startswith("annotation layer 'Marks': value must be the id of")
 
 
-@pytest.mark.parametrize(("source", "what"), [("NATIVE", "annotation layer"), ("line", "chart"), ("table", "chart")])
-@pytest.mark.parametrize("value", [99, 0, -1, 2**70])
+@for_each(("source", "what"), [("NATIVE", "annotation layer"), ("line", "chart"), ("table", "chart")])
+@for_each("value", [99, 0, -1, 2**70])
 def test_a_source_that_never_was_fails_the_query(core: AnalyticsCore, source: str, what: str, value: int) -> None:
     result = answer(core, layer(value, source))
     assert isinstance(result.failure, errors.NotFoundError)
@@ -265,7 +266,7 @@ def test_a_chart_may_show_itself_once(core: AnalyticsCore) -> None:
     assert list(result.annotations[0].records) == result.data
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("overrides", "chosen"),
     [
         ({}, lambda _day: True),
@@ -275,7 +276,7 @@ def test_a_chart_may_show_itself_once(core: AnalyticsCore) -> None:
         ({"time_range": YEAR, "time_shift": "1 year ago"}, lambda day: day.year == 2023),
     ],
 )
-@pytest.mark.parametrize("way", ["granularity", "filter"])
+@for_each("way", ["granularity", "filter"])
 def test_overrides_bound_the_time_of_the_chart(
     core: AnalyticsCore, overrides: dict[str, Any], chosen: Any, way: str
 ) -> None:
@@ -288,9 +289,9 @@ def test_overrides_bound_the_time_of_the_chart(
 TEMPORAL = {"col": "order_date", "op": "TEMPORAL_RANGE", "val": "No filter"}
 
 
-@pytest.mark.parametrize("name", ["time_grain_sqla", "time_grain_orm"])
-@pytest.mark.parametrize(("grain", "rows"), [("P1Y", 2), ("P3M", 8), (None, 24), ("", 24)])
-@pytest.mark.parametrize("way", ["axis", "granularity"])
+@for_each("name", ["time_grain_sqla", "time_grain_orm"])
+@for_each(("grain", "rows"), [("P1Y", 2), ("P3M", 8), (None, 24), ("", 24)])
+@for_each("way", ["axis", "granularity"])
 def test_overrides_set_the_time_grain_of_the_chart(
     core: AnalyticsCore, name: str, grain: str | None, rows: int, way: str
 ) -> None:
@@ -339,7 +340,7 @@ def test_the_time_range_of_a_layer_bounds_the_main_time_column_of_its_chart(core
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("overrides", "error"),
     [
         ({"time_range": 5}, errors.QueryError),
@@ -366,7 +367,7 @@ def test_overrides_that_make_no_sense_are_refused_with_the_name_of_the_layer(
 ORDERS_TABLE = {"columns": ["country", "id", "order_date", "channel", "amount"], "row_limit": 2}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "fields", "columns"),
     [
         (

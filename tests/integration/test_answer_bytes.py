@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.support.annotated import BY_MONTH, HOST, chart, layer, releases
 from tests.support.answers import seen
+from tests.support.cases import for_each
 from tests.support.shop import AMOUNT, axis, context, orders_core, shop_url
 
 from analytics_core import AnalyticsCore
@@ -85,7 +86,7 @@ def assert_same(answer: ChartData) -> None:
     assert seen(found) == before
 
 
-@pytest.mark.parametrize("result_type", ResultType)
+@for_each("result_type", ResultType)
 def test_answers_of_every_result_type_come_back(core: AnalyticsCore, result_type: ResultType) -> None:
     requested = context(*QUERIES.values(), result_type=result_type.value, form_data=FORMS["table"])
     for _ in range(2):  # the second answer comes from the cache

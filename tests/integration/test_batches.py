@@ -365,6 +365,7 @@ def _over_a_file(folder: Path) -> AnalyticsCore:
     return core
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "world",
     [

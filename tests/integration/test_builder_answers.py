@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 from tests.support.filtered_dashboard import (
     COLUMNS,
     ENGINES,
@@ -182,7 +183,7 @@ QUESTIONS: list[tuple[Question, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("question", "statement"), QUESTIONS)
+@for_each(("question", "statement"), QUESTIONS)
 def test_a_question_is_answered_as_sql_by_hand_is(world: FilteredDashboard, question: Question, statement: str) -> None:
     visits = world.world.admin.as_of(NOW).dataset("visits")
     assert answered(question(visits)) == by_hand(statement)
@@ -219,7 +220,7 @@ CHARTS: Sequence[tuple[str, Question]] = (
 )
 
 
-@pytest.mark.parametrize(("kind", "question"), CHARTS)
+@for_each(("kind", "question"), CHARTS)
 def test_a_chart_is_stored_and_answered_as_it_is_asked(core: AnalyticsCore, kind: str, question: Question) -> None:
     chart = question(core.dataset("visits")).chart(kind)
     found = chart.run().results[0]
@@ -255,7 +256,7 @@ ROWS_OF_CHARTS: Sequence[tuple[str, Question]] = (
 )
 
 
-@pytest.mark.parametrize(("kind", "question"), ROWS_OF_CHARTS)
+@for_each(("kind", "question"), ROWS_OF_CHARTS)
 def test_a_chart_shows_the_rows_of_its_question(core: AnalyticsCore, kind: str, question: Question) -> None:
     query = question(core.dataset("visits"))
     assert query.chart(kind).run().results[0].rows() == query.run().results[0].rows()
@@ -358,7 +359,7 @@ BEYOND_THE_RULE = (
 """Texts, and whether each is answered as a condition, and inside of a metric; all else is refused."""
 
 
-@pytest.mark.parametrize(("text", "as_condition", "in_metric"), BEYOND_THE_RULE)
+@for_each(("text", "as_condition", "in_metric"), BEYOND_THE_RULE)
 def test_sql_of_a_reader_leads_to_no_rows_that_are_not_theirs(
     one: FilteredDashboard, text: str, as_condition: bool, in_metric: bool
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 
 import analytics_core
 from analytics_core import DatasetHandle
@@ -53,7 +54,7 @@ def odd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         yield core.dataset()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_an_odd_name_is_asked_like_any_other(odd: DatasetHandle, name: str) -> None:
     column = odd.c[name]
     values = odd.query(odd.count(), odd.max[name]).by(name).where(column >= 0, column.isin([0, 1])).order(name)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 
 import analytics_core
 from analytics_core import DatasetHandle
@@ -46,7 +47,7 @@ def questions(kind: str, data: DatasetHandle) -> list[Any]:
     return [grouped.limit(2), grouped.offset(1), data.query("amount").during(grain="month").limit(2)]
 
 
-@pytest.mark.parametrize("kind", SHAPES)
+@for_each("kind", SHAPES)
 def test_a_limit_without_an_order_leaves_a_chart_the_rows_of_its_question(data: DatasetHandle, kind: str) -> None:
     for question in questions(kind, data):
         assert question.chart(kind).sql == question.sql

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy
+from tests.support.cases import for_each
 from tests.support.faulty_caches import BrokenCache, HangingCache
 from tests.support.many_records import statements_of
 from tests.support.shop import AMOUNT, NOW, ORDERS, add_reader, ask, axis, column_put, context, hosted_core, shop_url
@@ -144,7 +145,7 @@ def test_the_same_question_in_other_words_shares_a_key(bench: Bench) -> None:
     assert bench.key() == bench.key({**QUERY, "filters": [], "orderby": None})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         {"columns": ["category"]},

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.many_records import statements_of
 from tests.support.small_core import KEY, SmallCore, small_core
 
@@ -78,7 +79,7 @@ def board(shop: SmallCore, *chart_ids: int, metadata: Any = None, layout: Any = 
 
 
 # ------------------------------------------------------------------------------------------------------ invalidation
-@pytest.mark.parametrize(
+@for_each(
     "request_",
     [
         {"datasource_uids": ["1__table"]},
@@ -155,7 +156,7 @@ def test_all_datasets_are_done_or_none(shop: SmallCore) -> None:
     assert is_cached(shop.core, context())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("payload", "path"),
     [
         ({"datasource_uids": ["orders"]}, "datasource_uids.0"),
@@ -172,7 +173,7 @@ def test_a_malformed_request_is_refused_with_its_path(shop: SmallCore, payload: 
     assert [problem.path for problem in rejection.value.problems] == [path]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         {"database_name": "shop", "datasource_name": "nothing"},
@@ -321,7 +322,7 @@ def test_a_dashboards_filters_are_applied_as_its_readers_see_them(shop: SmallCor
     assert not is_cached(shop.core, made)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("scope", "reached"),
     [
         ({}, True),
@@ -353,7 +354,7 @@ def test_a_filter_reaches_the_charts_of_its_scope(shop: SmallCore, scope: dict[s
     assert bool(requested["queries"][0].get("filters")) is reached
 
 
-@pytest.mark.parametrize("metadata", [None, [], "x", {"native_filter_configuration": {"a": 1}}])
+@for_each("metadata", [None, [], "x", {"native_filter_configuration": {"a": 1}}])
 def test_any_metadata_of_a_dashboard_leaves_the_chart_as_it_is(shop: SmallCore, metadata: Any) -> None:
     made = chart(shop.core, context())
     on = board(shop, made, metadata=metadata)
@@ -397,7 +398,7 @@ def test_what_stops_a_chart_is_told_in_its_result(shop: SmallCore) -> None:
             shop.core.charts.question(made)
 
 
-@pytest.mark.parametrize("queries", [5, {"a": 1}, [5], [{"filters": 5, "extras": [1]}]])
+@for_each("queries", [5, {"a": 1}, [5], [{"filters": 5, "extras": [1]}]])
 def test_a_stored_context_of_any_form_fails_with_a_typed_error(shop: SmallCore, queries: Any) -> None:
     made = chart(shop.core, {**context(), "queries": queries})
     extra = '[{"col": "__time_grain", "val": "P1D"}, {"col": "country", "op": "==", "val": "x"}]'

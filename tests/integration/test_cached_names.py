@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.execution import admission
 from tests.support.guests import NOW
 from tests.support.small_core import KEY, SmallCore, small_core
@@ -170,7 +171,7 @@ def test_no_address_or_password_is_in_a_key(shop: SmallCore, cache: OpenCache) -
     assert all(str(shop.file).encode() not in key.encode() + value for key, value in cache.kept.items())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "spoil",
     [
         lambda _kept, _key: b"",
@@ -191,7 +192,7 @@ def test_a_spoilt_entry_is_a_miss(shop: SmallCore, cache: OpenCache, spoil: Any)
     assert names(shop) == ["orders", "people"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "path"),
     [
         (5, "metadata_cache_timeout"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.shop import (
     NOW,
     ORDERS,
@@ -75,7 +76,7 @@ def test_a_virtual_dataset_may_have_ctes_windows_joins_and_comments(core: Any) -
     assert samples.colnames == ("id", "country", "customer name", "note")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "DELETE FROM orders",
@@ -231,7 +232,7 @@ def test_a_comparison_whose_template_alone_counts_seconds_is_run_each_time(engin
         assert not ask(core, {"metrics": ["count"], **year}, dataset=dataset).is_cached
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("template", "error"),
     [
         ("{{ no_such() }}", errors.MissingTemplateValueError),
@@ -341,7 +342,7 @@ def times(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any
 CLOTHES = ["at", "s", "ms", "de", "iso"]
 
 
-@pytest.mark.parametrize("column", CLOTHES)
+@for_each("column", CLOTHES)
 def test_every_way_to_store_time_gives_the_same_days(times: Any, column: str) -> None:
     query = {
         "columns": [axis("P1D", column=column)],
@@ -360,7 +361,7 @@ def test_every_way_to_store_time_gives_the_same_days(times: Any, column: str) ->
     assert result.data[0]["when"] == round(min(wanted).replace(tzinfo=UTC).timestamp() * 1000)
 
 
-@pytest.mark.parametrize("column", CLOTHES)
+@for_each("column", CLOTHES)
 def test_comparisons_and_offsets_work_on_each(times: Any, column: str) -> None:
     query = {
         "metrics": ["count"],
@@ -374,7 +375,7 @@ def test_comparisons_and_offsets_work_on_each(times: Any, column: str) -> None:
     assert row[0] == sum(datetime(2024, 4, 3, 6) <= moment < datetime(2024, 4, 5) for moment in EVENTS)
 
 
-@pytest.mark.parametrize("column", CLOTHES)
+@for_each("column", CLOTHES)
 def test_the_hours_of_a_dataset_move_its_moments(times: Any, column: str) -> None:
     times.datasets.update(1, {"offset": 5})
     try:

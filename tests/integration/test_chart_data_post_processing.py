@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.shop import AMOUNT, ORDERS, ask, axis, context, count, orders_core, shop_url, total
 
 from analytics_core import errors
@@ -147,7 +148,7 @@ def test_rows_that_are_not_there_are_not_processed(core: Any) -> None:
     assert result.rowcount == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("steps", "error", "message"),
     [
         ([step("frobnicate")], errors.UnknownOperationError, r"post_processing\[0\] has no operation 'frobnicate'"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from python_calamine import CalamineWorkbook
+from tests.support.cases import for_each
 from tests.support.shop import AMOUNT, ORDERS, ask, axis, column_put, context, count, orders_core, shop_url, total
 
 from analytics_core import errors
@@ -179,7 +180,7 @@ def test_an_error_stays_in_its_query_and_the_others_are_answered(core: Any) -> N
         data.raise_for_error()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("query", "error"),
     [
         ({"metrics": ["counts"]}, errors.UnknownMetricError),
@@ -204,7 +205,7 @@ def test_each_refusal_keeps_its_type(core: Any, query: dict[str, Any], error: ty
         data.to_csv()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("payload", "error"),
     [
         ({"datasource": {"id": 99, "type": "table"}, "queries": [{"metrics": ["count"]}]}, errors.NotFoundError),
@@ -415,7 +416,7 @@ def test_a_statement_only_answer_has_no_table(core: Any) -> None:
         data.to_csv()
 
 
-@pytest.mark.parametrize("result_type", ["columns", "timegrains", "samples", "drill_detail", "results"])
+@for_each("result_type", ["columns", "timegrains", "samples", "drill_detail", "results"])
 def test_every_result_type_with_rows_can_be_written_as_csv_and_xlsx(core: Any, result_type: str) -> None:
     data = core.charts.data(context({"row_limit": 3, "columns": ["id"]}, result_type=result_type)).raise_for_error()
     assert len(data.to_csv().splitlines()) > 3

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core.errors import PayloadError, PayloadSchemaError, QueryError
@@ -151,7 +152,7 @@ def test_another_kind_of_chart_is_asked_as_its_kind_asks(shop: SmallCore) -> Non
 SIMPLE = {"expressionType": "SIMPLE", "aggregate": "SUM", "column": {"column_name": "gone"}, "label": "x"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "field"),
     [
         ({"groupby": ["gone"]}, "groupby"),

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.chat_server import TOKEN, ChatServer, chat_server
 
 from analytics_core.errors import DatabaseError, NotificationError, SettingsError
@@ -140,8 +141,8 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize("send", [to_hook, by_bot])
-@pytest.mark.parametrize(("answer", "state", "retry_after_s"), ANSWERS)
+@for_each("send", [to_hook, by_bot])
+@for_each(("answer", "state", "retry_after_s"), ANSWERS)
 def test_each_answer_has_its_state(
     server: ChatServer, send: Any, answer: Any, state: DeliveryState, retry_after_s: float | None
 ) -> None:
@@ -215,7 +216,7 @@ def no(code: Any, **headers: str) -> tuple[int, dict[str, str], bytes]:
     return 200, headers, json.dumps({"ok": False, "error": code}).encode()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "state", "shown"),
     [
         (no("channel_not_found"), REFUSED, "channel_not_found"),
@@ -242,8 +243,8 @@ def test_the_code_of_the_api_is_told_where_it_is_a_plain_word(
     assert told.retry_after_s == (7.0 if shown == "ratelimited" else None)
 
 
-@pytest.mark.parametrize("answer", [no("ratelimited"), "hang", "break", (504, {}, b""), (503, {}, b""), "half"])
-@pytest.mark.parametrize("step", [SLOT, "/upload/1"])
+@for_each("answer", [no("ratelimited"), "hang", "break", (504, {}, b""), (503, {}, b""), "half"])
+@for_each("step", [SLOT, "/upload/1"])
 def test_a_file_that_is_on_its_way_when_it_fails_lets_all_be_tried_again(
     server: ChatServer, step: str, answer: Any
 ) -> None:
@@ -255,7 +256,7 @@ def test_a_file_that_is_on_its_way_when_it_fails_lets_all_be_tried_again(
     assert f"/api/{POST}" not in server.paths()
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1/x", "https://u:hunter2@127.0.0.1/", "ftp://x/", "", None, 7])
+@for_each("url", ["http://127.0.0.1/x", "https://u:hunter2@127.0.0.1/", "ftp://x/", "", None, 7])
 def test_a_file_goes_to_addresses_of_https_alone(server: ChatServer, url: Any) -> None:
     server.answers[SLOT] = (200, {}, json.dumps({"ok": True, "upload_url": url, "file_id": "F1"}).encode())
     told = by_bot(server, message(attachments=files(), link="https://bi.example.com/7"))
@@ -330,7 +331,7 @@ def test_nothing_is_sent_before_the_start_and_after_the_end(server: ChatServer) 
     assert server.posts == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "make",
     [
         lambda: ChatBotNotifier(token="a b"),

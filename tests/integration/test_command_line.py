@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.bundles import bundle, packed
+from tests.support.cases import for_each
 from tests.support.small_core import KEY, small_core
 
 from analytics_core.__main__ import main
@@ -101,7 +102,7 @@ def test_what_broke_and_what_differs_end_with_one_and_are_written_as_asked(call:
     assert (folder / "report.xml").read_text().startswith("<?xml")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "changes", "told"),
     [
         (("check",), {"ANALYTICS_CORE_STORE": None}, "--store URL"),
@@ -184,7 +185,7 @@ def test_the_store_and_the_actor_may_be_said_before_and_after_the_verb(call: Cal
     assert call("check", *said, **unset).returncode == 0
 
 
-@pytest.mark.parametrize("text", ["1_0", "١", "+1", " 1", "9" * 5_000])
+@for_each("text", ["1_0", "١", "+1", " 1", "9" * 5_000])
 def test_what_only_python_reads_as_a_number_is_no_id(call: Call, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         call("export", "out.zip", "--chart", text)

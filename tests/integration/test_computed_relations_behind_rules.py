@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.execution import target
 from tests.support.tenant_world import ENGINES, TenantWorld, ask, tenant_world, url_on
 
@@ -67,8 +68,8 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield made
 
 
-@pytest.mark.parametrize("road", ROADS)
-@pytest.mark.parametrize("relation", RELATIONS)
+@for_each("road", ROADS)
+@for_each("relation", RELATIONS)
 def test_what_a_relation_computes_tells_nothing_of_forbidden_rows(world: TenantWorld, relation: str, road: str) -> None:
     if relation == "generated column" and world.engine not in GENERATED:
         return

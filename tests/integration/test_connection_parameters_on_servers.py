@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.servers import LOOPBACK
 from tests.support.small_core import small_core
 
@@ -68,7 +69,7 @@ def test_a_form_is_valid_connects_and_reads(core: AnalyticsCore, form: dict[str,
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "error_type"),
     [
         ({"host": None}, E.CONNECTION_MISSING_PARAMETERS_ERROR),
@@ -88,7 +89,7 @@ def test_a_form_that_is_not_valid_tells_the_type_of_each_field(
     assert problem.path == f"parameters.{next(iter(change))}"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "by_engine"),
     [
         ({"database": "nosuch"}, {"postgresql": E.CONNECTION_UNKNOWN_DATABASE_ERROR}),
@@ -173,7 +174,7 @@ def test_a_mask_alone_is_refused_at_create(core: AnalyticsCore) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- refusals
-@pytest.mark.parametrize(
+@for_each(
     ("change", "path"),
     [
         ({"configuration_method": "orm_form"}, "configuration_method"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import errors
@@ -54,7 +55,7 @@ def outcome(small: SmallCore, payload: Any) -> errors.AnalyticsError | None:
     return failure
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("payload", "kind"),
     [
         (requested(columns=expressions(1_000, LONG_SUM)), errors.RequestLimitError),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 
 import analytics_core
 from analytics_core import DatasetHandle
@@ -35,8 +36,8 @@ def days() -> Iterator[DatasetHandle]:
         yield core.dataset()
 
 
-@pytest.mark.parametrize(("time_range", "grain"), _RANGES)
-@pytest.mark.parametrize("offset", _OFFSETS)
+@for_each(("time_range", "grain"), _RANGES)
+@for_each("offset", _OFFSETS)
 def test_a_note_tells_the_days_that_both_buckets_hold(
     days: DatasetHandle, time_range: str, grain: str, offset: str
 ) -> None:
@@ -71,7 +72,7 @@ def test_whole_weeks_moved_by_a_year_are_told_and_what_would_keep_them_whole_wor
     assert (whole.notes, [row[1:] for row in whole.rows()]) == ((), [(7, 7)] * 4)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("time_range", "grain", "offset"),
     [
         ("2024-01-01 : 2025-01-01", "month", "1 year ago"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.filtered_dashboard import (
     ENGINES,
     FILTERS,
@@ -41,8 +42,8 @@ def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield made
 
 
-@pytest.mark.parametrize("who", ["owner", "reader", "guest"])
-@pytest.mark.parametrize(("given", "condition"), GIVEN)
+@for_each("who", ["owner", "reader", "guest"])
+@for_each(("given", "condition"), GIVEN)
 def test_filters_narrow_each_chart_as_sql_by_hand_does(
     shown: FilteredDashboard, who: str, given: dict[str, Any], condition: str
 ) -> None:
@@ -52,14 +53,14 @@ def test_filters_narrow_each_chart_as_sql_by_hand_does(
         assert answered(core, name, filters=given) == by_hand(name, condition, permitted, axis=axis), name
 
 
-@pytest.mark.parametrize("who", ["owner", "reader", "guest"])
+@for_each("who", ["owner", "reader", "guest"])
 def test_a_grain_sets_the_steps_of_the_axis(shown: FilteredDashboard, who: str) -> None:
     core, permitted = shown.actors()[who]
     years = answered(core, "months", filters={"grain": "P1Y"})
     assert years == [("2024-01", *by_hand("total", permitted)[0])]
 
 
-@pytest.mark.parametrize("who", ["owner", "reader", "guest"])
+@for_each("who", ["owner", "reader", "guest"])
 def test_options_are_inside_the_rows_of_the_actor_and_the_values_of_the_parents(
     shown: FilteredDashboard, who: str
 ) -> None:
@@ -99,7 +100,7 @@ def test_the_first_item_of_a_filter_is_that_of_each_actor(shown: FilteredDashboa
 
 
 # ------------------------------------------------------------------------------ picks, permalinks and addresses
-@pytest.mark.parametrize("who", ["owner", "reader"])
+@for_each("who", ["owner", "reader"])
 def test_picks_and_permalinks_filter_as_sql_by_hand_does(shown: FilteredDashboard, who: str) -> None:
     core, permitted = shown.actors()[who]
     source = shown.charts["cities"]
@@ -118,7 +119,7 @@ def test_picks_and_permalinks_filter_as_sql_by_hand_does(shown: FilteredDashboar
     assert answered(core, "ids", **cleared) == by_hand("ids", month, permitted)
 
 
-@pytest.mark.parametrize("who", ["owner", "reader", "guest"])
+@for_each("who", ["owner", "reader", "guest"])
 def test_defaults_and_scopes_by_tab_and_chart_act_for_everybody(shown: FilteredDashboard, who: str) -> None:
     core, permitted = shown.actors()[who]
     north = {"filters": [{"col": "region", "op": "IN", "val": ["north"]}]}
@@ -141,7 +142,7 @@ def test_defaults_and_scopes_by_tab_and_chart_act_for_everybody(shown: FilteredD
         shown.store(*FILTERS)
 
 
-@pytest.mark.parametrize("who", ["owner", "reader"])
+@for_each("who", ["owner", "reader"])
 def test_parameters_of_the_address_and_customisations_act_alike_on_each_engine(
     shown: FilteredDashboard, who: str
 ) -> None:

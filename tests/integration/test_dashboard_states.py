@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.filtered_dashboard import (
     FILTERS,
     FilteredDashboard,
@@ -57,7 +58,7 @@ def test_a_default_counts_until_somebody_sets_or_clears_the_filter(
     assert state.chart_ids == tuple(sorted(shown.charts.values()))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("extra", "condition"),
     [
         ({"time_range": "2024-02-01 : 2024-03-01"}, "day >= '2024-02-01' AND day < '2024-03-01'"),
@@ -109,7 +110,7 @@ def test_a_condition_of_a_mask_stands_beside_those_of_the_chart(shown: FilteredD
     assert answered(core, "ids") == both
 
 
-@pytest.mark.parametrize("extras", [{"where": 5}, {"having": ["x"]}, "x", 5, ["where"]])
+@for_each("extras", [{"where": 5}, {"having": ["x"]}, "x", 5, ["where"]])
 def test_a_chart_whose_conditions_are_malformed_fails_alone(
     shown: FilteredDashboard, core: AnalyticsCore, extras: Any
 ) -> None:
@@ -363,7 +364,7 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "error", "message"), WRONG)
+@for_each(("given", "error", "message"), WRONG)
 def test_what_is_wrong_is_told_before_anything_runs(
     core: AnalyticsCore, given: dict[str, Any], error: type[Exception], message: str
 ) -> None:

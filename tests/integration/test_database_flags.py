@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.guests import GuestWorld, context, guest_world
 
 from analytics_core import AnalyticsCore
@@ -168,7 +169,7 @@ def test_every_field_of_the_payloads_is_tried_here(town: Town) -> None:
         assert set(shape.model_fields) - from_elsewhere == OPTIONS.keys()
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@for_each("name", OPTIONS)
 def test_an_option_is_kept_shown_changed_and_cleared(town: Town, make: Any, name: str) -> None:
     option, admin = OPTIONS[name], town.admin
     plain, chosen = make(), make(**{name: option.first})
@@ -187,7 +188,7 @@ def test_an_option_is_kept_shown_changed_and_cleared(town: Town, make: Any, name
             admin.databases.update(chosen, {name: None})
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@for_each("name", OPTIONS)
 def test_readers_see_an_option_and_only_administrators_set_it(town: Town, make: Any, name: str) -> None:
     option = OPTIONS[name]
     database_id = make(**{name: option.first})
@@ -211,7 +212,7 @@ def test_readers_see_an_option_and_only_administrators_set_it(town: Town, make: 
     assert set(shown(town.admin, database_id, name, option.shown)) == {option.first}
 
 
-@pytest.mark.parametrize("key", EXTRAS)
+@for_each("key", EXTRAS)
 def test_a_key_of_extra_is_kept_as_it_was_written(town: Town, make: Any, key: str) -> None:
     written = json.dumps({key: EXTRAS[key]}, indent=1)
     database_id = make(extra=written)
@@ -221,14 +222,14 @@ def test_a_key_of_extra_is_kept_as_it_was_written(town: Town, make: Any, key: st
     assert shown(town.admin, database_id, "extra", (LIST, CONNECTION)) == [both, both]
 
 
-@pytest.mark.parametrize("key", ["allows_virtual_table_explore", "disable_data_preview"])
+@for_each("key", ["allows_virtual_table_explore", "disable_data_preview"])
 def test_what_extra_says_of_the_screens_shows_in_lists(town: Town, make: Any, key: str) -> None:
     database_id, usual = make(extra=json.dumps({key: EXTRAS[key]})), make()
     assert getattr(item(town.reader, database_id), key) is EXTRAS[key]
     assert getattr(item(town.reader, usual), key) is (not EXTRAS[key])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("option", "value"),
     [
         ("disable_data_preview", "true"),
@@ -273,7 +274,7 @@ def test_a_database_that_disables_drill_to_detail_shows_no_rows_behind_charts(to
     town.admin.databases.update(1, {"extra": None})
 
 
-@pytest.mark.parametrize("name", NOT_IN_THE_CONTRACT)
+@for_each("name", NOT_IN_THE_CONTRACT)
 def test_a_field_that_the_contract_does_not_have_is_refused_by_name(town: Town, make: Any, name: str) -> None:
     value = {name: NOT_IN_THE_CONTRACT[name]}
     with pytest.raises(PayloadSchemaError, match=name):
@@ -297,7 +298,7 @@ def test_engine_and_driver_follow_the_uri(town: Town, make: Any) -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["allow_dml", "allow_run_async", "allow_file_upload", "expose_in_sqllab"])
+@for_each("name", ["allow_dml", "allow_run_async", "allow_file_upload", "expose_in_sqllab"])
 def test_lists_are_filtered_by_a_switch(town: Town, make: Any, name: str) -> None:
     usual, other = make(), make(**{name: OPTIONS[name].first})
     found = {item.id for item in town.admin.databases.list([{"col": name, "op": "eq", "val": OPTIONS[name].first}])}
@@ -323,7 +324,7 @@ def test_what_another_system_manages_changes_only_for_that_system(town: Town, ma
     assert admin.databases.update(database_id, {"allow_dml": True}).allow_dml
 
 
-@pytest.mark.parametrize("name", ["allow_dml", "allow_ctas", "allow_cvas"])
+@for_each("name", ["allow_dml", "allow_ctas", "allow_cvas"])
 def test_no_switch_of_the_sql_editor_lets_a_chart_or_dataset_write(town: Town, name: str) -> None:
     town.admin.databases.update(1, {name: True})
     writes = (

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
@@ -119,7 +120,7 @@ def test_many_who_ask_at_once_get_the_same_dataset(shop: SmallCore) -> None:
     assert shop.core.datasets.list().count == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "error"),
     [
         ({"table_name": "nothing"}, DatabaseError),
@@ -302,7 +303,7 @@ def test_good_parameters_pass(shop: SmallCore) -> None:
     shop.core.databases.validate_parameters({**PARAMETERS, "driver": "psycopg", "extra": '{"engine_params": {}}'})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "path", "message"),
     [
         ({"engine": "postgres9"}, "engine", "did you mean"),

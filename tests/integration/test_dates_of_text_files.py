@@ -12,8 +12,9 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 from tests.support.handed_over import asked
 
 import analytics_core
@@ -102,7 +103,6 @@ def as_moment(value: object) -> object:
     return datetime(value.year, value.month, value.day) if type(value) is date else value
 
 
-@settings(max_examples=25)
 @given(columns=st.lists(columns_of_dates(), min_size=1, max_size=5))
 @example(columns=[["1/1/10"] * 3, ["1/1/10 00:00:00"] * 3, ["2010/1/1"] * 3])
 def test_each_column_of_dates_is_read_as_python_reads_it_with_the_day_first(columns: list[list[str]]) -> None:
@@ -115,8 +115,8 @@ def test_each_column_of_dates_is_read_as_python_reads_it_with_the_day_first(colu
         assert any(f"'c{place}'" in note for note in table.notes) == is_open, texts
 
 
-@pytest.mark.parametrize("between", ["/", "-", "."])
-@pytest.mark.parametrize("form", ["%d{0}%m{0}%y", "%m{0}%d{0}%y", "%y{0}%m{0}%d"])
+@for_each("between", ["/", "-", "."])
+@for_each("form", ["%d{0}%m{0}%y", "%m{0}%d{0}%y", "%y{0}%m{0}%d"])
 def test_two_digit_years_are_read_as_told_and_without_a_note(tmp_path: Path, form: str, between: str) -> None:
     days = [datetime(2024, 2, 1), datetime(2023, 12, 11)]
     path = column(tmp_path, *(day.strftime(form.format(between)) for day in days))
@@ -143,7 +143,7 @@ def test_the_form_is_that_of_all_files_of_a_dataset(tmp_path: Path) -> None:
     assert read_days(*paths) == [datetime(2024, 1, 2), datetime(2024, 2, 13)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "texts",
     [
         ("1-2-3", "1-2-3"),

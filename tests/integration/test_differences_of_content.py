@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 import sqlalchemy as sa
 from tests.support.bundles import ASKED, BY_COUNTRY, IN_ALL, NAMES, bundle, chart, packed
+from tests.support.cases import for_each
 from tests.support.guests import chart as stored_chart
 from tests.support.servers import LOOPBACK
 from tests.support.small_core import SmallCore, small_core
@@ -213,7 +214,7 @@ ODD_NAMES = (
 )
 
 
-@pytest.mark.parametrize("name", ODD_NAMES)
+@for_each("name", ODD_NAMES)
 def test_reports_stay_well_formed_whatever_a_chart_is_called_and_asks(shop: SmallCore, name: str) -> None:
     first, second = bundle(), bundle()
     in_sql = "".join(character for character in name if character >= " " and character != "'")

@@ -15,6 +15,7 @@ import pytest
 from tests.differential import world
 from tests.differential.check import differences
 from tests.differential.share import open_cores
+from tests.support.cases import for_each
 
 SEED = os.environ.get("ANALYTICS_CORE_SEED") or os.urandom(4).hex()
 QUERIES = 500
@@ -32,7 +33,7 @@ def cores(
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("part", range(PARTS))
+@for_each("part", range(PARTS))
 def test_engines_answer_as_plain_python_does(cores: dict[str, Any], part: int) -> None:
     numbers = [f"{SEED}-{n}" for n in range(part, QUERIES, PARTS)]
     found = [str(difference) for difference in differences(cores, world.rows(), numbers)]

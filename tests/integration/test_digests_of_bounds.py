@@ -16,6 +16,7 @@ from uuid import UUID
 
 import pytest
 from tests.support.annotated import chart, layer
+from tests.support.cases import for_each
 from tests.support.tenant_world import TENANT_CLAUSE, TenantWorld, rule, tenant_world
 
 from analytics_core import AnalyticsCore
@@ -25,6 +26,8 @@ from analytics_core._engines.types import Collation, ValueKind
 from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core.errors import AccessError, QueryError
 from analytics_core.models.enums import ResultType
+
+pytestmark = pytest.mark.processes
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 OVER = "SELECT s.id, s.region, t.goal FROM sales s JOIN targets t ON t.id = s.id"
@@ -165,7 +168,7 @@ class Number(int):
     """A type that may compare as it likes."""
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [object(), Loose(), Nobody(), Number(1), len, {"a": 1}, {1}, iter(())],
     ids=lambda value: type(value).__name__,

@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.support.cases import for_each
 from tests.support.execution import DUCKDB_ENDLESS, Target, target
 from tests.unit.test_execution_duckdb import HOSTILE
 
@@ -73,7 +74,7 @@ def _objects(shop: Target) -> list[Any]:
     return shop.rows("SELECT database_name, schema_name, table_name FROM duckdb_tables() ORDER BY ALL")
 
 
-@pytest.mark.parametrize("sql", [*HOSTILE, *FURTHER_HOSTILE, "SELECT nextval('ids')"])
+@for_each("sql", [*HOSTILE, *FURTHER_HOSTILE, "SELECT nextval('ids')"])
 def test_no_statement_writes_to_a_file_that_is_open_to_be_changed(shop: Target, folder: Path, sql: str) -> None:
     before = _objects(shop)
     with pytest.raises(AnalyticsError):
@@ -96,7 +97,7 @@ def test_reads_and_writes_share_the_one_opened_file(shop: Target) -> None:
     assert shop.rows("SELECT count(*) FROM orders") == [(2,)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql", ["COPY orders TO '{folder}/out.csv'", "ATTACH '{folder}/other.duckdb'", "SET threads = 1", "INSTALL httpfs"]
 )
 def test_what_writes_may_not_leave_the_file_either(shop: Target, folder: Path, sql: str) -> None:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 from tests.support.mail_server import PASSWORD, USER, MailServer, mail_server, scripted_server
 
 from analytics_core._adapters.smtp_notifier import _MailAttempt
@@ -153,7 +154,6 @@ def plain_notifier(plain_server: MailServer) -> Iterator[EmailNotifier]:
 
 
 @given(subject=ANY_TEXT, name=ANY_TEXT, text=ANY_TEXT)
-@settings(max_examples=100)
 def test_nothing_is_smuggled_into_headers_or_out_of_the_mail(
     plain_server: MailServer, plain_notifier: EmailNotifier, subject: str, name: str, text: str
 ) -> None:
@@ -223,7 +223,7 @@ def test_what_is_said_before_the_encryption_does_not_count() -> None:
         assert not [line for line in server.said if b"AUTH" in line or b"MAIL" in line]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "match"),
     [
         ({"security": "none", **SIGN_IN}, "not encrypted"),
@@ -291,7 +291,7 @@ def test_a_server_that_hangs_after_the_mail_may_have_it(server: MailServer) -> N
 SILENCE = [(word, what) for word in ("greeting", "EHLO", "MAIL", "RCPT", "DATA") for what in ("hang", "drip")]
 
 
-@pytest.mark.parametrize(("word", "what"), [*SILENCE, (".", "hang"), (".", "drip")])
+@for_each(("word", "what"), [*SILENCE, (".", "hang"), (".", "drip")])
 def test_no_attempt_takes_longer_than_its_time(word: str, what: str) -> None:
     with scripted_server({word: what}) as server, notifier_for(server, timeout_s=0.5) as notifier:
         began = time.monotonic()
@@ -332,7 +332,7 @@ def connections_to(port: int) -> list[str]:
     return [link for link in links if link.removeprefix("socket:[").rstrip("]") in own]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("script", "state"),
     [
         ({"greeting": b"421 too many\r\n"}, UNAVAILABLE),

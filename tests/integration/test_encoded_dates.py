@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 
 import analytics_core
 
@@ -104,7 +105,7 @@ def max_of(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("offset", [0, 3])
+@for_each("offset", [0, 3])
 def test_moments_are_shown_on_every_road(core: Any, offset: int) -> None:
     moved = {name: [value + offset * HOUR_MS for value in values] for name, values in SHOWN.items()}
     names = list(SHOWN)
@@ -124,8 +125,8 @@ def test_moments_are_shown_on_every_road(core: Any, offset: int) -> None:
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("offset", [0, 3])
-@pytest.mark.parametrize("name", list(SHOWN))
+@for_each("offset", [0, 3])
+@for_each("name", list(SHOWN))
 def test_a_filter_on_the_shown_value_finds_the_row(core: Any, name: str, offset: int) -> None:
     first, second = (value + offset * HOUR_MS for value in SHOWN[name])
 
@@ -181,7 +182,7 @@ def test_compared_moments_meet_their_partners(core: Any) -> None:
 
 
 @pytest.mark.server
-@pytest.mark.parametrize(("name", "format_"), [("slashed", "%d/%m/%Y"), ("iso", None), ("seconds", "epoch_s")])
+@for_each(("name", "format_"), [("slashed", "%d/%m/%Y"), ("iso", None), ("seconds", "epoch_s")])
 def test_a_text_that_is_no_moment_is_null_or_told_with_its_column(core: Any, name: str, format_: str | None) -> None:
     made, _ = core
     dataset = made.datasets.get_or_create({"database_id": 1, "table_name": "misfits"}).id
@@ -200,7 +201,7 @@ def test_a_text_that_is_no_moment_is_null_or_told_with_its_column(core: Any, nam
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("format_", ["%Y%Y", "%c%x", "%d %d"])
+@for_each("format_", ["%Y%Y", "%c%x", "%d %d"])
 def test_a_format_that_names_something_twice_reads_nothing(core: Any, format_: str) -> None:
     made, _ = core
     dataset = made.datasets.get_or_create({"database_id": 1, "table_name": "misfits"}).id

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 import sqlalchemy as sa
 from sqlglot import exp
+from tests.support.cases import for_each
 from tests.support.engine_bench import BENCHES, Bench, Values, column, open_time_bench
 from tests.support.time_reference import COLUMNS, EncodedColumn, awkward_moments
 
@@ -48,7 +49,7 @@ def expected(encoded: EncodedColumn, holds: Callable[[datetime], bool]) -> set[i
     return {i for i, moment in enumerate(MOMENTS) if moment and holds(encoded.keep(moment))}
 
 
-@pytest.mark.parametrize("encoded", COLUMNS, ids=lambda one: one.name)
+@for_each("encoded", COLUMNS, ids=lambda one: one.name)
 def test_lower_and_upper_bounds_split_the_rows_as_python_does(bench: Bench, encoded: EncodedColumn) -> None:
     wrong = []
     for moment in BOUNDS:
@@ -64,7 +65,7 @@ def test_lower_and_upper_bounds_split_the_rows_as_python_does(bench: Bench, enco
     assert wrong == []
 
 
-@pytest.mark.parametrize("encoded", COLUMNS, ids=lambda one: one.name)
+@for_each("encoded", COLUMNS, ids=lambda one: one.name)
 def test_equality_finds_each_stored_moment_and_nothing_else(bench: Bench, encoded: EncodedColumn) -> None:
     stored = {encoded.keep(moment) for moment in MOMENTS if moment}
     near = {moment + timedelta(microseconds=1) for moment in list(stored)[:5]}

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.execution import Target, target
 from tests.support.revealing import FRAGMENTS
 
@@ -111,7 +112,7 @@ def test_no_value_of_a_row_stands_in_an_error(
 
 
 @pytest.mark.server
-@pytest.mark.parametrize(("engine", "fragment"), ALIKE)
+@for_each(("engine", "fragment"), ALIKE)
 def test_a_value_of_a_row_does_not_decide_what_its_error_is_taken_for(
     hidden: Callable[[str], Target], engine: str, fragment: str
 ) -> None:

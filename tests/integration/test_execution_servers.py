@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.execution import MARIADB_ENDLESS, POSTGRES_ENDLESS, Target, limits, target
 
 from analytics_core._engines.types import ValueKind as K
@@ -166,22 +167,22 @@ def reject(server: Server, sql: str) -> None:
     assert not Path("/tmp/analytics_core_out").exists()
 
 
-@pytest.mark.parametrize("sql", HOSTILE)
+@for_each("sql", HOSTILE)
 def test_nothing_but_reading_gets_through(server: Server, sql: str) -> None:
     reject(server, sql)
 
 
-@pytest.mark.parametrize("sql", POSTGRES_HOSTILE)
+@for_each("sql", POSTGRES_HOSTILE)
 def test_nothing_but_reading_gets_through_on_postgresql(postgres: Server, sql: str) -> None:
     reject(postgres, sql)
 
 
-@pytest.mark.parametrize("sql", MARIADB_HOSTILE)
+@for_each("sql", MARIADB_HOSTILE)
 def test_nothing_but_reading_gets_through_on_mariadb(mariadb: Server, sql: str) -> None:
     reject(mariadb, sql)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "SELECT 'drop table orders; COPY' AS t",
@@ -286,8 +287,8 @@ GROWING = {
 }
 
 
-@pytest.mark.parametrize("narrow", [0, 500])
-@pytest.mark.parametrize("columns", [{}, {"i": K.INTEGER, "t": K.TEXT}], ids=["unplanned", "planned"])
+@for_each("narrow", [0, 500])
+@for_each("columns", [{}, {"i": K.INTEGER, "t": K.TEXT}], ids=["unplanned", "planned"])
 def test_rows_that_suddenly_grow_are_weighed_soon(server: Server, narrow: int, columns: dict[str, K]) -> None:
     with pytest.raises(ResultTooLargeError) as caught:
         server.shop.run(GROWING[server.name].format(narrow=narrow), columns=columns, limits=limits(max_bytes=2_000_000))
@@ -362,7 +363,7 @@ def test_several_threads_run_at_once(server: Server) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------- values
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "planned", "kind", "expected"),
     [
         ("SELECT sum(id) FROM orders", K.INTEGER, K.INTEGER, 3),
@@ -382,7 +383,7 @@ def test_values_come_out_by_the_plan(server: Server, sql: str, planned: K, kind:
     assert server.shop.values(sql, columns={"label": planned}) == (kind, [expected])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "planned", "kind", "expected"),
     [
         (
@@ -433,7 +434,7 @@ def test_values_of_mariadbs_own_types(mariadb: Server, sql: str, planned: K, kin
 
 
 # ------------------------------------------------------------------------------------------------------------- errors
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "error_type", "named"),
     [
         ("SELECT * FROM nosuch", ErrorType.TABLE_DOES_NOT_EXIST_ERROR, "nosuch"),
@@ -457,7 +458,7 @@ def test_errors_are_diagnosed_without_the_drivers_words(
 
 
 @pytest.mark.logs_secrets("the test's own engine makes the user, and its statement is logged")
-@pytest.mark.parametrize(
+@for_each(
     ("change", "error_type"),
     [
         ({"host": "nosuch.invalid"}, ErrorType.CONNECTION_INVALID_HOSTNAME_ERROR),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.pages import add_chart, add_dashboard
 from tests.support.small_core import KEY, SmallCore, small_core
 
@@ -76,7 +77,7 @@ def test_two_keys_are_never_the_same(shop: SmallCore) -> None:
     assert len({shop.core.explore.create_form_data(FORM) for _ in range(5)}) == 5
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "path"),
     [
         ({"form_data": "{"}, "form_data"),
@@ -93,7 +94,7 @@ def test_malformed_form_data_is_refused_with_its_path(shop: SmallCore, change: d
     assert [problem.path for problem in rejection.value.problems] == [path]
 
 
-@pytest.mark.parametrize("change", [{"datasource_id": 99}, {"datasource_type": "query"}, {"chart_id": 99}])
+@for_each("change", [{"datasource_id": 99}, {"datasource_type": "query"}, {"chart_id": 99}])
 def test_form_data_of_nothing_is_refused(shop: SmallCore, change: dict[str, Any]) -> None:
     with pytest.raises(NotFoundError):
         shop.core.explore.create_form_data({**FORM, **change})
@@ -217,12 +218,12 @@ def test_a_view_of_a_dataset(shop: SmallCore) -> None:
     json.dumps(context)
 
 
-@pytest.mark.parametrize("datasource", ["1__table", "1__dataset", 1, {"id": 1, "type": "table"}])
+@for_each("datasource", ["1__table", "1__dataset", 1, {"id": 1, "type": "table"}])
 def test_every_way_to_name_a_datasource(shop: SmallCore, datasource: Any) -> None:
     assert shop.core.explore.context(datasource=datasource).dataset.id == 1
 
 
-@pytest.mark.parametrize("datasource", ["1", "table__1", "1__cube", "1__table; DROP", True, 1.5, {"id": "1"}, [1]])
+@for_each("datasource", ["1", "table__1", "1__cube", "1__table; DROP", True, 1.5, {"id": "1"}, [1]])
 def test_what_names_no_datasource_is_refused(shop: SmallCore, datasource: Any) -> None:
     with pytest.raises(PayloadSchemaError, match="1__table"):
         shop.core.explore.context(datasource=datasource)
@@ -379,7 +380,7 @@ def test_many_at_once_make_one_permalink(shop: SmallCore) -> None:
     assert keys_stored(shop) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("payload", "path"),
     [
         ({}, "formData"),

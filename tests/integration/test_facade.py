@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import duckdb
 import pytest
+from tests.support.cases import for_each
 from tests.support.shop import (
     KEY,
     NOW,
@@ -64,7 +65,7 @@ def host(url: str) -> Iterator[AnalyticsCore]:
 
 
 # ---------------------------------------------------------------------------------------------------------- who acts
-@pytest.mark.parametrize(
+@for_each(
     "namespace",
     [
         "databases",
@@ -96,7 +97,7 @@ def test_a_user_acts_by_their_record(host: AnalyticsCore) -> None:
     assert rows(host.as_user(admin), COUNT) == [(len(ORDERS),)]
 
 
-@pytest.mark.parametrize("key", [0, -1, 999, True, "", "nobody", "ADMIN ", "admin' OR '1'='1"])
+@for_each("key", [0, -1, 999, True, "", "nobody", "ADMIN ", "admin' OR '1'='1"])
 def test_who_is_not_known_does_not_act(host: AnalyticsCore, key: Any) -> None:
     with pytest.raises(errors.ActorRequiredError):
         host.as_user(key)
@@ -157,7 +158,7 @@ def test_as_of_moves_now_and_keeps_the_actor(url: str) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------- settings
-@pytest.mark.parametrize("key", [None, "", "short", "changeme", "a" * 40])
+@for_each("key", [None, "", "short", "changeme", "a" * 40])
 def test_a_missing_or_weak_key_does_not_start(key: str | None) -> None:
     with pytest.raises(errors.SettingsError):
         AnalyticsCore(Settings(secret_key=key))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from tests.support.cases import for_each
 from tests.support.oauth_provider import provider, settings_for
 
 from analytics_core import connect
@@ -76,7 +77,7 @@ def test_the_dashboard_is_shown(client: TestClient) -> None:
     assert answer.json()["charts"] == ["Orders"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("path", "origin", "body", "status"),
     [
         (CHART, "https://evil.example", None, 403),

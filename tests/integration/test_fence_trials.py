@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.fence_trials import FRAGMENTS, Trials, arrange, fill, leaks, one_rule_each
 from tests.support.tenant_world import ENGINES, url_on
 
@@ -25,7 +26,7 @@ def orders(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     engine.dispose()
 
 
-@pytest.mark.parametrize("situation", ["bare", "index without the rule"])
+@for_each("situation", ["bare", "index without the rule"])
 def test_no_fragment_fails_on_a_hidden_row(orders: Orders, situation: str) -> None:
     name, connection = orders
     arrange(connection, name, situation)

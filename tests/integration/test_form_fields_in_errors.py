@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.filtered_dashboard import FilteredDashboard, filtered_dashboard, url_of
 
 from analytics_core import AnalyticsCore, ChartData, DashboardData
@@ -75,9 +76,9 @@ def change(url: str, statement: str) -> None:
     engine.dispose()
 
 
-@pytest.mark.parametrize("road", ROADS)
-@pytest.mark.parametrize("who", ["owner", "reader", "guest"])
-@pytest.mark.parametrize("case", FORMS)
+@for_each("road", ROADS)
+@for_each("who", ["owner", "reader", "guest"])
+@for_each("case", FORMS)
 def test_an_error_names_the_field_of_the_form(shown: FilteredDashboard, case: str, who: str, road: str) -> None:
     form, named = FORMS[case]
     stored = {"params": json.dumps(form), "viz_type": form["viz_type"], "query_context": None}

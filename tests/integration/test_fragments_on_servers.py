@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import Connection
+from tests.support.cases import for_each
 from tests.support.fragments import engine, parse
 from tests.support.meaning import COMMON, ROWS, Run, assert_same_meaning
 
@@ -106,12 +107,12 @@ def mariadb(make_mariadb_database: Any) -> Iterator[Run]:
     yield from map(_runner, _filled(make_mariadb_database(), columns))
 
 
-@pytest.mark.parametrize("expression", [*(each for each in COMMON if each != "ROUND(f, 0)"), *POSTGRES])
+@for_each("expression", [*(each for each in COMMON if each != "ROUND(f, 0)"), *POSTGRES])
 def test_an_expression_means_the_same_on_postgresql(postgres: Run, expression: str) -> None:
     assert_same_meaning(postgres, expression, "postgresql")
 
 
-@pytest.mark.parametrize("expression", [*COMMON, *MARIADB])
+@for_each("expression", [*COMMON, *MARIADB])
 def test_an_expression_means_the_same_on_mariadb(mariadb: Run, expression: str) -> None:
     assert_same_meaning(mariadb, expression, "mysql")
 

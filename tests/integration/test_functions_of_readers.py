@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.tenant_world import ask, tenant_world
 
 from analytics_core import AnalyticsCore
@@ -55,7 +56,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Analy
         yield {"admin": world.admin, "analyst": world.user("acme"), "reader": world.user("reader")}
 
 
-@pytest.mark.parametrize("road", ROADS)
+@for_each("road", ROADS)
 def test_a_reader_is_held_to_the_list_on_every_road(people: dict[str, AnalyticsCore], road: str) -> None:
     query = ROADS[road]
     assert ask(people["reader"], query(LISTED)).data
@@ -65,14 +66,14 @@ def test_a_reader_is_held_to_the_list_on_every_road(people: dict[str, AnalyticsC
         ask(people["reader"], query(UNLISTED))
 
 
-@pytest.mark.parametrize("road", ROADS)
+@for_each("road", ROADS)
 def test_a_reader_makes_no_values_of_a_size_that_a_number_tells(people: dict[str, AnalyticsCore], road: str) -> None:
     with pytest.raises(FragmentError, match="printf makes values as wide as its format tells"):
         ask(people["reader"], ROADS[road]("length(printf('%1000000000d', id))"))
     assert ask(people["reader"], ROADS[road]("length(printf('%10d', id))")).data
 
 
-@pytest.mark.parametrize("result_type", ["full", "samples", "drill_detail", "query", "results", "post_processed"])
+@for_each("result_type", ["full", "samples", "drill_detail", "query", "results", "post_processed"])
 def test_no_type_of_result_and_no_kept_answer_is_another_way(
     people: dict[str, AnalyticsCore], result_type: str
 ) -> None:

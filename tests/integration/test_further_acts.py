@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.guests import QUERY, chart, dashboard, guest_world, people_of
 
 from analytics_core import AnalyticsCore
@@ -215,7 +216,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> It
         )
 
 
-@pytest.mark.parametrize("name", DEEDS)
+@for_each("name", DEEDS)
 def test_whoever_may_do_it_does_it_and_others_are_refused_by_type(place: Place, name: str) -> None:
     deed = DEEDS[name]
     for who in ("guest", "stranger", "reader", "owner"):

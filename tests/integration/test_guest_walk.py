@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.doors import NAMESPACES, closed_doors, methods
 from tests.support.guests import GuestWorld, guest_world
 
@@ -93,7 +94,7 @@ def test_every_method_of_these_namespaces_is_walked(kept: Kept) -> None:
     assert found == CALLS.keys() - {"explore.advanced_data_types"}  # an attribute
 
 
-@pytest.mark.parametrize("name", CALLS)
+@for_each("name", CALLS)
 def test_a_guest_is_refused_what_works_for_others(kept: Kept, name: str) -> None:
     before = rows(kept)
     with pytest.raises(GuestAccessError) as rejection:

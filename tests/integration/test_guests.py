@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.guests import (
     NOW,
     QUERY,
@@ -95,7 +96,7 @@ def sold(guest: AnalyticsCore, question: Any = 1, metric: str = "revenue") -> di
 
 
 # ----------------------------------------------------------------------------------------------------------- isolation
-@pytest.mark.parametrize("tenant", TENANTS)
+@for_each("tenant", TENANTS)
 def test_a_guest_sees_the_rows_of_their_tenant_on_every_road(world: GuestWorld, tenant: str) -> None:
     guest = world.guest(tenant)
     for _round in ("made", "kept in the cache"):
@@ -111,13 +112,13 @@ def test_a_guest_sees_the_rows_of_their_tenant_on_every_road(world: GuestWorld, 
         assert {row["city"] for row in values} == set(revenue(tenant))
 
 
-@pytest.mark.parametrize("chart_id", [5, 6, 7])
+@for_each("chart_id", [5, 6, 7])
 def test_a_rule_for_all_datasets_binds_on_virtual_ones(world: GuestWorld, chart_id: int) -> None:
     for tenant in TENANTS:
         assert sold(world.guest(tenant), chart_id, "sum") == revenue(tenant)
 
 
-@pytest.mark.parametrize("chart_id", [5, 6, 7])
+@for_each("chart_id", [5, 6, 7])
 def test_a_rule_on_a_table_binds_where_the_sql_of_a_virtual_dataset_reads_it(world: GuestWorld, chart_id: int) -> None:
     for tenant in TENANTS:
         rule = {**RULE, "values": {"tenant": tenant}, "dataset": 1}
@@ -165,7 +166,7 @@ def test_two_rules_both_bind_and_stand_beside_stored_ones(world: GuestWorld) -> 
     assert sold(world.host.as_guest(token)) == {"Bonn": 30, "Kiel": 20}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("clause", "values", "cities"),
     [
         ("tenant IN ({{ value('tenants') }})", {"tenants": ["acme", "globex"]}, {"Bonn", "Kiel", "Oslo", "Rome"}),
@@ -266,7 +267,7 @@ def test_owners_and_administrators_see_and_change_embeddings_and_nobody_else(sto
         assert rejection.value.status == 403
 
 
-@pytest.mark.parametrize(
+@for_each(
     "domain",
     [
         "shop.example",

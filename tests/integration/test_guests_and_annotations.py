@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.guests import QUERY, RULE, GuestWorld, chart, context, dashboard, forged, guest_world
 
 from analytics_core import errors
@@ -45,7 +46,7 @@ def show(world: GuestWorld, *layers: dict[str, Any]) -> None:
     world.admin.charts.update(1, {"query_context": stored["query_context"]})
 
 
-@pytest.mark.parametrize("by_id", [True, False])
+@for_each("by_id", [True, False])
 def test_a_guest_sees_the_stored_annotations_of_a_chart(world: GuestWorld, by_id: bool) -> None:
     show(world, NATIVE)
     requested = context({**QUERY, "annotation_layers": [NATIVE]}, form_data={"slice_id": 1})

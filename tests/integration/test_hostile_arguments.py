@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.hostile import HOSTILE, nested, rejection
 from tests.support.small_core import SmallCore, small_core
 
@@ -143,7 +144,7 @@ def test_any_argument_gives_an_answer_or_a_typed_error(shop: SmallCore) -> None:
     assert [(place, len(text)) for place, text in messages.items() if len(text) > 5_000] == []
 
 
-@pytest.mark.parametrize("column", ["id", "action", "user_id", "dttm", "referrer"])
+@for_each("column", ["id", "action", "user_id", "dttm", "referrer"])
 def test_any_condition_of_a_list_gives_an_answer_or_a_typed_error(shop: SmallCore, column: str) -> None:
     values = {**HOSTILE, "with null": [1, None], "deep list": [nested(3_000)]}
     messages = {

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.shop import (
     AMOUNT,
     ORDERS,
@@ -87,7 +88,7 @@ def test_rows_and_metrics_are_those_of_the_permitted_rows(anna: Any) -> None:
     assert answer == [(MINE, len(BRAZIL), pytest.approx(total(lambda row: row["country"] == MINE)))]
 
 
-@pytest.mark.parametrize("result_type", ["samples", "drill_detail", "full", "results"])
+@for_each("result_type", ["samples", "drill_detail", "full", "results"])
 def test_raw_rows_are_the_permitted_ones(anna: Any, result_type: str) -> None:
     result = ask(anna, {"columns": ["id", "country"], "metrics": None, "row_limit": 2_000}, result_type=result_type)
     assert {row["country"] for row in result.data} == {MINE}
@@ -141,7 +142,7 @@ def test_others_are_permitted_rows_only(anna: Any) -> None:
     assert sum(row["count"] for row in ask(anna, query).data) == len(BRAZIL)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "where",
     [
         "1 = 1 OR 1 = 1",
@@ -235,7 +236,7 @@ def test_a_source_that_fails_stops_the_query(url: str) -> None:
         host.as_user("admin").charts.data(context({"metrics": ["count"]}))
 
 
-@pytest.mark.parametrize("clause", ["country =", "1 = 1; DELETE FROM orders", "no_such_column = 1", ""])
+@for_each("clause", ["country =", "1 = 1; DELETE FROM orders", "no_such_column = 1", ""])
 def test_a_rule_that_is_no_condition_stops_the_query(url: str, clause: str) -> None:
     with hosted_core(url, row_filters=[Fixed(RowFilter(name="bad", clause=clause))]) as host:
         data = host.as_user("admin").charts.data(context({"metrics": ["count"]}))
@@ -272,7 +273,7 @@ def test_a_grant_on_the_schema_opens_its_datasets_only(url: str) -> None:
             reader.charts.data(context({"metrics": ["count"]}))
 
 
-@pytest.mark.parametrize("on", [None, ("database", 1), ("dataset", 1)])
+@for_each("on", [None, ("database", 1), ("dataset", 1)])
 def test_without_a_grant_there_is_no_way_in(url: str, on: Any) -> None:
     with hosted_core(url) as host:
         admin = host.as_user("admin")

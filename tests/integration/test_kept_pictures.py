@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.support import reports
+from tests.support.cases import for_each
 from tests.support.reports import KEY, ReportWorld, report_world
 
 from analytics_core import AnalyticsCore, Settings
@@ -71,7 +72,7 @@ def test_a_picture_is_the_same_after_pickling_and_is_saved_in_its_own_format(tmp
                 again.save(tmp_path / "again.svg")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("timeouts", "kept_s"),
     [((60, 30), 30), ((0, 30), 30), ((0, 0), None), ((60, None), -1), ((-1, 60), -1), ((), None)],
 )

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import errors, models
@@ -33,7 +34,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallCore]:
         yield world
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "key", "place"),
     [
         ('{"a": 1, "a": 2}', "a", ""),
@@ -74,7 +75,7 @@ def test_there_are_fields_of_both_kinds() -> None:
     assert len([f for f in FIELDS if not f[2]]) >= 20
 
 
-@pytest.mark.parametrize(("shape", "name", "is_answer"), FIELDS, ids=[f"{s.__name__}.{n}" for s, n, _ in FIELDS])
+@for_each(("shape", "name", "is_answer"), FIELDS, ids=[f"{s.__name__}.{n}" for s, n, _ in FIELDS])
 def test_json_of_payloads_names_each_key_once_and_json_of_answers_may_not(
     shape: type[BaseModel], name: str, is_answer: bool
 ) -> None:
@@ -127,7 +128,7 @@ WRITES: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("road", sorted(WRITES))
+@for_each("road", sorted(WRITES))
 def test_no_road_takes_json_that_names_a_key_twice(shop: SmallCore, road: str) -> None:
     write, field = WRITES[road]
     with pytest.raises(errors.PayloadSchemaError, match=rf"{field}: names the key 'key' twice in \w*\.?kept\.list\.1"):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.kind_answers import KindCase, answers_of, comparable
 
 import analytics_core
@@ -258,7 +259,7 @@ def core(file: Path) -> Iterator[AnalyticsCore]:
         yield connected
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.kind)
+@for_each("case", CASES, ids=lambda case: case.kind)
 def test_a_kind_answers_as_sql_does(core: AnalyticsCore, file: Path, case: KindCase) -> None:
     wanted = []
     with closing(sqlite3.connect(file)) as connection:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.guests import RULE, GuestWorld, dashboard, guest_world, people_of
 
 from analytics_core import AnalyticsCore, errors
@@ -144,7 +145,7 @@ def test_a_map_names_layers_that_its_author_may_read(world: GuestWorld) -> None:
         stored(author, layered(77))
 
 
-@pytest.mark.parametrize("named", [None, [], 5, "5", [True], ["x"], list(range(1, 60))])
+@for_each("named", [None, [], 5, "5", [True], ["x"], list(range(1, 60))])
 def test_a_map_lists_its_layers(world: GuestWorld, named: Any) -> None:
     with pytest.raises(errors.PayloadSchemaError, match="deck_slices"):
         world.admin.charts.payload_of({"viz_type": "deck_multi", "datasource": "1__table", "deck_slices": named})

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.guests import QUERY, GuestWorld, chart, dashboard, guest_world, people_of
 from tests.support.lives import LIVES, Key, Life
 
@@ -55,7 +56,7 @@ def make(people: People) -> Iterator[Callable[[Life], Key]]:
             life.delete(people.maker(life), key)
 
 
-@pytest.mark.parametrize("name", LIVES)
+@for_each("name", LIVES)
 def test_who_made_it_reads_changes_and_deletes_it(people: People, make: Callable[[Life], Key], name: str) -> None:
     life = LIVES[name]
     core = people.maker(life)
@@ -72,7 +73,7 @@ def test_who_made_it_reads_changes_and_deletes_it(people: People, make: Callable
             act(core, key)
 
 
-@pytest.mark.parametrize("name", LIVES)
+@for_each("name", LIVES)
 def test_others_see_what_the_policy_lets_them_see_and_change_nothing(
     people: People, make: Callable[[Life], Key], name: str
 ) -> None:
@@ -90,7 +91,7 @@ def test_others_see_what_the_policy_lets_them_see_and_change_nothing(
     assert life.read(people.maker(life), key) == "first"
 
 
-@pytest.mark.parametrize("name", LIVES)
+@for_each("name", LIVES)
 def test_a_guest_makes_sees_and_changes_nothing(people: People, make: Callable[[Life], Key], name: str) -> None:
     life = LIVES[name]
     key = make(life)
@@ -103,7 +104,7 @@ def test_a_guest_makes_sees_and_changes_nothing(people: People, make: Callable[[
     assert life.read(people.maker(life), key) == "first"
 
 
-@pytest.mark.parametrize("name", ["charts", "dashboards", "datasets"])
+@for_each("name", ["charts", "dashboards", "datasets"])
 def test_what_another_system_manages_changes_only_for_that_system(people: People, name: str) -> None:
     first = {
         "charts": chart("first", 1, QUERY),

@@ -28,6 +28,7 @@ from tests.support.bundles import (
     packed,
     unpacked,
 )
+from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore, errors
@@ -227,7 +228,7 @@ def test_all_that_is_wrong_is_told_at_once_and_nothing_is_stored(shop: SmallCore
     assert counts(shop.core) == (0, 0, 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         (lambda d: d["export/charts/in_all.yaml"].update(uuid="x"), "in_all.yaml: uuid: must be a UUID"),
@@ -286,7 +287,7 @@ HOSTILE: list[tuple[str | bytes, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "message"), HOSTILE)
+@for_each(("text", "message"), HOSTILE)
 def test_a_hostile_file_is_refused_by_its_path(tmp_path: Path, text: str | bytes, message: str) -> None:
     with small_core(tmp_path) as shop:
         for source in (
@@ -299,9 +300,7 @@ def test_a_hostile_file_is_refused_by_its_path(tmp_path: Path, text: str | bytes
         assert counts(shop.core) == (0, 0, 0)
 
 
-@pytest.mark.parametrize(
-    "name", ["../evil.yaml", "/etc/evil.yaml", "a/../../evil.yaml", "C:/evil.yaml", "a\\evil.yaml"]
-)
+@for_each("name", ["../evil.yaml", "/etc/evil.yaml", "a/../../evil.yaml", "C:/evil.yaml", "a\\evil.yaml"])
 def test_a_path_that_leads_out_of_the_zip_file_is_refused(tmp_path: Path, name: str) -> None:
     with small_core(tmp_path) as shop, pytest.raises(errors.PayloadSchemaError, match="leads out of the ZIP file"):
         shop.core.load_bundle(packed({name: "a: 1"}), databases=HERE)
@@ -354,7 +353,7 @@ def test_uuids_are_read_however_they_are_written(shop: SmallCore) -> None:
 NO_IDS = ["\x1f", "\x1f1", "\x1f²", "²", "٤١", "1_0", " 41", "+41", "041", "41.0", "9" * 5_000]
 
 
-@pytest.mark.parametrize("text", NO_IDS)
+@for_each("text", NO_IDS)
 def test_a_text_that_only_python_reads_as_a_number_is_no_id(tmp_path: Path, text: str) -> None:
     documents = bundle()
     metadata = documents["export/dashboards/board.yaml"]["metadata"]
@@ -371,9 +370,7 @@ def test_a_text_that_only_python_reads_as_a_number_is_no_id(tmp_path: Path, text
             shop.core.dashboards.get("١")  # 1 is an id here
 
 
-@pytest.mark.parametrize(
-    "uuid", [f"{BOARD[:-2]}_1", f" {BOARD[:-1]}", f"+{BOARD[:-1]}", f"0x{BOARD[2:]}", f"{BOARD[:-1]}١"]
-)
+@for_each("uuid", [f"{BOARD[:-2]}_1", f" {BOARD[:-1]}", f"+{BOARD[:-1]}", f"0x{BOARD[2:]}", f"{BOARD[:-1]}١"])
 def test_a_text_that_only_python_reads_as_a_uuid_is_none(tmp_path: Path, uuid: str) -> None:
     documents = bundle()
     documents["export/charts/in_all.yaml"]["uuid"] = uuid
@@ -411,6 +408,7 @@ def test_ten_thousand_charts_are_loaded_or_refused_as_a_whole(tmp_path: Path) ->
         assert len(shop.core.load_bundle(packed(documents), databases=HERE).of("chart")) == 10_004
 
 
+@pytest.mark.processes
 def test_the_example_loads_an_export_and_asks_its_dashboards(tmp_path: Path) -> None:
     with small_core(tmp_path):
         pass

@@ -17,6 +17,8 @@ from tests.support.stores import open_store
 from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.store_backed import StoreLock
 
+pytestmark = pytest.mark.processes
+
 TIMES, PROCESSES, TTL_S = 5, 4, 3.0
 STORES = [
     "file",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.many_records import statements_of
 from tests.support.small_core import SmallCore, small_core
 
@@ -203,7 +204,7 @@ def test_a_host_records_a_view_with_all_its_fields(shop: SmallCore) -> None:
     assert masked.referrer == f"https://me:{MASK}@x.example/y"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("payload", "path"),
     [
         ({}, "action"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.doors import NAMESPACES
 from tests.support.many_records import statements_of
 from tests.support.small_core import SmallCore, small_core
@@ -103,7 +104,7 @@ def test_people_of_a_hosts_directory_are_found_by_the_records_that_name_them(tmp
         assert texts(made.core.charts.related("owners")) == ["Ada Admin", "bob", "eve"]
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 100])
+@for_each("size", [1, 2, 3, 4, 5, 100])
 def test_people_of_a_host_stand_between_the_stored_ones_on_every_page(tmp_path: Path, size: int) -> None:
     hosted = {key: User(id=key, username=name, role_ids=(1,)) for key, name in enumerate("adfhz", start=70)}
 
@@ -190,7 +191,7 @@ def test_choices_of_row_rules_are_for_whom_the_rules_are(shop: SmallCore) -> Non
         reader.row_level_security.related("tables")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("namespace", "payload"),
     [("annotation_layers", {"name": "x"}), ("css_templates", {"template_name": "x"}), ("tags", {"name": "x"})],
 )
@@ -267,7 +268,7 @@ def test_what_a_role_may_be_granted_is_for_administrators(shop: SmallCore) -> No
         shop.core.roles.related("database")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("namespace", "field", "payload"),
     [
         ("annotation_layers", "name", {"descr": "d"}),
@@ -306,14 +307,14 @@ OFFERED_FOR_OTHERS = {
 }
 
 
-@pytest.mark.parametrize("namespace", WITH_LOOK_UPS)
+@for_each("namespace", WITH_LOOK_UPS)
 def test_what_may_be_chosen_or_is_distinct_filters_the_list_by_the_same_name(namespace: str) -> None:
     lists = WITH_LOOK_UPS[namespace]
     offered = {*lists.people, *lists.records, *lists.distinct}
     assert offered - set(lists.listing.columns) == OFFERED_FOR_OTHERS.get(namespace, set())
 
 
-@pytest.mark.parametrize("namespace", WITH_LOOK_UPS)
+@for_each("namespace", WITH_LOOK_UPS)
 def test_what_may_be_chosen_or_is_distinct_is_documented(namespace: str) -> None:
     lists = WITH_LOOK_UPS[namespace]
     (row,) = (line for line in LISTS_PAGE.splitlines() if line.startswith(f"| `{namespace}`"))
@@ -343,7 +344,7 @@ def test_a_choice_finds_its_records_in_the_list(shop: SmallCore) -> None:
     assert [entry.action for entry in shop.core.logs.list(mine)] == ["chart.create"]
 
 
-@pytest.mark.parametrize("text", ["%", "_", "' OR 1=1 --", "\\"])
+@for_each("text", ["%", "_", "' OR 1=1 --", "\\"])
 def test_a_searched_text_is_only_text(shop: SmallCore, text: str) -> None:
     assert shop.core.charts.related("datasets", filter=text).count == 0
     assert shop.core.datasets.distinct("schema", filter=text).count == 0

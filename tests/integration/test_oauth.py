@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import jwt
 import pytest
+from tests.support.cases import for_each
 from tests.support.oauth_provider import CLIENT_ID, CLIENT_SECRET, REDIRECT_URI, Provider, provider, settings_for
 from tests.support.small_core import KEY, SmallCore, small_core
 
@@ -327,7 +328,7 @@ def test_some_providers_write_the_seconds_as_text(
     assert core.oauth.list()[0].access_token_expiration == clock.now() + timedelta(seconds=float(seconds))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         {"access_token": 7},

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 
 import analytics_core
 
@@ -114,8 +115,8 @@ def pages(core: Any, dataset: str, query: dict[str, Any]) -> list[tuple[Any, ...
 ORDERS: tuple[list[Any], ...] = ([], [["grp", True]], [["num", False]])
 
 
-@pytest.mark.parametrize("orderby", ORDERS, ids=str)
-@pytest.mark.parametrize(
+@for_each("orderby", ORDERS, ids=str)
+@for_each(
     ("dataset", "columns"),
     [
         ("keyed", ["grp", "num", "a", "b"]),
@@ -135,8 +136,8 @@ def test_no_row_is_lost_or_repeated_over_all_pages(
     assert Counter(found) == Counter(tuple(row[name] for name in columns) for row in DATA)
 
 
-@pytest.mark.parametrize("result_type", ["samples", "drill_detail"])
-@pytest.mark.parametrize("dataset", ["keyed", "keyless"])
+@for_each("result_type", ["samples", "drill_detail"])
+@for_each("dataset", ["keyed", "keyless"])
 def test_samples_and_details_come_by_pages_too(core: Any, dataset: str, result_type: str) -> None:
     found = pages(core, dataset, {"result_type": result_type})
     assert Counter(row[:2] for row in found) == Counter((row["b"], row["a"]) for row in DATA)
@@ -177,7 +178,7 @@ def test_a_refresh_finds_a_key_that_came_later(make_table: Callable[[str], Any])
     assert _shown(core).endswith('ORDER BY "t"."id" ASC LIMIT 3')
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("definition", "order"),
     [
         ("id INTEGER PRIMARY KEY, x TEXT", '"t"."id" ASC'),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.support import reports
+from tests.support.cases import for_each
 from tests.support.guests import guest_world
 from tests.support.reports import KEY, TOTAL, ReportWorld, form
 
@@ -44,7 +45,7 @@ def question(**query: Any) -> dict[str, Any]:
 
 
 # ------------------------------------------------------------------------------------------------------ what is drawn
-@pytest.mark.parametrize(
+@for_each(
     ("query", "begins"),
     [
         ({"columns": [DAY]}, "Line chart of total"),
@@ -100,7 +101,7 @@ def test_what_a_renderer_cannot_draw_is_an_error(world: ReportWorld, renderer: F
         world.admin.charts.picture(1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "error", "says"),
     [
         ({"format": "gif"}, UnknownNameError, "format"),
@@ -384,7 +385,7 @@ def test_a_chart_that_cannot_be_drawn_is_a_box_that_says_so(world: ReportWorld, 
     assert page.count("<svg ") == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "error"),
     [
         ({"tabs": ["Nowhere"]}, UnknownNameError),
@@ -405,6 +406,7 @@ def test_what_a_dashboard_has_not_is_an_error(
         world.admin.dashboards.page(made, **options)
 
 
+@pytest.mark.processes
 def test_a_core_without_a_renderer_says_which_extra_brings_one() -> None:
     script = f"""
 import sys; sys.modules['vl_convert'] = None

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.plan_cases import CASES, Case, flaw, plan_of, statements
 from tests.support.plan_world import TABLE, load
 
@@ -38,7 +39,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     engine.dispose()
 
 
-@pytest.mark.parametrize("case", ASSERTED, ids=lambda case: case.name)
+@for_each("case", ASSERTED, ids=lambda case: case.name)
 def test_a_plan_shows_what_it_must(world: Any, case: Case) -> None:
     engine, connection, made = world
     plan = plan_of(connection, engine, made[case.name])

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import xlsxwriter
+from tests.support.cases import for_each
 from tests.support.handed_over import asked
 
 import analytics_core
@@ -166,7 +167,7 @@ def test_a_note_holds_no_value_of_a_row(german: Path) -> None:
     assert not any("1.234" in str(one.message) or "2024" in str(one.message) for one in told)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "day,n\n01/02/2024,1.5\n13/02/2024,2.123\n",
@@ -233,7 +234,7 @@ def test_the_first_row_of_another_length_says_skip_rows(tmp_path: Path) -> None:
         analytics_core.connect(written(tmp_path, "Report of sales\ncity,n\nRome,3\n"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("told", "message"),
     [
         ({"decimal_character": ";"}, r"decimal_character cannot be ';'; give \".\" or \",\""),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.tenant_world import ENGINES, TenantWorld, ask, ids, rule, tenant_world, url_on
 
 from analytics_core import AnalyticsCore, errors
@@ -67,7 +68,7 @@ def joins() -> list[tuple[str | None, str]]:
     return [(None, name) for name in JOINS] + [(on, name) for on, own in JOINS_OF_ONE_ENGINE.items() for name in own]
 
 
-@pytest.mark.parametrize(("on", "name"), joins(), ids=lambda value: str(value or "all"))
+@for_each(("on", "name"), joins(), ids=lambda value: str(value or "all"))
 def test_no_join_turns_a_rule_off(world: TenantWorld, on: str | None, name: str) -> None:
     if on not in (None, world.engine):
         return
@@ -170,7 +171,7 @@ def opens(core: AnalyticsCore, payload: Mapping[str, Any]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("who", ["database", "schema", "other schema", "dataset", "nothing"])
+@for_each("who", ["database", "schema", "other schema", "dataset", "nothing"])
 def test_no_grant_no_read_of_tables_views_and_catalog_views(
     world: TenantWorld, people: Mapping[str, AnalyticsCore], who: str
 ) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from python_calamine import CalamineWorkbook
+from tests.support.cases import for_each
 from tests.support.reports import HOUR, KEY, NOON, ReportWorld, chat, filtered_dashboard, form, mail, report_world
 
 from analytics_core import AnalyticsCore, Settings
@@ -328,7 +329,7 @@ def test_an_error_says_whose_rows_cannot_be_asked(world: ReportWorld) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------ alerts
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "validator", "state", "value"),
     [
         ("SELECT COUNT(*) FROM orders", {"op": ">", "threshold": 2}, "Success", 3.0),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.reports import NOON, ReportWorld, chat, filtered_dashboard, form, mail, report_world
 
 from analytics_core.errors import (
@@ -113,7 +114,7 @@ def test_all_that_is_wrong_is_told_at_once(world: ReportWorld) -> None:
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "path", "says"),
     [
         ({"chart": None}, "chart", "a chart or a dashboard"),

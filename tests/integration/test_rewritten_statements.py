@@ -19,6 +19,7 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 
 import analytics_core
 
@@ -103,9 +104,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     world.core.close()
 
 
-quick = settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+quick = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def _filters() -> st.SearchStrategy[list[dict[str, Any]]]:
@@ -201,8 +200,8 @@ def _order(value: Any) -> Any:
 PATTERNS = ["B%", "b_", "%", "", "a\\%b", "a\\_b", "a%b", "a_b", "a\\\\b", "a!b", "!%", "%!", "É", "%o%", "a\\", "\\%"]
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
-@pytest.mark.parametrize("op", ["LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE"])
+@for_each("pattern", PATTERNS)
+@for_each("op", ["LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE"])
 def test_patterns_with_and_without_an_escape(world: World, op: str, pattern: str) -> None:
     import re
 
@@ -219,7 +218,7 @@ def test_patterns_with_and_without_an_escape(world: World, op: str, pattern: str
     assert dict(world.answer(1, query)) == dict(world.answer(2, query)) == kept
 
 
-@pytest.mark.parametrize("values", [[text] for text in TEXTS if text is not None] + [["bo", "é"], ["", None, "BO "]])
+@for_each("values", [[text] for text in TEXTS if text is not None] + [["bo", "é"], ["", None, "BO "]])
 def test_texts_are_found_exactly_by_an_index_of_another_collation(world: World, values: list[Any]) -> None:
     item = (
         {"col": "name", "op": "IN", "val": values} if len(values) > 1 else {"col": "name", "op": "==", "val": values[0]}
@@ -324,7 +323,7 @@ def test_an_index_of_another_character_set_is_not_asked_for_what_that_set_lacks(
             assert ("`s` = '😀' AND" in ids("==", "😀")[1]) == (name == "utf8mb4")
 
 
-@pytest.mark.parametrize("where", ["", "id + 0 >= 0"])
+@for_each("where", ["", "id + 0 >= 0"])
 def test_every_page_keeps_to_row_rules_where_rows_have_a_key_and_where_they_have_none(world: World, where: str) -> None:
     """The fragment is one that a fence keeps from hidden rows."""
     rule = world.core.row_level_security.create(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.tenant_world import TenantWorld, ask, tenant_world
 
 from analytics_core.errors import AnalyticsError, DatabaseAccessError
@@ -65,7 +66,7 @@ def virtual(world: TenantWorld) -> Iterator[int]:
     world.admin.datasets.delete(dataset)
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@for_each("change", CHANGES)
 def test_an_owner_without_the_right_to_write_sql_does_not_change_it(
     world: TenantWorld, virtual: int, change: str
 ) -> None:
@@ -75,12 +76,12 @@ def test_an_owner_without_the_right_to_write_sql_does_not_change_it(
     assert world.admin.datasets.get(virtual) == before
 
 
-@pytest.mark.parametrize("change", [name for name in CHANGES if name != "no template parameters"])
+@for_each("change", [name for name in CHANGES if name != "no template parameters"])
 def test_whoever_may_write_sql_changes_it(world: TenantWorld, virtual: int, change: str) -> None:
     world.admin.datasets.update(virtual, CHANGES[change])
 
 
-@pytest.mark.parametrize("change", HARMLESS)
+@for_each("change", HARMLESS)
 def test_an_owner_changes_what_is_no_sql(world: TenantWorld, virtual: int, change: str) -> None:
     world.user("olga").datasets.update(virtual, HARMLESS[change])
 

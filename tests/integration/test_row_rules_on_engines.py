@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.tenant_world import ENGINES, ROWS, TenantWorld, ask, ids, rule, tenant_world, url_on
 
 from analytics_core import errors
@@ -30,7 +31,7 @@ def database_name(world: TenantWorld) -> str:
     return world.url.rpartition("/")[2].partition("?")[0]
 
 
-@pytest.mark.parametrize("tenant", OWN)
+@for_each("tenant", OWN)
 def test_each_tenant_sees_their_rows(world: TenantWorld, tenant: str) -> None:
     assert ids(world.user(tenant)) == OWN[tenant]
     assert ids(world.admin) == ALL
@@ -122,7 +123,7 @@ def spellings() -> list[tuple[str | None, str]]:
     return [(None, name) for name in SPELLINGS] + [(on, name) for on, own in OF_ONE_ENGINE.items() for name in own]
 
 
-@pytest.mark.parametrize(("on", "name"), spellings(), ids=lambda value: str(value or "all"))
+@for_each(("on", "name"), spellings(), ids=lambda value: str(value or "all"))
 def test_a_virtual_dataset_holds_permitted_rows_however_it_names_the_table(
     world: TenantWorld, on: str | None, name: str
 ) -> None:
@@ -143,7 +144,7 @@ def test_a_virtual_dataset_holds_permitted_rows_however_it_names_the_table(
     assert set(ids(world.admin, dataset)) == set(ALL)
 
 
-@pytest.mark.parametrize("join", ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN"])
+@for_each("join", ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN"])
 def test_rules_hold_on_both_sides_of_every_join(world: TenantWorld, join: str) -> None:
     if join == "FULL JOIN" and world.engine == "mysql":
         return  # it has none
@@ -164,7 +165,7 @@ def test_a_join_with_a_free_table_hides_ruled_rows_only(world: TenantWorld) -> N
     assert sorted((row["id"], row["amount"]) for row in shown) == [(1, 10), (4, None), (9, None)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "SELECT 'sales' AS id",
@@ -198,7 +199,7 @@ def test_values_of_attributes_are_bound_and_never_written(world: TenantWorld) ->
     assert "hare" not in part.bound_sql
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text", ["x' OR '1'='1", "acme' --", "\\", "' UNION SELECT 1 --", "acme%", "{{ 1 }}", "?", ":p0", "acvalue0q"]
 )
 def test_a_hostile_attribute_is_a_value_that_no_row_has(world: TenantWorld, text: str) -> None:
@@ -254,7 +255,7 @@ def test_a_missing_attribute_shows_nothing(world: TenantWorld) -> None:
     assert ids(world.user("nobody"), free) == [1, 4, 9]
 
 
-@pytest.mark.parametrize("where", ["exp(amount / 10.0) > 0", "10 / (amount - 1000) > -100"])
+@for_each("where", ["exp(amount / 10.0) > 0", "10 / (amount - 1000) > -100"])
 def test_a_condition_that_fails_on_a_forbidden_row_does_not_tell_of_it(world: TenantWorld, where: str) -> None:
     query = {"columns": ["id"], "extras": {"where": where}}
     assert sorted(row["id"] for row in ask(world.user("acme"), query).data) == OWN["acme"]

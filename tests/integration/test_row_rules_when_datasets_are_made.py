@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.tenant_world import ENGINES, ROWS, TenantWorld, ask, rule, tenant_world, url_on
 
 from analytics_core import errors
@@ -42,7 +43,7 @@ SQL = {
 }
 
 
-@pytest.mark.parametrize("sql", SQL.values(), ids=SQL)
+@for_each("sql", SQL.values(), ids=SQL)
 def test_what_new_sql_tells_does_not_depend_on_forbidden_rows(world: TenantWorld, sql: str) -> None:
     told = []
     for rows in (ROWS, OWN):
@@ -90,8 +91,8 @@ WRONG_TYPES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("column", "declared", "test"), WRONG_TYPES.values(), ids=WRONG_TYPES)
-@pytest.mark.parametrize("is_virtual", [True, False])
+@for_each(("column", "declared", "test"), WRONG_TYPES.values(), ids=WRONG_TYPES)
+@for_each("is_virtual", [True, False])
 def test_a_type_that_somebody_declares_tells_nothing_of_forbidden_rows(
     world: TenantWorld, column: str, declared: str, test: Mapping[str, Any], is_virtual: bool
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.guests import guest_world
 from tests.support.secret_watch import WATCH, SecretWatch
 
@@ -39,7 +40,7 @@ def watch() -> Iterator[tuple[SecretWatch, logging.Logger]]:
     logger.removeHandler(made)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "arguments"),
     [
         ("password s3cr3t", ()),
@@ -69,7 +70,7 @@ def test_a_secret_in_an_exception_that_is_logged_is_found(watch: tuple[SecretWat
     assert made.found
 
 
-@pytest.mark.parametrize(
+@for_each(
     "message",
     [
         "postgresql://ann:***@db/shop",
@@ -118,7 +119,7 @@ def test_a_value_of_a_statement_that_is_not_hidden_would_be_found(pytestconfig: 
         assert bool(watch.found) is not hides
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("phases", "fails"),
     [
         ({"body": "logging.getLogger('any.name').debug('word %s', 'hunter2')"}, True),

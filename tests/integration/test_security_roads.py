@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 from tests.support.attacks import ROADS, STRUCTURES, attack, hostile_texts
+from tests.support.cases import for_each
 from tests.support.security_world import (
     AGGREGATE_ROADS,
     CONDITION_ROADS,
@@ -214,17 +215,17 @@ def test_what_an_engine_would_quote_of_a_hidden_row_comes_back_on_no_road(world:
     assert min(figures.tried["refused"], figures.tried["answered"]) > 0
 
 
-@pytest.mark.parametrize("road", FRAGMENT_ROADS)
+@for_each("road", FRAGMENT_ROADS)
 def test_hostile_fragments_are_refused(world: World, road: str) -> None:
     assert_refused(world, FRAGMENT_ROADS[road], hostile_fragments(world))
 
 
-@pytest.mark.parametrize("road", STATEMENT_ROADS)
+@for_each("road", STATEMENT_ROADS)
 def test_hostile_statements_are_refused(world: World, road: str) -> None:
     assert_refused(world, STATEMENT_ROADS[road], hostile_statements(world))
 
 
-@pytest.mark.parametrize("road", [road for road in FRAGMENT_ROADS if road != "row rule"])
+@for_each("road", [road for road in FRAGMENT_ROADS if road != "row rule"])
 def test_no_condition_or_column_shows_a_hidden_row(world: World, road: str) -> None:
     widened = {
         **dict.fromkeys(CONDITION_ROADS, "1 = 1 OR visible = 0"),
@@ -239,7 +240,7 @@ def test_no_condition_or_column_shows_a_hidden_row(world: World, road: str) -> N
         reset(world)
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@for_each("text", HARMLESS)
 def test_harmless_look_alikes_are_answered_on_every_road(world: World, text: str) -> None:
     literal = f"'{text}'"
     flag = f"CASE WHEN city = {literal} THEN 1 ELSE 0 END"
@@ -278,7 +279,7 @@ def test_a_label_is_quoted_whatever_it_holds(world: World) -> None:
         assert '"rowcount":2' in shown
 
 
-@pytest.mark.parametrize("name", ["{folder}/secret.csv", "read_csv('{folder}/secret.csv')", "vault; DROP TABLE orders"])
+@for_each("name", ["{folder}/secret.csv", "read_csv('{folder}/secret.csv')", "vault; DROP TABLE orders"])
 def test_a_table_is_a_name_and_never_a_file_or_a_function(world: World, name: str) -> None:
     before = world.contents(), world.files()
     # PostgreSQL would cut a long name: it is refused before the database is asked.

@@ -19,6 +19,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.execution import LIMITS, REGISTRY, database, make_sqlite_file, settings, target
 from tests.support.servers import LOOPBACK
 from tests.support.shop import add_reader, context, hosted_core, shop_url
@@ -403,7 +404,7 @@ def test_the_tables_of_a_store_are_no_data(tmp_path: Path) -> None:
 SMUGGLED = ["1%26mode%3Drwc", "1%26vfs%3Dunix-none", "1%26mode%3Dmemory", "1%23", "1%00%26mode=rwc"]
 
 
-@pytest.mark.parametrize("value", SMUGGLED)
+@for_each("value", SMUGGLED)
 def test_the_value_of_an_option_starts_no_option_of_its_own(tmp_path: Path, value: str) -> None:
     make_sqlite_file(tmp_path / "shop.db", "CREATE TABLE orders (id INTEGER)", "INSERT INTO orders VALUES (1)")
     for name in ("shop.db", "new.db"):
@@ -430,7 +431,7 @@ def test_a_harmless_option_of_a_file_still_works(tmp_path: Path) -> None:
         assert shop.rows("SELECT count(*) FROM orders") == [(0,)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "uri",
     [
         "sqlite:////etc/passwd",
@@ -447,7 +448,7 @@ def test_a_harmless_option_of_a_file_still_works(tmp_path: Path) -> None:
         "shillelagh://",
     ],
 )
-@pytest.mark.parametrize("road", ["create", "update", "test"])
+@for_each("road", ["create", "update", "test"])
 def test_hostile_uris_are_refused_on_every_road(tmp_path: Path, uri: str, road: str) -> None:
     with AnalyticsCore(Settings(secret_key=WORDS["key"], data_roots=(tmp_path,))) as host:
         core = host.as_user(host.create_first_administrator("admin").id)

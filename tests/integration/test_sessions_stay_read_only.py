@@ -16,6 +16,7 @@ import pymysql
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.pool import PoolResetState
+from tests.support.cases import for_each
 from tests.support.execution import Target, fingerprint, limits, target
 
 from analytics_core._compile.plan import Statement
@@ -190,7 +191,7 @@ def test_what_a_read_only_transaction_lets_through_is_rolled_back(walled: Walled
     assert walled.told() == before
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "SELECT 'DELETE FROM sales; COMMIT' AS words",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.shop import KEY
 from tests.support.stores import empty_store
 
@@ -119,7 +120,7 @@ def test_names_of_layers_are_taken_once(world: World) -> None:
         world.reader.annotation_layers.update(other, {"name": "Releases"})
 
 
-@pytest.mark.parametrize("payload", [{}, {"name": ""}, {"name": "x" * 251}, {"name": None}, {"name": "a", "x": 1}])
+@for_each("payload", [{}, {"name": ""}, {"name": "x" * 251}, {"name": None}, {"name": "a", "x": 1}])
 def test_layers_that_break_the_shape_are_refused(world: World, payload: dict[str, Any]) -> None:
     with pytest.raises(PayloadSchemaError):
         world.creator.annotation_layers.create(payload)
@@ -163,7 +164,7 @@ def test_an_annotation_lives_from_creation_to_deletion(world: World) -> None:
     assert actions == ["annotation.create", "annotation.update", "annotation.delete"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "kept"),
     [
         ("2024-03-01", "2024-03-01T00:00:00Z"),
@@ -192,7 +193,7 @@ def test_an_annotation_does_not_end_before_it_starts(world: World) -> None:
     assert world.creator.annotations.update(layer_id, made.id, moved).to_payload()["end_dttm"] == "2024-03-03T00:00:00Z"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         {"short_descr": ""},

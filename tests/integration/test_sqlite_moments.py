@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 
 import analytics_core
 
@@ -129,7 +130,7 @@ def test_rows_and_groups_are_ordered_by_the_moments_with_their_fractions(
         assert [row["ts"] for row in groups] == sorted((row["ts"] for row in groups), reverse=not ascending)
 
 
-@pytest.mark.parametrize(("grain", "size"), [("PT1H", timedelta(hours=1)), ("P1D", timedelta(days=1))])
+@for_each(("grain", "size"), [("PT1H", timedelta(hours=1)), ("P1D", timedelta(days=1))])
 def test_buckets_are_those_of_the_moments(requested: Any, grain: str, size: timedelta) -> None:
     axis = {"columnType": "BASE_AXIS", "sqlExpression": "ts", "label": "ts", "timeGrain": grain}
     counted = {"expressionType": "SIMPLE", "column": {"column_name": "id"}, "aggregate": "COUNT", "label": "n"}
@@ -198,8 +199,8 @@ def of_format(time_format: str) -> list[datetime]:
     return sorted({datetime.strptime(moment.strftime(time_format), time_format) for moment in found})
 
 
-@pytest.mark.parametrize("time_format", SAID)
-@pytest.mark.parametrize("declared", ["TIMESTAMP", "DATE"])
+@for_each("time_format", SAID)
+@for_each("declared", ["TIMESTAMP", "DATE"])
 def test_texts_of_a_format_that_the_dataset_says_are_compared_as_they_are(
     tmp_path: Path, time_format: str, declared: str
 ) -> None:
@@ -252,8 +253,8 @@ def test_extremes_of_texts_whose_format_has_a_zone_are_those_of_the_moments(tmp_
             assert found == [{"MIN": min(moments), "MAX": max(moments)}]
 
 
-@pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize(
+@for_each("descending", [False, True])
+@for_each(
     ("texts", "is_told"),
     [
         (("2024-01-01 00:00:00", "2024-01-01 12:00:00", "2024-01-02 00:00:00"), False),

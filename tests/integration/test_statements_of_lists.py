@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 from sqlalchemy import event
+from tests.support.cases import for_each
 from tests.support.many_records import engine_of, fill_many, statements_of
 
 from analytics_core import AnalyticsCore, Settings
@@ -70,7 +71,7 @@ def cost(core, name, **arguments):
     return page, [statement for statement, _ in seen]
 
 
-@pytest.mark.parametrize("name", LISTS)
+@for_each("name", LISTS)
 def test_a_page_of_25_and_one_of_100_cost_the_same_few_statements(admin, name):
     small, of_small = cost(admin, name, page_size=25)
     large, of_large = cost(admin, name, page_size=100)
@@ -78,14 +79,14 @@ def test_a_page_of_25_and_one_of_100_cost_the_same_few_statements(admin, name):
     assert len(of_small) == len(of_large) <= MOST, of_large
 
 
-@pytest.mark.parametrize("name", FOR_EVERYBODY)
+@for_each("name", FOR_EVERYBODY)
 def test_a_page_for_a_reader_costs_no_more(reader, name):
     page, statements = cost(reader, name, page_size=100)
     assert len(page) > 0
     assert len(statements) <= MOST, statements
 
 
-@pytest.mark.parametrize("name", FOR_EVERYBODY)
+@for_each("name", FOR_EVERYBODY)
 def test_a_page_for_somebody_without_grants_costs_no_more(guest_of_a_host, name):
     _, statements = cost(guest_of_a_host, name, page_size=100)
     assert len(statements) <= MOST, statements
@@ -94,8 +95,8 @@ def test_a_page_for_somebody_without_grants_costs_no_more(guest_of_a_host, name)
 PEOPLE_OF_ALL = ("databases", "datasets", "charts", "dashboards", "tags")
 
 
-@pytest.mark.parametrize("who", ["admin", "reader"])
-@pytest.mark.parametrize(
+@for_each("who", ["admin", "reader"])
+@for_each(
     ("name", "field"),
     [
         *((name, "created_by") for name in PEOPLE_OF_ALL),
@@ -121,8 +122,8 @@ def test_people_are_found_by_their_names_on_every_store(admin):
     assert everybody == sorted(everybody)
 
 
-@pytest.mark.parametrize("who", ["admin", "reader"])
-@pytest.mark.parametrize(
+@for_each("who", ["admin", "reader"])
+@for_each(
     ("name", "field"), [("charts", "viz_type"), ("dashboards", "slug"), ("datasets", "table_name"), ("tags", "name")]
 )
 def test_distinct_values_cost_two_statements(admin, reader, who, name, field):
@@ -133,7 +134,7 @@ def test_distinct_values_cost_two_statements(admin, reader, who, name, field):
     assert len(seen) == 2, seen
 
 
-@pytest.mark.parametrize("name", [*LISTS, "annotation_layers", "annotations", "css_templates", "embedded", "logs"])
+@for_each("name", [*LISTS, "annotation_layers", "annotations", "css_templates", "embedded", "logs"])
 def test_every_list_takes_the_same_arguments(admin, name):
     taken = dict(inspect.signature(getattr(admin, name).list).parameters)
     taken.pop("layer_id", None)  # annotations are those of a layer
@@ -152,7 +153,7 @@ def test_filters_order_and_a_later_page_cost_no_more(reader):
     assert len(statements) <= MOST, statements
 
 
-@pytest.mark.parametrize("op", ["eq", "contains", "in", "gt"])
+@for_each("op", ["eq", "contains", "in", "gt"])
 def test_the_names_of_datasets_cost_no_more(reader, op):
     """Also on servers, where names of datasets are part of conditions, counts, orders and different values."""
     name = reader.charts.list(page_size=1).result[0].datasource_name_text

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import NullPool, create_engine, event, make_url
+from tests.support.cases import for_each
 from tests.support.killed_writers import COUNTED, KEY, TAGS_OF_EVEN, TAGS_OF_ODD, open_core
 
 from analytics_core import AnalyticsCore, Settings
@@ -175,7 +176,7 @@ def test_a_file_that_is_replaced_while_a_unit_writes_is_told_though_others_read_
         write()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spoil", "cause"),
     [
         ("damage", "no SQLite database or is damaged"),

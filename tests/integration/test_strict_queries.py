@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.guests import context, guest_world
 from tests.support.small_core import SmallCore, small_core
 
@@ -74,7 +75,7 @@ def lenient(core: AnalyticsCore, payload: Any) -> tuple[str, ...]:
     return result.notes
 
 
-@pytest.mark.parametrize(("query", "context", "told"), UNREAD, ids=[told for _, _, told in UNREAD])
+@for_each(("query", "context", "told"), UNREAD, ids=[told for _, _, told in UNREAD])
 def test_a_key_that_nobody_reads_is_refused_with_its_place(
     shop: SmallCore, query: dict[str, Any], context: dict[str, Any], told: str
 ) -> None:
@@ -90,7 +91,7 @@ def test_a_key_that_nobody_reads_is_refused_with_its_place(
         assert any(note.startswith("kept but not read: ") and name in note for note in lenient(shop.core, payload))
 
 
-@pytest.mark.parametrize(("query", "kind", "told"), UNUSED, ids=[told for _, _, told in UNUSED])
+@for_each(("query", "kind", "told"), UNUSED, ids=[told for _, _, told in UNUSED])
 def test_a_part_without_effect_is_refused_where_it_was_told(
     shop: SmallCore, query: dict[str, Any], kind: type[QueryError], told: str
 ) -> None:

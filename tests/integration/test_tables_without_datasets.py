@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.servers import LOOPBACK
 from tests.support.small_core import SmallCore, small_core
 
@@ -114,7 +115,7 @@ def test_views_are_told_from_tables(shop: SmallCore) -> None:
     assert databases.table(2, "rich").primary_key == ()
 
 
-@pytest.mark.parametrize("name", ["orders", "rich", ODD])
+@for_each("name", ["orders", "rich", ODD])
 def test_the_select_of_the_first_rows_runs_on_its_engine(shop: SmallCore, name: str) -> None:
     sql = shop.core.databases.select_star(2, name, rows=2)
     shop.core._runtime.connector.dispose(2)  # a file of DuckDB has one holder
@@ -193,7 +194,7 @@ def test_what_is_not_there_is_told_with_what_is(shop: SmallCore) -> None:
         assert told.value.error_type is errors.ErrorType.TABLE_DOES_NOT_EXIST_ERROR
 
 
-@pytest.mark.parametrize("rows", [0, -1, 1_001, 2.5, True, None, "7"])
+@for_each("rows", [0, -1, 1_001, 2.5, True, None, "7"])
 def test_rows_are_a_number_that_can_be(tmp_path: Path, rows: Any) -> None:
     with small_core(tmp_path) as made:
         for ask in (made.core.databases.samples, made.core.databases.select_star):

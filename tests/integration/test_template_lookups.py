@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.guests import chart, dashboard
 from tests.support.shop import ORDERS, SIZE, add_reader, ask, hosted_core, rows, shop_url
 
@@ -249,7 +250,7 @@ def test_a_dataset_of_another_database_is_refused(tmp_path: Path) -> None:
             admin.datasets.create(across)
 
 
-@pytest.mark.parametrize("is_virtual", [False, True])
+@for_each("is_virtual", [False, True])
 def test_no_condition_of_a_reader_is_tried_on_rows_that_rules_hide_inside(world: World, is_virtual: bool) -> None:
     inner = world.virtual("inside a fence", "SELECT id, channel FROM orders") if is_virtual else 1
     made = world.virtual(f"fenced {inner}", f"SELECT id, channel FROM {{{{ dataset({inner}) }}}}")

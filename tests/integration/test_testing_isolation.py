@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.guests import QUERY, GuestWorld, chart, dashboard, guest_world
 from tests.support.guests import context as guest_context
 from tests.support.shop import AMOUNT, add_reader, context, hosted_core, shop_url
@@ -66,8 +67,8 @@ FORMS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("tenants", FORMS)
-@pytest.mark.parametrize("key", ["id", None])
+@for_each("tenants", FORMS)
+@for_each("key", ["id", None])
 def test_tenants_who_are_apart_pass(host: AnalyticsCore, tenants: Any, key: str | None) -> None:
     assert_isolated(host, QUESTION, tenants=tenants, key=key)
     compared = {

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.shop import AMOUNT, ORDERS, SIZE, ask, axis, context, count, orders_core, rows, shop_url, total
 
 from analytics_core.testing.sample_data import make_shop
@@ -60,7 +61,7 @@ def test_a_date_range_is_compared_bucket_by_bucket_from_its_start(core: Any) -> 
     assert sorted(rows(core, query)) == [(at, n, before[at.replace(year=2023)]) for at, n in sorted(here.items())]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("compared", "length"),
     [("2023-03-02 : 2023-03-05", 3), ("2023-03-02 : 2023-04-20", 49), ("2024-02-20 : 2024-03-05", 14)],
 )
@@ -73,7 +74,7 @@ def test_ranges_of_unequal_length_are_aligned_at_the_start(core: Any, compared: 
     assert sorted(rows(core, query)) == expected
 
 
-@pytest.mark.parametrize("grain", ["P1W", "P1M", "P3M"])
+@for_each("grain", ["P1W", "P1M", "P3M"])
 def test_coarse_buckets_of_two_years_meet_in_order(core: Any, grain: str) -> None:
     query = by_axis(grain, time_range="2024-01-01 : 2024-12-30", time_offsets=["2023-01-02 : 2024-01-01"])
     whole = {row[0]: row[1] for row in rows(core, by_axis(grain, time_range="2023-01-02 : 2024-01-01"))}
@@ -82,13 +83,13 @@ def test_coarse_buckets_of_two_years_meet_in_order(core: Any, grain: str) -> Non
 
 
 # ------------------------------------------------------------------------------------------------- grain and dashboard
-@pytest.mark.parametrize(("spelling", "same"), [("P0.25Y", "P3M"), ("PT0.5H", "PT30M")])
+@for_each(("spelling", "same"), [("P0.25Y", "P3M"), ("PT0.5H", "PT30M")])
 def test_the_spellings_of_older_clients_cut_time_alike(core: Any, spelling: str, same: str) -> None:
     assert rows(core, by_axis(spelling)) == rows(core, by_axis(None, extras={"time_grain_sqla": spelling}))
     assert sorted(rows(core, by_axis(spelling))) == sorted(rows(core, by_axis(same)))
 
 
-@pytest.mark.parametrize("way", ["time_grain_orm", "time_grain_sqla"])
+@for_each("way", ["time_grain_orm", "time_grain_sqla"])
 def test_an_axis_without_grain_takes_that_of_the_extras(core: Any, way: str) -> None:
     assert dict(rows(core, by_axis(None, extras={way: "P1M"}))) == counted(month)
     assert dict(rows(core, by_axis("P1D", extras={way: "P1M"}))) == counted(day)
@@ -183,7 +184,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", sorted(WAYS))
+@for_each("way", sorted(WAYS))
 def test_a_template_bounds_rows_as_a_clause_does(core: Any, way: str) -> None:
     since, until = WAYS[way]
     made = core.datasets.create(

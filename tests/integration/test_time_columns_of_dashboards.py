@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.filtered_dashboard import FilteredDashboard, answered, by_hand, filtered_dashboard
 
 from analytics_core import AnalyticsCore
@@ -40,7 +41,7 @@ def ask_by_form(shown: FilteredDashboard, name: str, **form: Any) -> None:
     shown.world.admin.charts.update(shown.charts[name], changes)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "form",
     [
         {"viz_type": "echarts_timeseries_line", "metrics": ["revenue"]},

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.support.cases import for_each
 from tests.support.shop import ORDERS, SIZE, ask, axis, context, count, orders_core, rows, shop_url
 
 import analytics_core
@@ -226,8 +227,8 @@ def test_a_series_limit_keeps_the_same_series_in_both_ranges(core: Any, grain: s
             assert before == (chosen or None)
 
 
-@pytest.mark.parametrize("is_templated", [False, True])
-@pytest.mark.parametrize("since", ["2024-01-01", "2024-09-01", "2024-12-01"])
+@for_each("is_templated", [False, True])
+@for_each("since", ["2024-01-01", "2024-09-01", "2024-12-01"])
 def test_what_speaks_of_the_main_range_chooses_the_series_of_both(core: Any, since: str, is_templated: bool) -> None:
     """A condition on the x-axis, and the range that SQL of the dataset reads: the best series are those of the main."""
     dataset = 1
@@ -286,7 +287,7 @@ def test_a_relative_range_is_moved_from_its_resolved_ends(core: Any) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------- refusals
-@pytest.mark.parametrize(
+@for_each(
     ("change", "said"),
     [
         ({"time_range": "2024-01-01 : "}, "both start and end"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.oauth_provider import CLIENT_ID, CLIENT_SECRET, Provider, make_authority, provider
 from tests.support.small_core import KEY
 
@@ -79,7 +80,7 @@ def test_no_answer_takes_longer_than_its_time(plain: Provider, misbehaviour: str
     assert 0.5 < time.monotonic() - began < 2.5
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("misbehaviour", "match", "passes"),
     [
         ("html", "no JSON object", False),
@@ -149,7 +150,7 @@ def test_what_refuses_an_address_is_heard() -> None:
     assert rejected("https://provider.example/token", resolve=refusing).message == "this address may not be reached"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "uri",
     [
         "http://provider.example/token",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.small_core import small_core
 
 from analytics_core import errors
@@ -109,7 +110,7 @@ def test_the_stand_in_is_a_server_to_the_client(tmp_path: Path) -> None:
         assert server.asked["GET"] >= 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     "how",
     [
         *("next", "next with our host in it", "next over another scheme", "redirect", "segments"),

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.large_upload import write_csv
 from tests.support.stalling_proxy import stalling_proxy, through
 from tests.support.uploading import UploadTarget, empty_file, upload_target, workbook
@@ -96,7 +97,7 @@ def test_a_table_that_exists_is_kept_replaced_or_appended_to(target: UploadTarge
     assert target.tables() == ["uploaded"]
 
 
-@pytest.mark.parametrize("if_exists", ["fail", "replace", "append"])
+@for_each("if_exists", ["fail", "replace", "append"])
 def test_nothing_is_left_of_a_file_that_breaks_late(target: UploadTarget, if_exists: str) -> None:
     if if_exists != "fail":
         target.upload(b"id\n7\n")
@@ -148,7 +149,7 @@ ROW_UNKNOWN = {"duckdb": set(REFUSED), "postgresql": {"reference"}}
 
 
 @pytest.mark.parametrize("several_lines", [False, pytest.param(True, marks=pytest.mark.long)])
-@pytest.mark.parametrize("case", sorted(REFUSED))
+@for_each("case", sorted(REFUSED))
 def test_a_row_that_the_table_does_not_take_is_told_and_nothing_written(
     target: UploadTarget, case: str, several_lines: bool
 ) -> None:
@@ -317,7 +318,7 @@ def test_an_engine_without_loader_says_so_and_refuses(tmp_path: Path) -> None:
             target.core.databases.upload(other.id, b"id\n1\n", "t", schema="db")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "name", "told"),
     [
         (b"id\n1\n", "x.xlsx", "its name ends in .xlsx"),
@@ -350,7 +351,7 @@ def parquet() -> bytes:
     return sink.getvalue()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "options", "told"),
     [
         (parquet()[:-500], {}, "its end is missing: a Parquet file that was cut off"),
@@ -422,7 +423,7 @@ def closed(file: Any) -> Any:
     return file
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("file", "told"),
     [
         (lambda: io.StringIO("id\n1\n"), "gives text and no bytes; open it in binary mode"),
@@ -445,7 +446,7 @@ def test_a_file_object_that_gives_no_bytes_is_told_what_is_wrong(
         assert target.tables() == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "options"),
     [
         ("parquet", {"delimiter": ";"}),
@@ -513,7 +514,7 @@ def test_a_table_that_others_made_before_it_could_be_replaced_may_be_tried_again
     assert target.rows() == [{"id": 2}]
 
 
-@pytest.mark.parametrize("if_exists", ["fail", "replace"])
+@for_each("if_exists", ["fail", "replace"])
 def test_of_uploads_at_the_same_moment_one_is_written_and_the_others_are_told(
     target: UploadTarget, if_exists: str
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 from tests.support.handed_over import asked, duckdb_connection, frame, total, write_files
 
 import analytics_core
@@ -64,7 +65,7 @@ def test_sql_of_the_session_reads_no_other_file(core: AnalyticsCore, folder: Pat
     root.close()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "statement",
     [
         "SET enable_external_access = true",
@@ -227,7 +228,7 @@ def handed() -> Iterator[tuple[Any, AnalyticsCore]]:
         yield connection, core
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "DELETE FROM sales",

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 from tests.architecture.source import PROJECT
+from tests.support.cases import for_each
 from tests.support.handed_over import (
     ROWS,
     asked,
@@ -52,7 +53,7 @@ NAMES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("way", NAMES)
+@for_each("way", NAMES)
 def test_a_way_to_connect_gives_the_rows(way: str, folder: Path) -> None:
     with analytics_core.connect(ways(folder)[way]) as core:
         name = NAMED.get(way, "sales")
@@ -72,7 +73,7 @@ def test_every_way_is_tried_and_stands_on_the_page(folder: Path) -> None:
     assert {*NAMES, "server engine"} <= {row.strip() for row in rows}
 
 
-@pytest.mark.parametrize("way", ["CSV path", "JSON path", "NDJSON path", "Parquet path", "pandas", "Arrow table"])
+@for_each("way", ["CSV path", "JSON path", "NDJSON path", "Parquet path", "pandas", "Arrow table"])
 def test_the_time_column_is_found(way: str, folder: Path) -> None:
     with analytics_core.connect(ways(folder)[way]) as core:
         dataset = core.datasets.get(NAMED.get(way, "sales"))
@@ -113,7 +114,7 @@ def test_a_workbook_is_a_dataset_for_each_sheet_with_rows(tmp_path: Path) -> Non
         assert core.datasets.list().count == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("file", "name"),
     [
         ("sales-2024.csv", "sales_2024"),
@@ -158,7 +159,7 @@ def test_folders_of_parts_give_their_values_as_columns(tmp_path: Path) -> None:
         assert asked(core, "sales", total("amount"), columns=("year",)) == [(2023, 2023), (2024, 2024)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "contents", "types"),
     [
         ("csv", ["a\n1\n", "a\n1.5\n"], ["DOUBLE"]),

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 import sqlalchemy.orm
+from tests.support.cases import for_each
 from tests.support.handed_over import ROWS, frame, table, write_workbook
 
 import analytics_core
@@ -49,7 +50,7 @@ def a_file(tmp_path: Path) -> Iterator[Any]:
         yield file
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("thing", "advice"),
     [
         (b"PAR1", "write the bytes to a file and give its path"),
@@ -155,7 +156,7 @@ def written(content: bytes | str | Callable[[Path], object]) -> Callable[[Path],
     return lambda path: path.write_bytes(data)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "content", "told"),
     [
         ("a.csv", CSV, "file 'a.csv', row 3: this row has another number of values than the first one"),
@@ -240,7 +241,7 @@ def read_as_nobody(path: Path) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------- columns
-@pytest.mark.parametrize(
+@for_each(
     ("made", "column", "told"),
     [
         (lambda: pd.DataFrame({"a": [1, "x"]}, dtype=object), "a", r"several types: int \(1\), str \(1\)"),

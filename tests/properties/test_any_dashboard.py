@@ -66,7 +66,7 @@ VALUES: dict[str, Any] = {
     "grain": "P1M",
     "time column": "day",
 }
-FUZZ = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,9 @@ def forms(draw: st.DrawFn) -> dict[str, Any]:
     return form
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(form=forms())
 def test_a_mutated_form_gives_a_query_context_or_names_its_fields(form: dict[str, Any]) -> None:
     built, error = None, None
@@ -99,7 +101,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallCore]:
         yield made
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(form=forms())
 def test_a_chart_of_a_mutated_form_answers_or_fails_with_a_typed_error(shop: SmallCore, form: dict[str, Any]) -> None:
     kind = form["viz_type"] if isinstance(form["viz_type"], str) else "pie"

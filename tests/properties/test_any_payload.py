@@ -1,11 +1,10 @@
 """Whatever is asked, the answer is rows or a typed error: no other exception, no write, no secret, no hidden row.
 
-ANALYTICS_CORE_EXAMPLES=2000 searches longer than the unit suite does.
+`--hypothesis-profile night` searches longer than the usual run does.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -18,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.any_payload import AGGREGATES, COLUMNS, FRAGMENTS, HOSTILE, contexts
+from tests.support.cases import for_each
 from tests.support.execution import fingerprint
 
 from analytics_core import AnalyticsCore, Settings
@@ -26,10 +26,7 @@ from analytics_core._records.people import RowFilter, User
 from analytics_core.errors import AnalyticsError
 from analytics_core.testing.clock import FixedClock
 
-EXAMPLES = int(os.environ.get("ANALYTICS_CORE_EXAMPLES", "60"))
-search = settings(
-    max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example]
-)
+search = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
 
 SECRET = "s3cr3t-of-the-vault"
 HIDDEN = "hidden-row-77"
@@ -194,7 +191,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("place", list(PLACES))
+@for_each("place", list(PLACES))
 def test_no_hostile_text_in_any_place_reads_or_writes_what_it_must_not(world: World, place: str) -> None:
     for text in HOSTILE:
         check(world, requested(**PLACES[place](text)))
@@ -210,7 +207,7 @@ def test_harmless_look_alikes_give_rows(world: World) -> None:
     assert answer.to_payload()["result"][0]["data"] == [{"id": 2}]
 
 
-@pytest.mark.parametrize("fragment", FRAGMENTS)
+@for_each("fragment", FRAGMENTS)
 def test_a_sound_fragment_gives_rows(world: World, fragment: str) -> None:
     column = {"label": "x", "sqlExpression": fragment}
     answer = world.core.charts.data(requested(columns=[column], metrics=["count"], orderby=[["x", False]]))
@@ -225,7 +222,7 @@ def test_constants_may_be_the_only_group_and_the_only_series(world: World) -> No
     assert '"data":[{"x":7}]' in check(world, requested(columns=[column], metrics=[]))
 
 
-@pytest.mark.parametrize("fragment", AGGREGATES)
+@for_each("fragment", AGGREGATES)
 def test_a_sound_metric_gives_rows(world: World, fragment: str) -> None:
     metric = {"expressionType": "SQL", "sqlExpression": fragment, "label": "x"}
     query = {
@@ -238,7 +235,7 @@ def test_a_sound_metric_gives_rows(world: World, fragment: str) -> None:
     assert answer.results[0].failure is None
 
 
-@pytest.mark.parametrize("column", COLUMNS)
+@for_each("column", COLUMNS)
 def test_every_column_can_be_asked_for_and_compared(world: World, column: str) -> None:
     answer = world.core.charts.data(
         requested(columns=[column], metrics=["count"], filters=[{"col": column, "op": "IS NOT NULL"}])

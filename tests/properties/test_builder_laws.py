@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.builder import sales
 
@@ -54,7 +54,6 @@ def outcome(query: DatasetQuery) -> Any:
         return type(error), str(error)
 
 
-@settings(max_examples=50)
 @given(st.lists(st.sampled_from(CALLS), max_size=8), st.lists(st.sampled_from(CALLS), max_size=4))
 def test_a_base_is_the_same_after_it_was_built_upon(calls: list[Call], further: list[Call]) -> None:
     base = SALES.query("revenue")
@@ -67,7 +66,6 @@ def test_a_base_is_the_same_after_it_was_built_upon(calls: list[Call], further: 
     assert (repr(base), outcome(base)) == before
 
 
-@settings(max_examples=50)
 @given(st.lists(st.sampled_from(CALLS), max_size=8))
 def test_what_has_a_payload_is_one_of_the_contract_and_anything_else_a_typed_error(calls: list[Call]) -> None:
     query = SALES.query("revenue")
@@ -80,7 +78,6 @@ def test_what_has_a_payload_is_one_of_the_contract_and_anything_else_a_typed_err
         assert query.payload() == payload
 
 
-@settings(max_examples=50)
 @given(st.permutations(range(len(FREE))), st.sets(st.sampled_from(range(len(FREE))), max_size=6))
 def test_the_order_of_calls_counts_for_steps_and_keys_alone(order: list[int], chosen: set[int]) -> None:
     queries = [SALES.query("revenue"), SALES.query("revenue")]

@@ -39,7 +39,6 @@ def _series(seed: int, points: int) -> Any:
 
 
 @given(any_values, grains, st.integers(0, 40), seasonalities)
-@settings(max_examples=150, deadline=None)
 def test_any_numbers_with_one_finite_among_them_give_finite_ordered_rows(
     values: list[float], grain: TimeGrain, periods: int, seasonality: Seasonality
 ) -> None:
@@ -52,7 +51,6 @@ def test_any_numbers_with_one_finite_among_them_give_finite_ordered_rows(
 
 
 @given(seeds, lengths, grains, seasonalities)
-@settings(max_examples=40, deadline=None)
 def test_the_same_series_gives_the_same_bits(
     seed: int, points: int, grain: TimeGrain, seasonality: Seasonality
 ) -> None:
@@ -64,7 +62,7 @@ def test_the_same_series_gives_the_same_bits(
 
 
 @given(seeds, st.sampled_from([TimeGrain.HOUR, TimeGrain.DAY, TimeGrain.MONTH]), st.integers(1, 7))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_where_the_numbers_lie_in_memory_does_not_change_a_bit(seed: int, grain: TimeGrain, at: int) -> None:
     y = _series(seed, 400)
     elsewhere, every_second = np.empty(400 + at)[at:], np.empty(800)[::2]
@@ -77,7 +75,6 @@ def test_where_the_numbers_lie_in_memory_does_not_change_a_bit(seed: int, grain:
 
 
 @given(seeds, lengths, st.integers(-40, 40))
-@settings(max_examples=40, deadline=None)
 def test_a_power_of_two_scales_the_forecast_to_the_bit(seed: int, points: int, exponent: int) -> None:
     y = _series(seed, points)
     plain, scaled = forecast(y), forecast(y * 2.0**exponent)
@@ -86,7 +83,6 @@ def test_a_power_of_two_scales_the_forecast_to_the_bit(seed: int, points: int, e
 
 
 @given(seeds, lengths)
-@settings(max_examples=40, deadline=None)
 def test_the_forecast_of_the_mirrored_series_is_mirrored(seed: int, points: int) -> None:
     y = _series(seed, points)
     plain, mirrored = forecast(y), forecast(-y)
@@ -95,7 +91,6 @@ def test_the_forecast_of_the_mirrored_series_is_mirrored(seed: int, points: int)
 
 
 @given(seeds, lengths, st.floats(0.05, 0.95), st.floats(0.05, 0.95))
-@settings(max_examples=60, deadline=None)
 def test_a_higher_confidence_holds_the_lower_one(seed: int, points: int, one: float, other: float) -> None:
     y = _series(seed, points)
     narrow, wide = forecast(y, confidence=min(one, other)), forecast(y, confidence=max(one, other))
@@ -105,7 +100,6 @@ def test_a_higher_confidence_holds_the_lower_one(seed: int, points: int, one: fl
 
 
 @given(seeds, lengths, seeds)
-@settings(max_examples=40, deadline=None)
 def test_the_order_of_the_rows_does_not_matter(seed: int, points: int, shuffle: int) -> None:
     y, moments = _series(seed, points), moments_of(TimeGrain.DAY, points)
     order = np.random.default_rng(shuffle).permutation(points)
@@ -115,7 +109,6 @@ def test_the_order_of_the_rows_does_not_matter(seed: int, points: int, shuffle: 
 
 
 @given(seeds, st.integers(8, 60), st.integers(1, 20))
-@settings(max_examples=40, deadline=None)
 def test_rows_with_null_and_missing_rows_are_the_same_gap(seed: int, points: int, at: int) -> None:
     y, moments = _series(seed, points), moments_of(TimeGrain.DAY, points)
     gap = 1 + at % (points - 2)
@@ -126,7 +119,6 @@ def test_rows_with_null_and_missing_rows_are_the_same_gap(seed: int, points: int
 
 
 @given(seeds, lengths, st.integers(0, 30))
-@settings(max_examples=40, deadline=None)
 def test_an_earlier_duplicate_of_a_row_changes_nothing(seed: int, points: int, at: int) -> None:
     y, moments = _series(seed, points), moments_of(TimeGrain.DAY, points)
     row = at % points
@@ -135,7 +127,6 @@ def test_an_earlier_duplicate_of_a_row_changes_nothing(seed: int, points: int, a
 
 
 @given(st.sampled_from(list(TimeGrain)), st.integers(1, 300), st.integers(-3_000_000, 3_000_000))
-@settings(max_examples=150, deadline=None)
 def test_future_moments_go_on_in_steps_of_one(grain: TimeGrain, periods: int, minutes: int) -> None:
     last = START + np.timedelta64(minutes, "m")
     label = future_moments(last, grain, 1)[0]

@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
 from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
@@ -61,7 +61,6 @@ def same(left: Any, right: Any) -> bool:
     return left == right and str(left).replace(".0", "") == str(right).replace(".0", "")
 
 
-@settings(max_examples=400, deadline=None)
 @given(first=COLUMNS, second=COLUMNS, slice_rows=st.integers(1, 7))
 def test_the_road_by_columns_equals_the_road_by_dicts(first: list[Any], second: list[Any], slice_rows: int) -> None:
     rows = min(len(first), len(second))
@@ -71,7 +70,6 @@ def test_the_road_by_columns_equals_the_road_by_dicts(first: list[Any], second: 
     assert len(fast) == rows
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False)))
 def test_every_double_comes_back_as_the_same_double(values: list[float | None]) -> None:
     for given_values in (values, pa.chunked_array([pa.array(values, pa.float64())])):
@@ -108,9 +106,8 @@ ARROW_TYPES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "values"), ARROW_TYPES, ids=[str(kind) for kind, _ in ARROW_TYPES])
+@for_each(("kind", "values"), ARROW_TYPES, ids=[str(kind) for kind, _ in ARROW_TYPES])
 def test_arrow_columns_of_every_type_are_written_as_their_values(kind: Any, values: st.SearchStrategy[Any]) -> None:
-    @settings(max_examples=40, deadline=None)
     @given(chunks=st.lists(st.lists(st.none() | values, max_size=5), max_size=3), skipped=st.integers(0, 3))
     def check(chunks: list[list[Any]], skipped: int) -> None:
         column = pa.chunked_array([pa.array(chunk, kind) for chunk in chunks], kind).slice(skipped)
@@ -120,7 +117,6 @@ def test_arrow_columns_of_every_type_are_written_as_their_values(kind: Any, valu
     check()
 
 
-@settings(max_examples=200, deadline=None)
 @given(COLUMNS)
 def test_a_frame_that_was_stored_is_written_as_before(values: list[Any]) -> None:
     frame = frame_of({"x": values})

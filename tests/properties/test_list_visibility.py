@@ -81,7 +81,7 @@ tables = st.one_of(st.just(RULES), st.fixed_dictionaries(dict.fromkeys(READING.v
 
 @given(actor=actors, table=tables)
 @example(actor=Actor(user=User(id=2, username="u")), table=RULES)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_list_shows_what_the_policy_lets_read(world, actor, table):
     policy = Policy(table)
     for name in KINDS:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.any_frames import COLUMN_KINDS, any_frames, columns_of_any_dtype, frames_of_k_x_y, picture
 from tests.support.any_options import JUNK_OR_NONE, OPTIONS, WITHOUT_FORECAST, options_of
+from tests.support.cases import for_each
 
 from analytics_core._frames.operations.flatten import flattened_for_output
 from analytics_core._frames.pandas_frames import from_pandas
@@ -22,7 +22,6 @@ from analytics_core._frames.registry import FrameWithNotes, Operations
 from analytics_core.errors import LimitError, PostProcessingError
 
 OPERATIONS = Operations()
-EXAMPLES = dict.fromkeys(OPTIONS, 100) | {"pivot": 300, "rolling": 300, "resample": 200, "forecast": 30}
 
 
 def test_the_options_of_every_operation_are_tried() -> None:
@@ -32,9 +31,9 @@ def test_the_options_of_every_operation_are_tried() -> None:
     assert tried == known
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@for_each("name", OPTIONS)
 def test_any_frame_and_any_options_give_a_frame_or_a_typed_error(name: str) -> None:
-    @settings(max_examples=EXAMPLES[name], deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(suppress_health_check=list(HealthCheck))
     @given(
         table=st.one_of(any_frames(), frames_of_k_x_y()),
         options=options_of(name),
@@ -49,11 +48,11 @@ def test_any_frame_and_any_options_give_a_frame_or_a_typed_error(name: str) -> N
     holds()
 
 
-@pytest.mark.parametrize("kind", COLUMN_KINDS)
+@for_each("kind", COLUMN_KINDS)
 def test_a_column_of_any_dtype_gives_a_frame_or_a_typed_error_in_every_operation(kind: str) -> None:
     """The columns that options name are there, so that the operations get to look at the values."""
 
-    @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=20, suppress_health_check=list(HealthCheck))
     @given(data=st.data(), rows=st.integers(0, 6), name=st.sampled_from(WITHOUT_FORECAST))
     def holds(data: st.DataObject, rows: int, name: str) -> None:
         table = pd.DataFrame(

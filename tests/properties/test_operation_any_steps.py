@@ -66,7 +66,7 @@ def asked_steps(draw: st.DrawFn) -> list[Asked]:
     return [Asked(operation=name, options=draw(options_of(name))) for name in names]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(frame=frames_of_queries(), steps=asked_steps())
 def test_any_steps_give_an_answer_or_a_typed_error(frame: Frame, steps: list[Asked]) -> None:
     before = repr([(column.name, column.to_list()) for column in frame.columns])

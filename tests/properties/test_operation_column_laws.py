@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pandas as pd
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support.any_frames import COLUMN_KINDS, columns_of_any_dtype, picture
 
@@ -23,7 +23,6 @@ def frames_of_any_columns(draw: st.DrawFn) -> pd.DataFrame:
     return pd.DataFrame({name: draw(columns_of_any_dtype(rows)) for name in NAMES}, index=range(rows))
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     rows=st.lists(st.tuples(VALUES, VALUES), max_size=10),
     kind=st.sampled_from(["difference", "percentage", "ratio"]),
@@ -48,7 +47,6 @@ def test_comparing_is_a_plain_loop_over_the_rows(
             assert not math.isfinite(made)
 
 
-@settings(max_examples=60, deadline=None)
 @given(table=frames_of_any_columns(), data=st.data())
 def test_selecting_keeps_values_and_dtypes_and_leaves_nothing_else(table: pd.DataFrame, data: st.DataObject) -> None:
     columns = data.draw(st.lists(st.sampled_from(NAMES), unique=True))
@@ -60,7 +58,6 @@ def test_selecting_keeps_values_and_dtypes_and_leaves_nothing_else(table: pd.Dat
     assert picture(result) == picture(expected)
 
 
-@settings(max_examples=100, deadline=None)
 @given(labels=LEVELS, level=st.sampled_from([0, 1]), new=st.sampled_from(["n", "n, m"]))
 def test_renaming_back_gives_the_labels_back(labels: list[tuple[str, Any]], level: int, new: str) -> None:
     old = "x" if level == 0 else "p"
@@ -74,7 +71,6 @@ def test_renaming_back_gives_the_labels_back(labels: list[tuple[str, Any]], leve
     assert list(back.columns.names) == [None, "k"]
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=st.data(), kind=st.sampled_from(sorted(COLUMN_KINDS)))
 def test_equal_keys_are_one_group_of_every_dtype(data: st.DataObject, kind: str) -> None:
     rows = data.draw(st.integers(0, 6))

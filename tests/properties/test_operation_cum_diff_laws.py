@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.window_frames import NUMERIC_DTYPES, SERIES, cells, column
 
@@ -19,7 +19,6 @@ WHOLE = st.lists(st.integers(-(2**40), 2**40), max_size=20)
 LABELS = st.sampled_from([("s", "a"), ("s", "b"), ("s", None), ("t", "a"), ("t", "")])
 
 
-@settings(max_examples=100, deadline=None)
 @given(values=WHOLE)
 def test_cum_then_diff_gives_the_column_back(values: list[int]) -> None:
     frame = pd.DataFrame({"x": pd.Series(values, dtype="int64")})
@@ -30,7 +29,6 @@ def test_cum_then_diff_gives_the_column_back(values: list[int]) -> None:
     assert cells(running["x"])[:1] == values[:1]
 
 
-@settings(max_examples=100, deadline=None)
 @given(values=SERIES, dtype=st.sampled_from(NUMERIC_DTYPES))
 @pytest.mark.parametrize(
     ("operator", "step"),
@@ -51,7 +49,6 @@ def test_running_results_are_those_of_a_plain_loop(
         )
 
 
-@settings(max_examples=100, deadline=None)
 @given(values=SERIES, periods=st.integers(-30, 30))
 def test_differences_are_those_of_a_plain_loop(values: list[float | None], periods: int) -> None:
     frame = pd.DataFrame({"x": pd.Series(values, dtype="float64")})
@@ -61,7 +58,6 @@ def test_differences_are_those_of_a_plain_loop(values: list[float | None], perio
         assert difference == (None if value is None or before is None else value - before)
 
 
-@settings(max_examples=60, deadline=None)
 @given(values=SERIES, other=SERIES, periods=st.integers(-3, 3))
 def test_across_columns_is_down_the_rows_of_the_turned_frame(
     values: list[float | None], other: list[float | None], periods: int
@@ -72,7 +68,6 @@ def test_across_columns_is_down_the_rows_of_the_turned_frame(
     pd.testing.assert_frame_equal(across, frame.diff(periods=periods, axis=1), check_dtype=False)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     labels=st.lists(LABELS, min_size=1, max_size=5, unique=True),
     numbers=st.lists(st.integers(-9, 9), min_size=5, max_size=5),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 
 from analytics_core import postprocessing
 from analytics_core._frames.grouping import factorized_texts, group_rows, stable_order
@@ -81,9 +81,7 @@ def test_points_are_read_in_place_as_they_are_in_halves(texts: list[str | None],
         assert getattr(fast, name).tobytes() == getattr(slow, name).tobytes()
 
 
-@pytest.mark.parametrize(
-    "texts", [["5,", " 6,7"], ["5", "6,7,8"], [",5", "6"], ["1 ,2"], ["1,  2"], ["1,2", None], [""], []]
-)
+@for_each("texts", [["5,", " 6,7"], ["5", "6,7,8"], [",5", "6"], ["1 ,2"], ["1,  2"], ["1,2", None], [""], []])
 def test_points_that_are_not_plain_are_not_read_in_place(texts: list[str | None]) -> None:
     assert geodetic_parse.plain_pairs(pa.array(texts, type=pa.large_string())) is None
 
@@ -136,7 +134,7 @@ def test_boxes_are_those_of_numpy_group_by_group(rows: list[tuple[int, int, floa
                 assert box[f"{metric}__outliers"] == outside
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         ["b", "a", "c"],
@@ -148,8 +146,8 @@ def test_boxes_are_those_of_numpy_group_by_group(rows: list[tuple[int, int, floa
         ["Country 1", "Country 2"],
     ],
 )
-@pytest.mark.parametrize("dtype", ["str", pd.StringDtype("pyarrow"), pd.StringDtype("python", na_value=np.nan)])
-@pytest.mark.parametrize("start", [0, 1])
+@for_each("dtype", ["str", pd.StringDtype("pyarrow"), pd.StringDtype("python", na_value=np.nan)])
+@for_each("start", [0, 1])
 def test_many_texts_are_numbered_as_pandas_does(words: list[str | None], dtype: pd.StringDtype, start: int) -> None:
     key = pd.Series(words * 3_000, dtype=dtype)[start:]
     codes, different = factorized_texts(key)

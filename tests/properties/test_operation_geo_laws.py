@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.window_frames import cells
 
@@ -36,20 +36,17 @@ def plain_geohash(latitude: float, longitude: float) -> str:
     return "".join(ALPHABET[bits >> shift & 31] for shift in range(55, -1, -5))
 
 
-@settings(max_examples=300, deadline=None)
 @given(points=st.lists(st.tuples(LATITUDES, LONGITUDES), max_size=10))
 def test_a_geohash_is_that_of_sixty_cuts_in_half(points: list[tuple[float, float]]) -> None:
     assert cells(encode(points)["gh"]) == [plain_geohash(*point) for point in points]
 
 
-@settings(max_examples=200, deadline=None)
 @given(north=st.integers(0, 2**30 - 1), east=st.integers(0, 2**30 - 1))
 def test_the_edge_of_a_cell_belongs_to_the_cell_above_it(north: int, east: int) -> None:
     latitude, longitude = north * 180 / 2**30 - 90, east * 360 / 2**30 - 180
     assert cells(encode([(latitude, longitude)])["gh"]) == [plain_geohash(latitude, longitude)]
 
 
-@settings(max_examples=200, deadline=None)
 @given(points=st.lists(st.tuples(LATITUDES, LONGITUDES), max_size=10))
 def test_decoding_an_encoded_point_lies_within_its_cell(points: list[tuple[float, float]]) -> None:
     result = decode(encode(points))
@@ -57,7 +54,6 @@ def test_decoding_an_encoded_point_lies_within_its_cell(points: list[tuple[float
     assert ((result["lon"] - result["b"]).abs() <= 180 / 2**30).all()
 
 
-@settings(max_examples=200, deadline=None)
 @given(geohashes=st.lists(GEOHASHES, max_size=10))
 def test_encoding_a_decoded_geohash_gives_its_characters_back(geohashes: list[str]) -> None:
     points = decode(pd.DataFrame({"gh": pd.Series(geohashes, dtype="str")}))
@@ -65,7 +61,6 @@ def test_encoding_a_decoded_geohash_gives_its_characters_back(geohashes: list[st
     assert [text[: len(geohash)] for text, geohash in zip(again, geohashes, strict=True)] == geohashes
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     points=st.lists(st.tuples(LATITUDES, LONGITUDES), min_size=1, max_size=10),
     separator=st.sampled_from([", ", ",", " ,", ";", " / ", " "]),

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.any_frames import COLUMN_KINDS
+from tests.support.cases import for_each
 from tests.support.operation_reference import EVERY_OPERATOR
 
 from analytics_core import postprocessing
@@ -36,8 +36,8 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", [*SIGNED, *FLOATS, *UNSIGNED])
-@settings(max_examples=15, deadline=None)
+@for_each("kind", [*SIGNED, *FLOATS, *UNSIGNED])
+@settings(max_examples=15)
 @given(rows=st.lists(st.tuples(st.sampled_from("ab"), st.integers(-128, 127), st.integers(-128, 127)), max_size=8))
 def test_every_dtype_of_numbers_gives_what_int64_gives(kind: str, rows: list[tuple[str, int, int]]) -> None:
     make = COLUMN_KINDS[kind][2]
@@ -52,10 +52,8 @@ def test_every_dtype_of_numbers_gives_what_int64_gives(kind: str, rows: list[tup
         assert pictured(made) == pictured(wanted), name
 
 
-@pytest.mark.parametrize(
-    "kind", ["int8", "Int16", "uint32", "float16", "float32", "Float32", "decimals", "arrow uint8"]
-)
-@pytest.mark.parametrize("method", ["asfreq", "bfill", "ffill", "linear", "mean", "median", "sum"])
+@for_each("kind", ["int8", "Int16", "uint32", "float16", "float32", "Float32", "decimals", "arrow uint8"])
+@for_each("method", ["asfreq", "bfill", "ffill", "linear", "mean", "median", "sum"])
 def test_resample_gives_of_every_dtype_what_it_gives_of_int64(kind: str, method: str) -> None:
     days = pd.DatetimeIndex(["2024-01-01", "2024-01-02", "2024-01-04"])
     values = [100, 120, 90]

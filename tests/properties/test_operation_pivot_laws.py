@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 from tests.support.operation_reference import (
     EVERY_OPERATOR,
     aggregate_of,
@@ -27,7 +27,6 @@ def spec(operator: str, column: str, q: float) -> dict[str, Any]:
     return {"operator": operator, "column": column, "options": {"q": q} if "percentile" in operator else {}}
 
 
-@settings(max_examples=200, deadline=None)
 @given(table=tables(), operator=OPERATORS, value=VALUES, q=st.integers(0, 100))
 def test_aggregate_equals_a_loop_over_each_group(table: pd.DataFrame, operator: str, value: str, q: int) -> None:
     result = postprocessing.aggregate(table, groupby="k", aggregates={"made": spec(operator, value, q)})
@@ -40,7 +39,6 @@ def test_aggregate_equals_a_loop_over_each_group(table: pd.DataFrame, operator: 
         assert same_number(made, aggregate_of(operator, groups[key], q)), (key, operator)
 
 
-@settings(max_examples=200, deadline=None)
 @given(table=tables(), operator=OPERATORS, value=VALUES, q=st.integers(0, 100))
 def test_pivot_equals_a_loop_over_each_cell(table: pd.DataFrame, operator: str, value: str, q: int) -> None:
     result = postprocessing.pivot(table, index="d", columns="k", aggregates={"made": spec(operator, value, q)})
@@ -55,7 +53,6 @@ def test_pivot_equals_a_loop_over_each_cell(table: pd.DataFrame, operator: str, 
     assert all(same_number(found[key], wanted[key]) for key in wanted)
 
 
-@settings(max_examples=50, deadline=None)
 @given(table=tables(min_size=1))
 def test_every_row_and_every_occurring_value_is_in_the_table_when_missing_columns_are_kept(table: pd.DataFrame) -> None:
     result = postprocessing.pivot(
@@ -66,7 +63,6 @@ def test_every_row_and_every_occurring_value_is_in_the_table_when_missing_column
     assert list(result.columns.get_level_values(1)) == sorted(values)
 
 
-@settings(max_examples=50, deadline=None)
 @given(table=tables(min_size=1))
 def test_totals_of_a_pivot_are_the_aggregates_of_all_rows(table: pd.DataFrame) -> None:
     result = postprocessing.pivot(
@@ -82,7 +78,6 @@ def test_totals_of_a_pivot_are_the_aggregates_of_all_rows(table: pd.DataFrame) -
     assert result.index[-1] == "All"
 
 
-@settings(max_examples=50, deadline=None)
 @given(table=tables())
 def test_a_pivot_leaves_its_input_alone(table: pd.DataFrame) -> None:
     before = table.copy(deep=True)
@@ -90,7 +85,7 @@ def test_a_pivot_leaves_its_input_alone(table: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(table, before)
 
 
-@pytest.mark.parametrize("operator", EVERY_OPERATOR)
+@for_each("operator", EVERY_OPERATOR)
 def test_many_groups_give_what_few_groups_give(operator: str) -> None:
     """Beyond a thousand groups order statistics are taken by one sort instead of one partition for each group."""
     values = [((i * 7919) % 1013) / 8 if i % 11 else None for i in range(6000)]

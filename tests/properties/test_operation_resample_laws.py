@@ -6,7 +6,7 @@ import math
 from datetime import datetime
 
 import pandas as pd
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.window_frames import cells
 
@@ -24,7 +24,6 @@ def table(rows: dict[datetime, tuple[float | None, float | None]]) -> pd.DataFra
     )
 
 
-@settings(max_examples=150, deadline=None)
 @given(rows=ROWS, rule=RULES)
 def test_sums_keep_the_total(rows: dict[datetime, tuple[float | None, float | None]], rule: str) -> None:
     frame = table(rows)
@@ -34,7 +33,6 @@ def test_sums_keep_the_total(rows: dict[datetime, tuple[float | None, float | No
     assert result.index.is_monotonic_increasing
 
 
-@settings(max_examples=150, deadline=None)
 @given(rows=ROWS, rule=RULES)
 def test_filling_forward_takes_the_last_value_before(
     rows: dict[datetime, tuple[float | None, float | None]], rule: str
@@ -46,7 +44,6 @@ def test_filling_forward_takes_the_last_value_before(
         assert value == (before.iloc[-1] if len(before) else None)
 
 
-@settings(max_examples=150, deadline=None)
 @given(rows=ROWS, rule=RULES)
 def test_straight_lines_lie_between_the_neighbours(
     rows: dict[datetime, tuple[float | None, float | None]], rule: str
@@ -66,7 +63,6 @@ def test_straight_lines_lie_between_the_neighbours(
             assert math.isclose(value, low + (high - low) * share, rel_tol=1e-9, abs_tol=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows=ROWS, rule=RULES, method=st.sampled_from(["asfreq", "bfill", "ffill", "linear", "mean", "median", "sum"]))
 def test_all_methods_give_one_grid_and_the_order_of_the_rows_does_not_matter(
     rows: dict[datetime, tuple[float | None, float | None]], rule: str, method: str
@@ -77,7 +73,6 @@ def test_all_methods_give_one_grid_and_the_order_of_the_rows_does_not_matter(
     pd.testing.assert_frame_equal(result, postprocessing.resample(frame.iloc[::-1], rule=rule, method=method))
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows=ROWS, rule=RULES, method=st.sampled_from(["asfreq", "bfill", "ffill", "linear", "mean"]))
 def test_a_fill_value_leaves_no_null(
     rows: dict[datetime, tuple[float | None, float | None]], rule: str, method: str

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 from tests.support.window_frames import cells
 
 from analytics_core import postprocessing
@@ -37,8 +38,7 @@ def window_rows(row: int, rows: int, window: int, *, center: bool) -> range:
     return range(max(end - window, 0), min(end, rows))
 
 
-@pytest.mark.parametrize("kind", list(OF_SOME))
-@settings(max_examples=60, deadline=None)
+@for_each("kind", list(OF_SOME))
 @given(values=SERIES, window=st.integers(1, 25), needed=st.integers(0, 5), center=st.booleans())
 def test_each_window_gives_what_its_rows_alone_give(
     kind: str, values: list[float | None], window: int, needed: int, *, center: bool
@@ -61,7 +61,6 @@ def test_each_window_gives_what_its_rows_alone_give(
 
 
 @pytest.mark.parametrize(("kind", "choose"), [("argmin", min), ("argmax", max)])
-@settings(max_examples=100, deadline=None)
 @given(values=SERIES, window=st.integers(1, 25), center=st.booleans())
 def test_a_place_counts_from_the_first_row_of_the_window_to_the_first_extreme(
     kind: str, choose: Any, values: list[float | None], window: int, *, center: bool
@@ -76,7 +75,6 @@ def test_a_place_counts_from_the_first_row_of_the_window_to_the_first_extreme(
         assert made == (held.index(choose(known)) if known else None)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     values=SERIES,
     window=st.integers(1, 12),
@@ -97,7 +95,6 @@ def test_a_weighted_mean_of_equal_values_is_that_value_and_its_variance_is_nothi
         assert all(cell is None or math.isclose(cell, expected, abs_tol=1e-12) for cell in cells(result["x"]))
 
 
-@settings(max_examples=60, deadline=None)
 @given(values=st.lists(NUMBERS, min_size=1, max_size=20))
 def test_a_window_over_all_rows_ends_as_the_running_sum_does(values: list[float | None]) -> None:
     frame = pd.DataFrame({"x": pd.Series(values, dtype="float64")})

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core import postprocessing
 from analytics_core.models.postprocessing import RollingType
@@ -148,8 +149,8 @@ SHAPES: dict[str, Callable[[random.Random], list[float | None]]] = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("kind", [kind.value for kind in RollingType])
+@for_each("shape", SHAPES)
+@for_each("kind", [kind.value for kind in RollingType])
 def test_every_rolling_type_is_that_of_plain_python(kind: str, shape: str) -> None:
     source = random.Random(f"{kind} {shape}")
     values = SHAPES[shape](source)
@@ -182,8 +183,8 @@ def same(ours: float, exact: Any) -> bool:
     return math.isclose(ours, exact, rel_tol=1e-9, abs_tol=1e-12)
 
 
-@pytest.mark.parametrize("win_type", [None, "boxcar", "hamming", "triang"])
-@pytest.mark.parametrize("kind", ["std", "var"])
+@for_each("win_type", [None, "boxcar", "hamming", "triang"])
+@for_each("kind", ["std", "var"])
 def test_windows_of_equal_values_have_no_spread_at_all(kind: str, win_type: str | None) -> None:
     frame = pd.DataFrame({"x": [1e7, *[0.1] * 12, 1e9, *[1 / 3] * 12]})
     made = postprocessing.rolling(frame, rolling_type=kind, columns={"x": "x"}, window=4, win_type=win_type)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 from tests.support.operation_reference import plain, tables
 
 from analytics_core import postprocessing
@@ -19,7 +19,6 @@ AMOUNTS = st.one_of(st.none(), st.floats(0, 1e6, allow_subnormal=False))
 PARTS = st.text(alphabet="ab, \\", max_size=4).filter(lambda part: not part.endswith("\\"))
 
 
-@settings(max_examples=100, deadline=None)
 @given(rows=st.lists(st.tuples(AMOUNTS, AMOUNTS, AMOUNTS), min_size=1, max_size=20))
 def test_shares_of_a_row_add_up_to_one(rows: list[tuple[float | None, ...]]) -> None:
     table = pd.DataFrame(rows, columns=["a", "b", "c"], dtype="float64")
@@ -29,7 +28,6 @@ def test_shares_of_a_row_add_up_to_one(rows: list[tuple[float | None, ...]]) -> 
         assert total == 0 or math.isclose(share, 1, rel_tol=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
 @given(values=st.lists(AMOUNTS, min_size=1, max_size=20))
 def test_shares_of_a_column_add_up_to_one(values: list[float | None]) -> None:
     table = pd.DataFrame({"a": pd.Series(values, dtype="float64"), "t": "text"})
@@ -39,7 +37,6 @@ def test_shares_of_a_column_add_up_to_one(values: list[float | None]) -> None:
     assert list(shares["t"]) == list(table["t"])
 
 
-@settings(max_examples=150, deadline=None)
 @given(table=tables(), first=st.sampled_from(["k", "d", "n"]), up=st.booleans(), also=st.booleans())
 def test_sorting_is_stable_and_puts_nulls_last(table: pd.DataFrame, first: str, up: bool, also: bool) -> None:
     table = table.assign(place=range(len(table)))
@@ -59,7 +56,6 @@ def _order(one: Any, other: Any, up: bool) -> int:
     return ((one > other) - (one < other)) * (1 if up else -1)
 
 
-@settings(max_examples=150, deadline=None)
 @given(labels=st.lists(st.tuples(PARTS, PARTS), min_size=1, max_size=8, unique=True))
 def test_flat_labels_stay_different_and_unescaping_gives_the_joined_parts(labels: list[tuple[str, str]]) -> None:
     columns = pd.MultiIndex.from_tuples(labels)
@@ -79,7 +75,6 @@ def test_unescaping_gives_escaped_labels_back(labels: list[str]) -> None:
     assert list(postprocessing.unescape_separator(escaped).columns) == labels
 
 
-@settings(max_examples=100, deadline=None)
 @given(table=tables(), bins=st.integers(1, 9))
 def test_a_histogram_counts_every_number_once(table: pd.DataFrame, bins: int) -> None:
     held = pd.to_numeric(table["x"].astype("float64")).dropna().to_numpy()
@@ -90,7 +85,6 @@ def test_a_histogram_counts_every_number_once(table: pd.DataFrame, bins: int) ->
     assert whole.to_numpy()[0].tolist() == np.histogram(held, bins=bins)[0].tolist()
 
 
-@settings(max_examples=100, deadline=None)
 @given(table=tables(min_size=1))
 def test_ranks_are_shares_of_the_rows_with_a_value(table: pd.DataFrame) -> None:
     result = postprocessing.rank(table, metric="x", group_by="k")
@@ -120,8 +114,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
-@settings(max_examples=25, deadline=None)
+@for_each("name", CALLS)
 @given(table=tables())
 def test_an_operation_leaves_its_input_alone(name: str, table: pd.DataFrame) -> None:
     before = table.copy(deep=True)

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
 from analytics_core._engines.types import ValueKind
@@ -26,7 +26,7 @@ VALUES: dict[ValueKind, st.SearchStrategy[Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", VALUES)
+@for_each("kind", VALUES)
 @given(data=st.data())
 def test_values_come_back_as_they_were(kind: ValueKind, data: st.DataObject) -> None:
     values = data.draw(st.lists(st.none() | VALUES[kind], max_size=8))
@@ -35,7 +35,7 @@ def test_values_come_back_as_they_were(kind: ValueKind, data: st.DataObject) -> 
     assert list(map(type, back.columns[0].to_list())) == list(map(type, values))
 
 
-@pytest.mark.parametrize("kind", VALUES)
+@for_each("kind", VALUES)
 @given(data=st.data())
 def test_arrow_columns_give_the_same_as_lists(kind: ValueKind, data: st.DataObject) -> None:
     values = data.draw(st.lists(st.none() | VALUES[kind], max_size=8))

@@ -142,20 +142,18 @@ def check_against_pandas(rows: list[Row], layout: PivotLayout) -> None:
     assert compared >= {key for key in found if (len(key[0]), len(key[1])) == depth and key[2] != BOTH}
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(rows=ROWS, layout=LAYOUTS)
 def test_cells_subtotals_and_totals_are_those_of_pandas(rows: list[Row], layout: PivotLayout) -> None:
     check_against_pandas(rows, layout)
 
 
 @pytest.mark.long
-@settings(max_examples=100, deadline=None)
 @given(rows=ROWS, layout=LAYOUTS)
 def test_many_pivot_tables_are_those_of_pandas(rows: list[Row], layout: PivotLayout) -> None:
     check_against_pandas(rows, layout)
 
 
-@settings(max_examples=30, deadline=None)
 @given(rows=ROWS, layout=LAYOUTS)
 def test_rows_and_columns_sorted_by_label_are_sorted_by_value_with_null_last(
     rows: list[Row], layout: PivotLayout
@@ -168,7 +166,6 @@ def test_rows_and_columns_sorted_by_label_are_sorted_by_value_with_null_last(
         assert labels == sorted(set(labels))
 
 
-@settings(max_examples=30, deadline=None)
 @given(rows=ROWS, layout=LAYOUTS, most=st.tuples(st.integers(1, 9), st.integers(1, 9)))
 def test_the_first_lines_of_a_pivot_table_are_those_of_the_whole(
     rows: list[Row], layout: PivotLayout, most: tuple[int, int]
@@ -190,7 +187,6 @@ def sides(grid: PivotTable) -> tuple[tuple[Key, ...], tuple[Key, ...]]:
     return grid.row_keys, grid.column_keys
 
 
-@settings(max_examples=30, deadline=None)
 @given(rows=ROWS, layout=LAYOUTS, base=st.sampled_from(["Sum", "Count"]))
 def test_fractions_are_of_the_totals_of_their_row_column_or_table(
     rows: list[Row], layout: PivotLayout, base: str

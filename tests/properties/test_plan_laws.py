@@ -1,19 +1,18 @@
 """Laws of plans and statements for arbitrary queries, without a database.
 
-ANALYTICS_CORE_EXAMPLES=2000 searches longer than the unit suite does.
+`--hypothesis-profile night` searches longer than the usual run does.
 """
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
-import pytest
 import sqlglot
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 from tests.support.any_payload import METRICS, contexts
+from tests.support.cases import for_each
 from tests.support.planning import ENGINES, plan, query_of, spec_of, view_of
 
 from analytics_core._compile.fingerprint import fingerprint
@@ -24,10 +23,7 @@ from analytics_core._records.datasource import DatasetColumn, DatasetMetric
 from analytics_core._records.people import RowFilter
 from analytics_core.errors import AnalyticsError
 
-EXAMPLES = int(os.environ.get("ANALYTICS_CORE_EXAMPLES", "60"))
 search = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.filter_too_much],
 )
 
@@ -136,7 +132,7 @@ def test_a_text_value_is_never_in_the_bound_statement(word: str, op: str, column
     assert word in made.display_sql.casefold()
 
 
-@pytest.mark.parametrize("engine", ENGINES.names())
+@for_each("engine", ENGINES.names())
 def test_the_laws_are_tried_on_every_engine(engine: str) -> None:
     made = planned({"queries": [{"columns": ["city"], "metrics": ["count"]}]}, engine)
     assert compile_plan(made, spec_of(engine)).labels == ("city", "count")

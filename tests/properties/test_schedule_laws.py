@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from zoneinfo import ZoneInfo
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.due_time_reference import expected
 
 from analytics_core._reporting.schedule import due_times, parse_crontab
 
-EXAMPLES = int(os.environ.get("ANALYTICS_CORE_EXAMPLES", "20"))
 CHANGES = (
     ("America/New_York", datetime(2026, 3, 7)),
     ("America/New_York", datetime(2026, 10, 31)),
@@ -45,7 +43,6 @@ crontabs = st.tuples(
 ).map(" ".join)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(crontab=crontabs, change=st.sampled_from(CHANGES))
 @example(crontab="30 1 * * *", change=("America/New_York", datetime(2026, 10, 31)))
 @example(crontab="*/15 1 * * *", change=("America/New_York", datetime(2026, 10, 31)))
@@ -66,7 +63,6 @@ def test_due_times_are_those_that_a_look_at_every_minute_finds(crontab: str, cha
     assert list(found) == list(expected(crontab, zone, since=since, until=until))
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(crontab=crontabs, change=st.sampled_from(CHANGES), minutes=st.integers(0, 3000), seconds=st.integers(0, 59))
 def test_whoever_looks_in_between_finds_the_same_due_times(
     crontab: str, change: tuple[str, datetime], minutes: int, seconds: int

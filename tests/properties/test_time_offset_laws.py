@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 from tests.support.time_texts import counts, iso_days, moments, nearly, unit_words
 
 from analytics_core._compile.calendar import CalendarUnit, add_units, last_day_of, start_of, truncate
@@ -113,7 +114,7 @@ def test_clock_grains_equal_pandas_floor(grain, moment):
     assert truncate(moment, grain) == pd.Timestamp(moment).floor(FLOORS[grain]).to_pydatetime()
 
 
-@pytest.mark.parametrize("grain", PERIODS)
+@for_each("grain", PERIODS)
 @given(moments)
 def test_calendar_grains_equal_pandas_periods(grain, moment):
     assert truncate(moment, grain) == pd.Timestamp(moment).to_period(PERIODS[grain]).start_time.to_pydatetime()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import jwt
@@ -14,6 +15,7 @@ import sqlalchemy as sa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from tests.support.servers import LOOPBACK
+from tests.support.templates import copied_file, furnish
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._security.policy import Policy
@@ -88,10 +90,13 @@ def guest_world(
     **settings: Any,
 ) -> Iterator[GuestWorld]:
     """Fill the database of `url` and give the world over it."""
-    fill(url)
+    engine, _, file = url.partition(":///")
+    if file:
+        copied_file(Path(file), f"guests {engine}", lambda _file: fill(url))
+    else:
+        fill(url)
     clock = FixedClock(NOW)
     choices = Settings(**{"secret_key": KEY, "metadata_freshness_s": 0, "allowed_networks": LOOPBACK, **settings})
-    file = url.partition(":///")[2]
     with AnalyticsCore(
         choices,
         metadata_url=metadata_url,
@@ -102,24 +107,33 @@ def guest_world(
         notifiers=[Outbox()],
         allowed_files=[file] if file else [],
     ) as host:
-        admin = host.as_user(host.create_first_administrator("admin").id)
-        admin.databases.create({"database_name": "shop", "orm_uri": url})
-        dataset = admin.datasets.create({"database": 1, "table_name": "sales"})
-        admin.datasets.create({"database": 1, "table_name": "secrets"})
-        metrics = [
-            {"metric_name": "count", "expression": "COUNT(*)"},
-            {"metric_name": "revenue", "expression": "SUM(amount)"},
-        ]
-        admin.datasets.update(dataset.id, {"metrics": metrics})
-        for name, query in (("by city", QUERY), ("rows", {"columns": ["id", "city"], "row_limit": 2})):
-            admin.charts.create(chart(name, 1, query))
-        admin.charts.create(chart("hidden", 2, {"columns": ["word"]}))
-        admin.charts.create(chart("lonely", 1, QUERY))
-        admin.dashboards.create(dashboard("shown", 1, 2))
-        admin.dashboards.create(dashboard("other", 3))
-        embedded = admin.embedded.create(1, {"allowed_domains": []})
-        admin.embedded.create(2, {"allowed_domains": []})
-        yield GuestWorld(host=host, admin=admin, clock=clock, uuid=embedded.uuid or "")
+        if policy or observer or renderer or not file or metadata_url != "sqlite://":
+            _create_content(host, url)
+        else:
+            key = f"guests {engine} {sorted(settings.items())}"
+            furnish(host, key, lambda: _create_content(host, url), file=Path(file))
+        admin = host.as_user(1)
+        yield GuestWorld(host=host, admin=admin, clock=clock, uuid=admin.embedded.get(1).uuid or "")
+
+
+def _create_content(host: AnalyticsCore, url: str) -> None:
+    admin = host.as_user(host.create_first_administrator("admin").id)
+    admin.databases.create({"database_name": "shop", "orm_uri": url})
+    dataset = admin.datasets.create({"database": 1, "table_name": "sales"})
+    admin.datasets.create({"database": 1, "table_name": "secrets"})
+    metrics = [
+        {"metric_name": "count", "expression": "COUNT(*)"},
+        {"metric_name": "revenue", "expression": "SUM(amount)"},
+    ]
+    admin.datasets.update(dataset.id, {"metrics": metrics})
+    for name, query in (("by city", QUERY), ("rows", {"columns": ["id", "city"], "row_limit": 2})):
+        admin.charts.create(chart(name, 1, query))
+    admin.charts.create(chart("hidden", 2, {"columns": ["word"]}))
+    admin.charts.create(chart("lonely", 1, QUERY))
+    admin.dashboards.create(dashboard("shown", 1, 2))
+    admin.dashboards.create(dashboard("other", 3))
+    admin.embedded.create(1, {"allowed_domains": []})
+    admin.embedded.create(2, {"allowed_domains": []})
 
 
 def people_of(world: GuestWorld) -> dict[str, AnalyticsCore]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from tests.support.templates import copied_file, furnish
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.repositories import ListFilter, ListQuery
@@ -146,11 +147,7 @@ def report_world(
     renderer: Renderer | None = None,
 ) -> Iterator[ReportWorld]:
     """Give a world whose clock stands at noon of the first of May; the outbox takes what no other notifier takes."""
-    file, clock, outbox = folder / "shop.db", FixedClock(NOON), Outbox()
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute("CREATE TABLE orders (id INTEGER, day DATE, region VARCHAR(10), amount REAL)")
-        connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?)", ROWS)
-        connection.commit()
+    file, clock, outbox = copied_file(folder / "shop.db", "reports", _make), FixedClock(NOON), Outbox()
     chosen = Settings(secret_key=KEY, data_roots=(folder,), metadata_freshness_s=0, **(settings or {}))
     with AnalyticsCore(
         chosen,
@@ -161,13 +158,26 @@ def report_world(
         sleeper=NoPause(),
         renderer=FakeRenderer() if renderer is None else renderer,
     ) as host:
-        first = host.create_first_administrator("ada", email="ada@example.com")
-        admin = host.as_user(first.id)
-        admin.databases.create({"database_name": "shop", "sqlalchemy_uri": f"sqlite:///{file}"})
-        dataset = admin.datasets.create({"database": 1, "table_name": "orders"})
-        asked = {"datasource_id": dataset.id, "datasource_type": "table", "params": form(dataset.id)}
-        admin.charts.create({"slice_name": "By region", "viz_type": "table", **asked})
-        yield ReportWorld(host=host, admin=admin, outbox=outbox, clock=clock, file=file)
+        if url != "sqlite://":
+            _create_content(host, file)
+        else:
+            furnish(host, f"reports {settings}", lambda: _create_content(host, file), file=file)
+        yield ReportWorld(host=host, admin=host.as_user(1), outbox=outbox, clock=clock, file=file)
+
+
+def _make(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER, day DATE, region VARCHAR(10), amount REAL)")
+        connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?)", ROWS)
+        connection.commit()
+
+
+def _create_content(host: AnalyticsCore, file: Path) -> None:
+    admin = host.as_user(host.create_first_administrator("ada", email="ada@example.com").id)
+    admin.databases.create({"database_name": "shop", "sqlalchemy_uri": f"sqlite:///{file}"})
+    dataset = admin.datasets.create({"database": 1, "table_name": "orders"})
+    asked = {"datasource_id": dataset.id, "datasource_type": "table", "params": form(dataset.id)}
+    admin.charts.create({"slice_name": "By region", "viz_type": "table", **asked})
 
 
 @pytest.fixture

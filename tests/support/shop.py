@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.servers import LOOPBACK
+from tests.support.templates import copied_file, furnish
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings
@@ -45,9 +46,9 @@ def axis(grain: str | None, *, label: str = "when", column: str = "order_date") 
 
 def shop_url(folder: Path, engine: str = "sqlite") -> str:
     """Make the shop as a file in `folder` and return its URL."""
-    if engine == "duckdb":
-        return make_shop(f"duckdb:///{folder}/shop.duckdb", **SIZE)
-    return make_shop(folder / "shop.db", **SIZE)
+    name = "shop.duckdb" if engine == "duckdb" else "shop.db"
+    file = copied_file(folder / name, f"shop {engine}", lambda file: make_shop(f"{engine}:///{file}", **SIZE))
+    return f"{engine}:///{file}"
 
 
 def orders_core(url: str, **settings: Any) -> AnalyticsCore:
@@ -77,10 +78,18 @@ def hosted_core(
         allowed_files=[url.partition(":///")[2]] if "/" in url.partition(":///")[2] else [],
         **ports,
     )
-    core.create_first_administrator("admin")
-    admin = core.as_user("admin")
-    admin.databases.create({"database_name": "shop", "orm_uri": url, **(database or {})})
-    admin.datasets.create({"database": 1, "table_name": "orders"})
+
+    def fill() -> None:
+        core.create_first_administrator("admin")
+        admin = core.as_user("admin")
+        admin.databases.create({"database_name": "shop", "orm_uri": url, **(database or {})})
+        admin.datasets.create({"database": 1, "table_name": "orders"})
+
+    engine, _, file = url.partition(":///")
+    if ports or row_filters or not file or metadata_url != "sqlite://":
+        fill()
+    else:
+        furnish(core, f"hosted {engine} {database} {settings}", fill, file=Path(file))
     return core
 
 

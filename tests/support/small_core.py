@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from tests.support.templates import copied_file, furnish
+
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.datasource import Dataset
 from analytics_core._security.policy import Policy
@@ -73,13 +75,23 @@ def small_core(
     With `people`, a host's directory, its user 70 acts instead of the store's first user. `ports` are further
     arguments of the core, for example `metadata_url`.
     """
-    file = folder / "shop.db"
-    with closing(sqlite3.connect(file)) as connection:
-        connection.executescript(SCRIPT)
+    file = copied_file(folder / "shop.db", "small", _make)
     choices = Settings(secret_key=KEY, data_roots=(folder,), **settings)
     chosen = {"users": people, "metadata_url": metadata_url, "policy": policy, **(ports or {})}
     with AnalyticsCore(choices, **chosen) as core:
-        admin = core.create_first_administrator("admin", first_name="Ada", last_name="Admin")
-        acting = core.as_user(admin.id if people is None else 70)
-        acting.databases.create({"database_name": "shop", "orm_uri": f"sqlite:///{file}"})
-        yield SmallCore(core=acting, file=file)
+        user_id = 1 if people is None else 70
+
+        def fill() -> None:
+            core.create_first_administrator("admin", first_name="Ada", last_name="Admin")
+            core.as_user(user_id).databases.create({"database_name": "shop", "orm_uri": f"sqlite:///{file}"})
+
+        if ports or people or policy or metadata_url != "sqlite://":
+            fill()
+        else:
+            furnish(core, f"small {sorted(settings.items())}", fill, file=file)
+        yield SmallCore(core=core.as_user(user_id), file=file)
+
+
+def _make(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(SCRIPT)

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._reporting.alerts import fires_unless_empty, fires_when
 from analytics_core.errors import AlertError
@@ -14,7 +15,7 @@ from analytics_core.models.report import ComparisonOperator
 NAN = float("nan")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "fires"),
     [
         *((None, False), (NAN, False), (Decimal("NaN"), False), (0, False), (0.0, False), (-0.0, False), ("", False)),
@@ -34,7 +35,7 @@ def test_no_row_and_null_say_why_nothing_fires() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "op", "threshold", "fires"),
     [
         *((5, "<", 6, True), (6, "<", 6, False), (6, "<=", 6, True), (7, ">", 6, True), (6, ">=", 6, True)),
@@ -64,7 +65,7 @@ def test_other_than_one_column_is_an_error(columns: list[str]) -> None:
         fires_when(columns, [[1] * len(columns)], op=ComparisonOperator.LESS, threshold=0)
 
 
-@pytest.mark.parametrize("value", ["a lot", b"1", [1], "", "1,000"])
+@for_each("value", ["a lot", b"1", [1], "", "1,000"])
 def test_operator_needs_a_number_and_the_error_holds_no_value(value: Any) -> None:
     with pytest.raises(AlertError, match="no number to compare with 5") as caught:
         fires_when(["v"], [[value]], op=ComparisonOperator.LESS, threshold=5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.fragments import ENGINES, NAMES, engine
 from tests.support.honest_fragments import EACH, EVERYWHERE
 
@@ -209,19 +210,19 @@ def test_there_are_enough_of_them() -> None:
     assert {name for name, _ in HONEST} | {"presto", "spark"} == set(installed_engines(()).names())
 
 
-@pytest.mark.parametrize(("on", "text"), HONEST)
+@for_each(("on", "text"), HONEST)
 def test_what_charts_need_passes_for_everybody(on: str, text: str) -> None:
     assert parse(on, text, only_listed=True) == parse(on, text, only_listed=False)
 
 
-@pytest.mark.parametrize("only_listed", [True, False])
-@pytest.mark.parametrize(("on", "text"), HOSTILE)
+@for_each("only_listed", [True, False])
+@for_each(("on", "text"), HOSTILE)
 def test_what_reveals_or_acts_is_refused_to_everybody(on: str, text: str, only_listed: bool) -> None:
     with pytest.raises(AnalyticsError):
         parse(on, text, only_listed=only_listed)
 
 
-@pytest.mark.parametrize(("on", "text"), UNLISTED)
+@for_each(("on", "text"), UNLISTED)
 def test_what_is_not_on_the_list_needs_the_right_to_write_sql(on: str, text: str) -> None:
     with pytest.raises(AnalyticsError):
         parse(on, text, only_listed=True)
@@ -257,7 +258,7 @@ def test_a_host_adds_functions_and_types_and_denied_ones_stay_denied() -> None:
         parse("mysql", "my_function(a)", only_listed=True, parser=parser)
 
 
-@pytest.mark.parametrize("names", ["lower", {"a b"}, {""}, {1}, {"*"}])
+@for_each("names", ["lower", {"a b"}, {""}, {1}, {"*"}])
 def test_settings_refuse_what_is_no_set_of_names(names: object) -> None:
     with pytest.raises(SettingsError, match="allowed_functions"):
         Settings(secret_key="a-key-for-tests-0123456789", allowed_functions={"postgresql": names})  # type: ignore[dict-item]

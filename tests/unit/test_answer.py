@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
+from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
 from analytics_core._engines.types import ValueKind
@@ -69,8 +70,8 @@ def test_shorter_result_types_show_their_keys_and_the_ledger(result_type: Result
     assert list(result_of({"a": [1]}, result_type=result_type).to_payload()) == [*keys, "notes", "limits"]
 
 
-@pytest.mark.parametrize("rows", [0, 3, 5_000])
-@pytest.mark.parametrize("result_type", list(ResultType))
+@for_each("rows", [0, 3, 5_000])
+@for_each("result_type", list(ResultType))
 def test_to_json_is_to_payload_as_json(result_type: ResultType, rows: int) -> None:
     result = result_of(
         {"n": list(range(rows)), "t": [datetime(2024, 1, 1)] * rows, "d": [Decimal("1.5")] * rows},
@@ -181,7 +182,7 @@ EVERY_KIND: dict[ValueKind, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", EVERY_KIND)
+@for_each("kind", EVERY_KIND)
 def test_an_arrow_table_has_the_values_of_the_frame_and_its_type_also_without_any(kind: ValueKind) -> None:
     values = EVERY_KIND[kind]
     held = QueryResult(held=ResultRows(frame_of({"a": values}, a=kind))).arrow()
@@ -190,7 +191,7 @@ def test_an_arrow_table_has_the_values_of_the_frame_and_its_type_also_without_an
     assert type(empty) is type(held.schema.field("a").type)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "held"),
     [
         ([2**70, None, -1], [Decimal(2**70), None, Decimal(-1)]),
@@ -240,7 +241,7 @@ READINGS: list[Callable[[QueryResult], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("read", READINGS)
+@for_each("read", READINGS)
 def test_a_failed_result_is_no_empty_table(read: Callable[[QueryResult], Any]) -> None:
     error = UnknownColumnError("contry", dataset="orders", known=("country",))
     with pytest.raises(UnknownColumnError) as raised:
@@ -248,7 +249,7 @@ def test_a_failed_result_is_no_empty_table(read: Callable[[QueryResult], Any]) -
     assert raised.value is error
 
 
-@pytest.mark.parametrize("read", READINGS)
+@for_each("read", READINGS)
 def test_a_result_of_a_statement_alone_is_no_empty_table(read: Callable[[QueryResult], Any]) -> None:
     with pytest.raises(QueryError, match="asked for its statement only"):
         read(QueryResult(result_type=ResultType.QUERY, query="SELECT 1"))

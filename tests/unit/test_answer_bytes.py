@@ -12,10 +12,11 @@ from uuid import UUID
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.architecture.test_error_types import an_error, every_class
 from tests.support.answers import seen
+from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
 from analytics_core._engines.types import ValueKind
@@ -154,7 +155,6 @@ def again(answer: ChartData) -> ChartData:
     return found
 
 
-@settings(max_examples=30)
 @given(ANSWERS)
 def test_every_answer_comes_back_as_a_reader_sees_it(answer: ChartData) -> None:
     before = seen(answer)
@@ -162,8 +162,8 @@ def test_every_answer_comes_back_as_a_reader_sees_it(answer: ChartData) -> None:
     assert again(again(answer)).to_json() == before["json"]
 
 
-@pytest.mark.parametrize("column", COLUMNS, ids=str)
-@pytest.mark.parametrize("rows", [[0, 1, 2], [0], []], ids=str)
+@for_each("column", COLUMNS, ids=str)
+@for_each("rows", [[0, 1, 2], [0], []], ids=str)
 def test_every_column_comes_back_as_a_reader_sees_it(column: tuple[str, ValueKind], rows: list[int]) -> None:
     (name, kind), values = column, [COLUMNS[column][row] for row in rows]
     held = ResultRows(frame_of({name: values}, **{name: kind}))
@@ -171,7 +171,7 @@ def test_every_column_comes_back_as_a_reader_sees_it(column: tuple[str, ValueKin
     assert seen(again(answer)) == seen(answer)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@for_each("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_error_of_a_query_comes_back(kind: type[AnalyticsError]) -> None:
     answer = ChartData(results=(failed_result(an_error(kind), query="SELECT 1"),))
     assert seen(again(answer)) == seen(answer)
@@ -224,9 +224,7 @@ def test_any_changed_byte_or_cut_is_no_answer(data: st.DataObject) -> None:
     assert decode_answer(written() + bytes(position + 1), key="job 1", seal=SEAL) is None
 
 
-@pytest.mark.parametrize(
-    "junk", [b"", MAGIC, MAGIC + bytes(28), MAGIC + bytes(100), b"{}", "text", None, 7, bytearray(9)]
-)
+@for_each("junk", [b"", MAGIC, MAGIC + bytes(28), MAGIC + bytes(100), b"{}", "text", None, 7, bytearray(9)])
 def test_what_is_no_answer_is_none(junk: Any) -> None:
     assert decode_answer(junk, key="job 1", seal=SEAL) is None
 
@@ -236,8 +234,8 @@ def sealed(*content: bytes) -> bytes:
     return b"".join((MAGIC, SEAL.made("job 1", content), *content))
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 2**32, 2**61, 2**64 - 1])
-@pytest.mark.parametrize("rest", [b"", bytes(8), bytes(24), b"\xff" * 40])
+@for_each("count", [0, 1, 2, 3, 4, 5, 2**32, 2**61, 2**64 - 1])
+@for_each("rest", [b"", bytes(8), bytes(24), b"\xff" * 40])
 def test_counts_and_lengths_that_lie_are_no_answer(count: int, rest: bytes) -> None:
     assert decode_answer(sealed(struct.pack(">Q", count), rest), key="job 1", seal=SEAL) is None
 

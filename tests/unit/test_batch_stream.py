@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._engines.types import ValueKind as K
 from analytics_core._execution.fetching import FetchedResult
@@ -123,7 +124,7 @@ LATER = {
 }
 
 
-@pytest.mark.parametrize("kind", LATER)
+@for_each("kind", LATER)
 def test_later_values_of_a_text_column_are_texts_whatever_they_are(ends: Ends, kind: str) -> None:
     later, expected = LATER[kind]
     batches = list(stream(GivenFrames(frame(K.TEXT, ["a"]), later), ended=ends))

@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import pytest
 from tests.support.builder import sales
+from tests.support.cases import for_each
 
 SALES = sales()
 C, M = SALES.c, SALES.m
@@ -36,7 +36,7 @@ METRICS: list[tuple[Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("metric", "text", "label"), METRICS, ids=lambda value: repr(value)[:60])
+@for_each(("metric", "text", "label"), METRICS, ids=lambda value: repr(value)[:60])
 def test_arithmetic_is_a_metric_of_sql(metric: Any, text: str, label: str) -> None:
     query = SALES.query(metric)
     (found,) = query.payload()["queries"][0]["metrics"]
@@ -63,7 +63,7 @@ CONDITIONS: list[tuple[Any, dict[str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("query", "extras"), CONDITIONS, ids=lambda value: repr(value)[:60])
+@for_each(("query", "extras"), CONDITIONS, ids=lambda value: repr(value)[:60])
 def test_comparisons_between_expressions_are_conditions_of_sql(query: Any, extras: dict[str, str]) -> None:
     assert query.payload()["queries"][0]["extras"] == extras
 

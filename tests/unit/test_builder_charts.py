@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.support.builder import RecordingCharts, sales
+from tests.support.cases import for_each
 
 from analytics_core import DatasetQuery
 from analytics_core._builder.forms import SHAPES
@@ -186,7 +187,7 @@ FORMS: list[tuple[DatasetQuery, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("query", "kind", "expected"), FORMS, ids=lambda value: repr(value)[:50])
+@for_each(("query", "kind", "expected"), FORMS, ids=lambda value: repr(value)[:50])
 def test_a_chart_has_the_form_of_its_kind(query: DatasetQuery, kind: str, expected: dict[str, Any]) -> None:
     form = query.chart(kind).form_data
     assert form == {"datasource": "7__table", "adhoc_filters": [], "row_limit": None, **expected}
@@ -218,7 +219,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("query", "kind", "told"), REFUSED, ids=lambda value: repr(value)[:50])
+@for_each(("query", "kind", "told"), REFUSED, ids=lambda value: repr(value)[:50])
 def test_what_a_kind_has_no_field_for_is_told(query: DatasetQuery, kind: str, told: str) -> None:
     with pytest.raises(QueryError, match=told):
         query.chart(kind)
@@ -233,14 +234,14 @@ def asked_by(chart: Any) -> dict[str, Any]:
     return query
 
 
-@pytest.mark.parametrize("kind", ["line", "bar", "area", "smooth", "step", "scatter", "big_number"])
+@for_each("kind", ["line", "bar", "area", "smooth", "step", "scatter", "big_number"])
 def test_a_chart_along_time_asks_for_all_rows_in_order_of_time(kind: str) -> None:
     query = asked_by(MONTHLY.chart(kind))
     assert query["orderby"] == [["ordered_on", True]]
     assert "row_limit" not in query
 
 
-@pytest.mark.parametrize("kind", [kind for kind in SHAPES if kind not in ("big_number", "heatmap", "histogram")])
+@for_each("kind", [kind for kind in SHAPES if kind not in ("big_number", "heatmap", "histogram")])
 def test_no_kind_has_a_limit_that_the_question_has_not(kind: str) -> None:
     assert "row_limit" not in asked_by(BY_PRODUCT.chart(kind))
     assert asked_by(BY_PRODUCT.limit(7).chart(kind))["row_limit"] == 7

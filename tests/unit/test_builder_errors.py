@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.builder import sales
+from tests.support.cases import for_each
 
 from analytics_core.errors import (
     DuplicateLabelError,
@@ -155,7 +156,7 @@ def test_ranges_that_are_possible_at_some_time_are_left_to_the_run() -> None:
         assert REVENUE.during(text).payload()["queries"][0]["time_range"] == text
 
 
-@pytest.mark.parametrize(("line", "error", "told"), WRITTEN)
+@for_each(("line", "error", "told"), WRITTEN)
 def test_a_wrong_line_is_told_when_it_is_written(line: Line, error: type[Exception], told: str) -> None:
     with pytest.raises(error, match=told):
         line()
@@ -181,7 +182,7 @@ TOGETHER: list[tuple[Line, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("line", "error", "told"), TOGETHER)
+@for_each(("line", "error", "told"), TOGETHER)
 def test_calls_that_do_not_go_together_are_told_before_anything_runs(
     line: Line, error: type[Exception], told: str
 ) -> None:

@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import pytest
 from IPython.core.completer import IPCompleter, provisionalcompleter
 from tests.support.builder import RecordingCharts, sales
+from tests.support.cases import for_each
 
 from analytics_core import DatasetQuery
 from analytics_core.models import FilterOperator
@@ -360,7 +360,7 @@ QUERIES: list[tuple[DatasetQuery, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("query", "expected"), QUERIES, ids=lambda value: repr(value)[:90])
+@for_each(("query", "expected"), QUERIES, ids=lambda value: repr(value)[:90])
 def test_a_call_says_what_the_contract_says_of_it(query: DatasetQuery, expected: dict[str, Any]) -> None:
     assert only_query(query) == expected
 
@@ -419,7 +419,7 @@ FILTERS: list[tuple[Any, list[dict[str, Any]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("condition", "expected"), FILTERS, ids=lambda value: repr(value)[:60])
+@for_each(("condition", "expected"), FILTERS, ids=lambda value: repr(value)[:60])
 def test_a_comparison_is_a_filter_of_the_contract(condition: Any, expected: list[dict[str, Any]]) -> None:
     assert only_query(REVENUE.where(condition))["filters"] == expected
     assert {item["op"] for item in expected} <= set(FilterOperator)
@@ -451,7 +451,7 @@ def test_nothing_is_asked_before_it_runs() -> None:
     assert charts.asked == [query.payload(), query.payload()]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "code",
     [
         "sales.query('revenue').by('product').during('Last quarter', grain='P1M').where(sales.c.status == 'paid')"
@@ -488,8 +488,8 @@ def test_editors_complete_columns_and_metrics() -> None:
     assert (list(C), len(C)) == (list(SALES.columns), 13)
 
 
-@pytest.mark.parametrize("asks_jedi", [True, False])
-@pytest.mark.parametrize(
+@for_each("asks_jedi", [True, False])
+@for_each(
     ("written", "completed"),
     [
         ("orders.m.", {"orders", "quantity", "revenue"}),

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
 from analytics_core._frames.arrow_frames import frame_from_bytes
@@ -125,7 +126,7 @@ ALONE: dict[str, tuple[list[Any], bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", ALONE)
+@for_each("name", ALONE)
 def test_few_plain_values_are_stored_as_json_and_all_others_as_arrow(name: str) -> None:
     values, is_json = ALONE[name]
     frame = frame_of({"label": values})
@@ -161,7 +162,7 @@ def test_a_result_larger_than_the_bound_is_not_kept() -> None:
     assert encode_entry(full(), key="key", seal=SEAL, most_bytes=len(entry()) - 1) is None
 
 
-@pytest.mark.parametrize("key", ["other", "", "key ", "KEY", "keykey", "ke"])
+@for_each("key", ["other", "", "key ", "KEY", "keykey", "ke"])
 def test_an_entry_of_another_key_is_a_miss(key: str) -> None:
     assert decode_entry(entry("key"), key=key, seal=SEAL) is None
     assert decode_entry(entry(key), key=key, seal=SEAL) is not None
@@ -192,7 +193,7 @@ def test_an_entry_that_was_cut_or_grew_is_a_miss(length: int) -> None:
     assert decode_entry(entry() + b"x" * (length + 1), key="key", seal=SEAL) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "junk",
     [b"", b"x" * 500, MAGIC, MAGIC + b"\xff" * 100, MAGIC + bytes(100), pickle.dumps({"a": 1}), b"{}", "text", None, 7],
     ids=repr,
@@ -221,7 +222,7 @@ def test_an_entry_made_by_hand_opens_so_the_others_are_misses_for_their_own_reas
     assert found.colnames == tuple(COLUMNS)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "facts",
     [
         b"",
@@ -240,7 +241,7 @@ def test_facts_of_another_shape_are_a_miss(facts: bytes) -> None:
     assert decode_entry(sealed(facts), key="key", seal=SEAL) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "changes",
     [
         {"status": "fine"},
@@ -259,7 +260,7 @@ def test_a_fact_of_another_kind_is_a_miss(changes: dict[str, Any]) -> None:
     assert decode_entry(sealed(json.dumps(facts).encode()), key="key", seal=SEAL) is None
 
 
-@pytest.mark.parametrize("lengths", [(2**63, 0, 2), (0, 0, 0), (2**64 - 1, 1, 2), (1, 1, 1), (0, 2**62, 2)])
+@for_each("lengths", [(2**63, 0, 2), (0, 0, 0), (2**64 - 1, 1, 2), (1, 1, 1), (0, 2**62, 2)])
 def test_lengths_that_lie_are_a_miss(lengths: tuple[int, ...]) -> None:
     facts = json.dumps(facts_of(entry())).encode()
     assert decode_entry(sealed(facts, lengths=lengths), key="key", seal=SEAL) is None

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._compile.calendar import CalendarUnit, add_units, last_day_of, middle_of, truncate, units_between
 from analytics_core.models.enums import TimeGrain
@@ -43,7 +44,7 @@ def test_every_grain_of_the_contract_has_a_label_here():
     assert set(LABELS) == set(TimeGrain)
 
 
-@pytest.mark.parametrize("grain", TimeGrain)
+@for_each("grain", TimeGrain)
 def test_moment_falls_into_its_bucket(grain):
     assert truncate(WEDNESDAY, grain) == datetime.fromisoformat(LABELS[grain])
 
@@ -58,7 +59,7 @@ def test_moments_before_1970_fall_back_not_forward():
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("grain", "saturday", "sunday", "monday"),
     [
         (TimeGrain.WEEK, 13, 13, 20),
@@ -84,20 +85,20 @@ def test_label_before_the_year_one_overflows(grain):
         truncate(datetime(1, 1, 1), grain)
 
 
-@pytest.mark.parametrize("grain", TimeGrain)
+@for_each("grain", TimeGrain)
 def test_middle_of_a_bucket_lies_in_it(grain):
     label = truncate(WEDNESDAY, grain)
     assert truncate(middle_of(label, grain), grain) == label
 
 
-@pytest.mark.parametrize("grain", WEEKS)
+@for_each("grain", WEEKS)
 def test_weeks_of_two_years_match_one_to_one_by_their_middles(grain):
     labels = [truncate(datetime(2021, 1, 20) + timedelta(weeks=week), grain) for week in range(45)]
     partners = [truncate(add_units(middle_of(label, grain), 1, CalendarUnit.YEAR), grain) for label in labels]
     assert {later - earlier for earlier, later in pairwise(partners)} == {timedelta(weeks=1)}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("moment", "count", "unit", "expected"),
     [
         (datetime(2024, 1, 31), 1, CalendarUnit.MONTH, datetime(2024, 2, 29)),
@@ -117,7 +118,7 @@ def test_last_day_of_a_quarter_and_of_a_leap_february():
     assert last_day_of(datetime(2024, 2, 10), CalendarUnit.MONTH) == datetime(2024, 2, 29)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("unit", "expected"),
     [
         (CalendarUnit.SECOND, 86_400), (CalendarUnit.HOUR, 24), (CalendarUnit.DAY, 1), (CalendarUnit.WEEK, 0),

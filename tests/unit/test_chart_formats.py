@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 
 from analytics_core._error_types import short_repr
 from analytics_core._formats import Currency, format_number, format_time, parse_currency
@@ -116,17 +117,17 @@ MOMENTS_OF_D3: Final[tuple[tuple[int, str, str], ...]] = (
 )
 
 
-@pytest.mark.parametrize(("value", "spec", "text"), NUMBERS_OF_D3)
+@for_each(("value", "spec", "text"), NUMBERS_OF_D3)
 def test_number_reads_as_d3_writes_it(value: float, spec: str, text: str) -> None:
     assert format_number(value, spec) == text
 
 
-@pytest.mark.parametrize(("value", "spec", "text"), MOMENTS_OF_D3)
+@for_each(("value", "spec", "text"), MOMENTS_OF_D3)
 def test_moment_reads_as_d3_writes_it(value: int, spec: str, text: str) -> None:
     assert format_time(value, spec) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "name", "text"),
     [
         (0, "SMART_NUMBER", "0"),
@@ -159,8 +160,8 @@ def test_decimals_and_large_integers_keep_all_their_digits() -> None:
     assert format_number(2**70, "d") == str(2**70)
 
 
-@pytest.mark.parametrize("spec", [",.2f", "d", ".3~s", ".1%", *NAMED_FORMATS])
-@pytest.mark.parametrize(
+@for_each("spec", [",.2f", "d", ".3~s", ".1%", *NAMED_FORMATS])
+@for_each(
     ("value", "text"),
     [
         (None, ""),
@@ -177,7 +178,7 @@ def test_what_is_no_number_of_a_double_is_told_in_words(value: Any, text: str, s
     assert format_number(value, spec) == text
 
 
-@pytest.mark.parametrize("spec", ["words", ",.2k", "99999d", ".-1f", "SMART_number"])
+@for_each("spec", ["words", ",.2k", "99999d", ".-1f", "SMART_number"])
 def test_unknown_format_is_told_with_those_that_work(spec: str) -> None:
     with pytest.raises(ValueError, match="is no number format; give one of d3"):
         format_number(1, spec)
@@ -195,9 +196,7 @@ def test_currency_stands_where_it_says_in_place_of_the_dollar(given_currency: An
     assert format_number(1234.5, "$,.2f", currency=parse_currency(given_currency)) == text
 
 
-@pytest.mark.parametrize(
-    "nothing", [None, "", "USD", "[1]", "{", {}, {"symbol": ""}, {"symbol": 3}, {"symbol": "AUTO"}, 7]
-)
+@for_each("nothing", [None, "", "USD", "[1]", "{", {}, {"symbol": ""}, {"symbol": 3}, {"symbol": "AUTO"}, 7])
 def test_what_names_no_currency_is_none(nothing: Any) -> None:
     assert parse_currency(nothing) is None
 
@@ -224,7 +223,7 @@ def test_any_format_of_any_double_is_a_text_or_a_told_error(number: float, spec:
     assert is_told
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "text"),
     [
         (datetime(2025, 1, 1, tzinfo=UTC), "2025"),
@@ -241,7 +240,7 @@ def test_smart_date_tells_a_moment_from_its_neighbours(value: datetime, text: st
     assert format_time(value, "smart_date") == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "text"),
     [
         (date(2025, 3, 3), "2025-03-03 00"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from python_calamine import CalamineWorkbook
+from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
 from analytics_core._results.answer import ChartData, QueryResult
@@ -119,7 +120,7 @@ def test_without_rows_and_columns_there_is_one_total() -> None:
     assert pivoted(metrics=["num", "max"]) == {"num": {"Total (Sum)": 15}, "max": {"Total (Sum)": 150}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("aggregate", "value"),
     [
         ("Count", 3),
@@ -389,8 +390,8 @@ def test_label_maps_hold_plain_texts() -> None:
     assert {type(part) for parts in result.label_map.values() for part in parts} == {str}
 
 
-@pytest.mark.parametrize("text", ["=1+1", "＋1", "\t@x", "-cmd"])
-@pytest.mark.parametrize(
+@for_each("text", ["=1+1", "＋1", "\t@x", "-cmd"])
+@for_each(
     "form_data",
     [
         {"viz_type": "table"},

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
 from analytics_core._engines.types import ValueKind
@@ -16,7 +17,7 @@ from analytics_core._results.rows import coltypes
 NUMBER, TEXT, TEMPORAL, BOOLEAN = 0, 1, 2, 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "code"),
     [
         ([1, None], NUMBER),
@@ -38,7 +39,7 @@ def test_values_decide(values: list[Any], code: int) -> None:
     assert coltypes(frame_of({"x": values}), declared={"x": ValueKind.BYTES}) == (code,)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "code"),
     [
         (pa.int8(), NUMBER),
@@ -71,10 +72,8 @@ def _value_of(kind: Any) -> Any:
     return values.get(str(kind), b"x" if pa.types.is_large_binary(kind) else "x")
 
 
-@pytest.mark.parametrize(
-    "empty", [[], [None, None], pa.chunked_array([[None]], pa.int64()), pa.chunked_array([], pa.int64())]
-)
-@pytest.mark.parametrize(
+@for_each("empty", [[], [None, None], pa.chunked_array([[None]], pa.int64()), pa.chunked_array([], pa.int64())])
+@for_each(
     ("declared", "code"),
     [
         (ValueKind.BOOLEAN, BOOLEAN),  # x_filter_bool_eq, x_filter_is_false, x_type_raw_null_columns

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._results.column_formats import ChartFormats, MetricFormat
 from analytics_core._results.readable import readable_texts
@@ -20,7 +21,7 @@ def texts(form: dict[str, Any], name: str, values: list[Any], *parts: str) -> li
     return ChartFormats(form=form, metrics=REVENUE).of(name, parts).texts(values, readable_texts)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("form", "name", "value", "text"),
     [
         ({"metrics": ["revenue"]}, "revenue", 1234.5, "$1,234.50"),
@@ -85,7 +86,7 @@ def test_small_numbers_have_a_format_of_their_own() -> None:
     assert found == ["1,235", "0.250", "-0.500", "NaN"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("form", "text"),
     [
         ({"table_timestamp_format": "%d.%m.%Y"}, "03.03.2025"),
@@ -93,7 +94,7 @@ def test_small_numbers_have_a_format_of_their_own() -> None:
         ({"column_config": {"day": {"d3TimeFormat": "%B"}}, "table_timestamp_format": "%d.%m.%Y"}, "March"),
     ],
 )
-@pytest.mark.parametrize("day", [date(2025, 3, 3), datetime(2025, 3, 3, tzinfo=UTC)])
+@for_each("day", [date(2025, 3, 3), datetime(2025, 3, 3, tzinfo=UTC)])
 def test_moment_is_written_as_its_chart_says(form: dict[str, Any], text: str, day: date) -> None:
     assert texts(form, "day", [day, None]) == [text, ""]
 

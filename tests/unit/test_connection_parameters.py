@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 
 from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.spec import EngineSpec
@@ -56,7 +57,7 @@ def of_engine(spec: EngineSpec) -> dict[str, Any]:
     return {name: value for name, value in (FULL | {"query": query}).items() if name in spec.parameters.names}
 
 
-@pytest.mark.parametrize("spec", ENGINES, ids=lambda spec: spec.name)
+@for_each("spec", ENGINES, ids=lambda spec: spec.name)
 def test_parameters_come_back_from_their_uri(spec: EngineSpec) -> None:
     parameters = of_engine(spec)
     assert parameter_faults(parameters, spec) == ()
@@ -67,7 +68,7 @@ def test_parameters_come_back_from_their_uri(spec: EngineSpec) -> None:
     assert shown == parameters | masked | query
 
 
-@pytest.mark.parametrize("spec", ENGINES, ids=lambda spec: spec.name)
+@for_each("spec", ENGINES, ids=lambda spec: spec.name)
 def test_what_encrypts_is_an_option_that_connections_may_have(spec: EngineSpec) -> None:
     assert set(spec.parameters.encryption) <= set(spec.guards.uri_options)
     assert bool(spec.parameters.encryption) == ("encryption" in spec.parameters.names)
@@ -85,7 +86,7 @@ def test_no_text_leaks_from_one_part_of_the_uri_into_another(username: str, pass
     assert not url.query
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "path", "error_type"),
     [
         ({"host": None}, "host", E.CONNECTION_MISSING_PARAMETERS_ERROR),
@@ -114,7 +115,7 @@ def test_a_uri_that_parameters_cannot_say_shows_none() -> None:
     assert parameters_of("sqlite:///shop.db?mode=ro", REGISTRY.get("sqlite")) is None
 
 
-@pytest.mark.parametrize(("text", "number"), [("5432", 5432), (1, 1), ("٣", None), (True, None), ("9" * 5_000, None)])
+@for_each(("text", "number"), [("5432", 5432), (1, 1), ("٣", None), (True, None), ("9" * 5_000, None)])
 def test_a_port_is_read_from_a_number_or_its_digits(text: Any, number: int | None) -> None:
     assert port_number(text) == number
 

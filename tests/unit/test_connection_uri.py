@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 
 from analytics_core._engines.registry import installed_engines
 from analytics_core._execution.connection_uri import mask_options, masked, merge_masked, parse_uri
@@ -17,7 +18,7 @@ REGISTRY = installed_engines()
 STORED = Secret("postgresql+psycopg://ann:s3cr3t@db.example.org:5432/shop")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("uri", "expected"),
     [
         ("postgresql://ann:s3cr3t@db:5432/shop", f"postgresql://ann:{MASK}@db:5432/shop"),
@@ -35,14 +36,12 @@ def test_secrets_in_a_uri_are_masked(uri: str, expected: str) -> None:
     assert masked(Secret(uri)) == expected
 
 
-@pytest.mark.parametrize(
-    "uri", ["", "s3cr3t", "no uri: s3cr3t", "postgresql://u:s3c@r3t@host/d", "p://u:s3cr3t@h:port/d"]
-)
+@for_each("uri", ["", "s3cr3t", "no uri: s3cr3t", "postgresql://u:s3c@r3t@host/d", "p://u:s3cr3t@h:port/d"])
 def test_a_malformed_uri_is_all_mask(uri: str) -> None:
     assert masked(uri) == MASK
 
 
-@pytest.mark.parametrize(
+@for_each(
     "uri",
     [
         "",
@@ -85,7 +84,7 @@ def test_a_uri_as_it_was_read_can_be_written_back() -> None:
     assert parse_uri(merge_masked(masked(stored), stored, specs=REGISTRY.get)) == parse_uri(stored)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("stored", "new"),
     [
         ("postgresql+psycopg://ann:{}@h/d", "postgresql://ann:{}@h/d"),
@@ -113,7 +112,7 @@ def test_a_mask_does_not_take_its_password_to_another_driver(stored: str, new: s
         merge_masked(new.format(MASK), Secret(stored.format("s3cr3t")), specs=REGISTRY.get)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "uri",
     [
         f"postgresql+psycopg://ann:{MASK}@evil.example.org:5432/shop",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.execution import REGISTRY, settings
 
 from analytics_core._execution.connection_uri import CheckedUri, check_engine_params, check_metadata_params, check_uri
@@ -17,7 +18,7 @@ def check(uri: str, *roots: Path, allowed: tuple[Path, ...] = (), **fields: Any)
     return check_uri(uri, settings=settings(*roots, **fields), specs=REGISTRY.get, allowed_files=allowed)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("uri", "drivername"),
     [
         ("postgresql://h/d", "postgresql+psycopg"),
@@ -32,7 +33,7 @@ def test_drivers_are_recognised_after_normalisation(uri: str, drivername: str) -
 
 
 # as the entry points of trino, PyHive, clickhouse-connect and the other packages that the extras bring name them
-@pytest.mark.parametrize(
+@for_each(
     ("uri", "registered"),
     [
         ("trino://h/c", "trino"),
@@ -54,7 +55,7 @@ def test_dialects_are_asked_for_by_the_names_that_their_packages_register(uri: s
     assert check(uri).engine_url.drivername == registered
 
 
-@pytest.mark.parametrize(
+@for_each(
     "uri",
     [
         "postgresql+psycopg2://h/d",
@@ -102,7 +103,7 @@ def test_harmless_options_pass(uri: str) -> None:
     assert dict(check(uri).url.query)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "uri",
     [
         "postgresql://h/d?host=/tmp/socket",
@@ -128,7 +129,7 @@ def test_options_that_open_files_sockets_or_sessions_are_refused(uri: str) -> No
         check(uri)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("uri", "option", "known"),
     [
         ("mysql://h/d?ssl_verify_cert=treu", "ssl_verify_cert", "false or no or off or on or true or yes"),
@@ -168,8 +169,8 @@ def test_files_inside_a_data_root_are_allowed(tmp_path: Path, engine: str) -> No
     assert check(f"{engine}:///{tmp_path}/a/b.db", tmp_path).file == (tmp_path / "a/b.db").resolve()
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
-@pytest.mark.parametrize(
+@for_each("engine", ["sqlite", "duckdb"])
+@for_each(
     "path",
     ["/etc/passwd", "{root}/../outside.db", "{root}x/beside.db", "relative.db", "{root}/link/x.db", "{root}/../../x"],
 )
@@ -182,8 +183,8 @@ def test_files_elsewhere_are_refused_and_not_named(tmp_path: Path, engine: str, 
     assert "passwd" not in str(caught.value.to_payload())
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
-@pytest.mark.parametrize("path", ["%00", "shop%00.db", "file%3A%00", "circle", "one/x.db"])
+@for_each("engine", ["sqlite", "duckdb"])
+@for_each("path", ["%00", "shop%00.db", "file%3A%00", "circle", "one/x.db"])
 def test_paths_that_lead_nowhere_are_refused(tmp_path: Path, engine: str, path: str) -> None:
     for link, target in {"circle": "circle", "one": "other", "other": "one"}.items():
         (tmp_path / link).symlink_to(target)
@@ -206,7 +207,7 @@ def test_a_link_inside_a_root_to_a_file_inside_it_is_allowed(tmp_path: Path) -> 
     assert check(f"sqlite:///{tmp_path}/link.db", tmp_path).file == (tmp_path / "shop.db").resolve()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "uri",
     [
         "duckdb:///md:shop",
@@ -228,7 +229,7 @@ def test_other_places_and_settings_of_file_engines_are_refused(uri: str, tmp_pat
         check(uri, tmp_path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("uri", "name"),
     [
         ("sqlite://", ""),
@@ -244,7 +245,7 @@ def test_databases_in_memory_need_no_root(uri: str, name: str) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------- metadata params
-@pytest.mark.parametrize(
+@for_each(
     "extra",
     [
         {},
@@ -259,7 +260,7 @@ def test_plain_metadata_params_and_versions_pass(extra: Any) -> None:
     check_metadata_params(json.dumps(extra), REGISTRY.get("postgresql"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "extra",
     [
         {"metadata_params": {"bind": "postgresql://evil"}},
@@ -286,7 +287,7 @@ def params(value: Any, *, engine: str = "postgresql") -> Any:
     return check_engine_params(json.dumps({"engine_params": value}), REGISTRY.get(engine))
 
 
-@pytest.mark.parametrize("extra", [None, "", "{}", '{"engine_params": {}}', '{"version": "15"}'])
+@for_each("extra", [None, "", "{}", '{"engine_params": {}}', '{"version": "15"}'])
 def test_no_engine_params_are_none(extra: str | None) -> None:
     options = check_engine_params(extra, REGISTRY.get("postgresql"))
     assert (dict(options.pool), dict(options.connect_args)) == ({}, {})
@@ -300,7 +301,7 @@ def test_pool_sizes_and_driver_arguments_pass() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         {"creator": "os:system"},
@@ -326,7 +327,7 @@ def test_other_engine_params_are_refused(value: Any) -> None:
         params(value)
 
 
-@pytest.mark.parametrize("extra", ["{", "[]", "5", '{"engine_params": null}', "[" * 100_000])
+@for_each("extra", ["{", "[]", "5", '{"engine_params": null}', "[" * 100_000])
 def test_extra_that_is_no_object_is_refused(extra: str) -> None:
     with pytest.raises(ConnectionUriError):
         check_engine_params(extra, REGISTRY.get("postgresql"))

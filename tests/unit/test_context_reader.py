@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 
 from analytics_core._querying.chart_request import ChartRequest, notes_of, requested_queries
 from analytics_core._querying.reading import ContextReader
@@ -102,7 +103,7 @@ LISTS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", LISTS)
+@for_each("name", LISTS)
 def test_a_list_of_more_items_than_allowed_is_refused_before_it_is_planned(name: str) -> None:
     reader = ContextReader(most_queries=5, most_items=3)
     assert read(reader, {"queries": [{name: [LISTS[name]] * 3}]}).context.queries
@@ -112,7 +113,7 @@ def test_a_list_of_more_items_than_allowed_is_refused_before_it_is_planned(name:
             read(reader, payload)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("payload", "message"),
     [
         ({"datasource": {"id": 1, "type": "table"}}, "name at least one query"),

@@ -11,9 +11,9 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 from tests.support.formulas import HARMLESS, HOSTILE
 from tests.support.frames import frame_of
 
@@ -26,12 +26,12 @@ def lines(frame: Any, **options: Any) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text, newline="")))
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+@for_each("text", HOSTILE, ids=ascii)
 def test_text_that_begins_like_a_formula_is_neutralised(text: str) -> None:
     assert neutral_text(text) == "'" + text
 
 
-@pytest.mark.parametrize("text", HARMLESS, ids=ascii)
+@for_each("text", HARMLESS, ids=ascii)
 def test_text_that_only_looks_like_a_formula_is_left_alone(text: str) -> None:
     assert neutral_text(text) == text
 
@@ -48,7 +48,7 @@ def test_every_form_of_a_sign_that_normalising_makes_a_sign_is_one() -> None:
     assert [form for form in forms if neutral_text(f"{form}1+1") != f"'{form}1+1"] == []
 
 
-@pytest.mark.parametrize("category", ["Cc", "Cf", "Zs", "Zl", "Zp"])
+@for_each("category", ["Cc", "Cf", "Zs", "Zl", "Zp"])
 def test_no_white_space_or_control_character_hides_a_sign(category: str) -> None:
     hiding = [c for c in map(chr, range(0x30000)) if unicodedata.category(c) == category]
     assert hiding
@@ -74,7 +74,7 @@ def test_an_empty_result_keeps_its_header() -> None:
     assert lines(frame_of({"a": [], "b": []})) == [["a", "b"]]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+@for_each("text", HOSTILE, ids=ascii)
 def test_cells_headers_and_verbose_names_are_neutralised(text: str) -> None:
     assert lines(frame_of({text: [text, None], "b": [text, 1]}), headers={"b": text}) == [
         ["'" + text, "'" + text],
@@ -101,7 +101,7 @@ def test_bytes_and_nested_values_are_text() -> None:
     assert lines(frame_of({"b": [b"\xff", b"=x"], "n": [{"a": [1]}, None]}))[1:] == [["0xff", '{"a":[1]}'], ["'=x", ""]]
 
 
-@pytest.mark.parametrize("text", ["x;=1+1", "x\t=1", "x\n=1", 'x"=1', "x,=1", "x\r=1"], ids=ascii)
+@for_each("text", ["x;=1+1", "x\t=1", "x\n=1", 'x"=1', "x,=1", "x\r=1"], ids=ascii)
 def test_a_cell_that_another_separator_would_split_is_quoted(text: str) -> None:
     body = csv_bytes(frame_of({"a": [text]})).decode("utf-8-sig").removeprefix("a\n")
     assert body.startswith('"')
@@ -125,7 +125,7 @@ def test_arrow_columns_give_the_same_file_as_lists() -> None:
     assert csv_bytes(frame_of(arrow)) == csv_bytes(frame_of(values))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "text"),
     [
         (time(9, 30), "09:30:00"),

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 from tests.support.frames import frame_of
 from tests.support.html_texts import texts_of
 
@@ -52,7 +53,7 @@ def shown(seen: Any) -> tuple[str, str]:
 
 
 # ------------------------------------------------------------------------------------------------------------ values
-@pytest.mark.parametrize(
+@for_each(
     ("values", "texts"),
     [
         ([627996.5599999999988, 1.0, None], ["627,996.56", "1.00", None]),

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 from tests.support.engine_bench import column
 
 from analytics_core._engines.operators import escaped_like, glob
@@ -19,7 +20,7 @@ REGISTRY = installed_engines(())
 SORTING = ["%Y", "%Y-%m", "%Y%m%d", "%Y-%m-%d %H", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"]
 
 
-@pytest.mark.parametrize("source", SORTING)
+@for_each("source", SORTING)
 @given(moment=st.datetimes())
 def test_written_moments_read_back_as_their_floor(source: str, moment: datetime) -> None:
     parsed = parse_format(source)
@@ -27,7 +28,7 @@ def test_written_moments_read_back_as_their_floor(source: str, moment: datetime)
     assert datetime.strptime(written, source) == parsed.floor(moment)
 
 
-@pytest.mark.parametrize("source", SORTING)
+@for_each("source", SORTING)
 @given(first=st.datetimes(), second=st.datetimes())
 def test_texts_of_sorting_formats_sort_as_their_moments(source: str, first: datetime, second: datetime) -> None:
     parsed = parse_format(source)
@@ -35,7 +36,7 @@ def test_texts_of_sorting_formats_sort_as_their_moments(source: str, first: date
     assert (parsed.write(first) < parsed.write(second)) == (parsed.floor(first) < parsed.floor(second))
 
 
-@pytest.mark.parametrize("source", SORTING)
+@for_each("source", SORTING)
 @given(moment=st.datetimes(max_value=datetime(9998, 1, 1)))
 def test_rounding_up_is_the_least_moment_not_before(source: str, moment: datetime) -> None:
     parsed = parse_format(source)
@@ -50,13 +51,13 @@ def test_rounding_up_beyond_the_calendar_is_none() -> None:
     assert parse_format("%Y").ceil(datetime(9999, 2, 1)) is None
 
 
-@pytest.mark.parametrize("source", ["%d/%m/%Y", "%Y-%d-%m", "%m%Y", "%Y %b", "%Y-%m-%d %M"])
+@for_each("source", ["%d/%m/%Y", "%Y-%d-%m", "%m%Y", "%Y %b", "%Y-%m-%d %M"])
 def test_other_orders_do_not_sort_as_time(source: str) -> None:
     assert not parse_format(source).sorts_as_time
 
 
-@pytest.mark.parametrize("source", ["%y-%m-%d", "%H:%M", "%Y%Y", "%s", "%Y-%m-%d %Z", "", "no directive", "%Y %A", "%"])
-@pytest.mark.parametrize("name", REGISTRY.names())
+@for_each("source", ["%y-%m-%d", "%H:%M", "%Y%Y", "%s", "%Y-%m-%d %Z", "", "no directive", "%Y %A", "%"])
+@for_each("name", REGISTRY.names())
 def test_formats_that_engines_read_differently_are_refused_on_all(name: str, source: str) -> None:
     spec = REGISTRY.get(name)
     written = TimeFormat(encoding=TimeEncoding.TEXT, strftime=source, value_kind=ValueKind.TEXT)
@@ -66,8 +67,8 @@ def test_formats_that_engines_read_differently_are_refused_on_all(name: str, sou
         spec.time_bound(column("c"), written, datetime(2024, 1, 31))
 
 
-@pytest.mark.parametrize("source", ["%d%m%Y", "%Y-%m", "%b%Y"])
-@pytest.mark.parametrize("name", REGISTRY.names())
+@for_each("source", ["%d%m%Y", "%Y-%m", "%b%Y"])
+@for_each("name", REGISTRY.names())
 def test_numbers_are_dates_only_when_they_begin_with_the_year_and_are_all_digits(name: str, source: str) -> None:
     written = TimeFormat(encoding=TimeEncoding.TEXT, strftime=source, value_kind=ValueKind.INTEGER)
     with pytest.raises(UnsupportedByEngineError, match=r"numbers|by position"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.engine_bench import BENCHES, Bench, column, open_time_bench
 from tests.support.time_reference import COLUMNS, EncodedColumn, as_datetime, awkward_moments, reference_bucket
 
@@ -19,7 +20,7 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
         yield opened
 
 
-@pytest.mark.parametrize("encoded", COLUMNS, ids=lambda one: one.name)
+@for_each("encoded", COLUMNS, ids=lambda one: one.name)
 def test_every_grain_of_an_encoding_gives_the_reference_bucket(bench: Bench, encoded: EncodedColumn) -> None:
     grains = list(TimeGrain)
     buckets = [bench.spec.bucket(bench.spec.moment(column(encoded.name), encoded.time), grain) for grain in grains]
@@ -33,7 +34,7 @@ def test_every_grain_of_an_encoding_gives_the_reference_bucket(bench: Bench, enc
     assert wrong == []
 
 
-@pytest.mark.parametrize("hours", [3, -11, 30])
+@for_each("hours", [3, -11, 30])
 def test_an_offset_in_hours_moves_the_moment_before_the_bucket_is_taken(bench: Bench, hours: int) -> None:
     from datetime import timedelta
 

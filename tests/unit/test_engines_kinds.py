@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from sqlglot import exp
+from tests.support.cases import for_each
 
 from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.types import ValueKind
@@ -98,7 +98,7 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize("name", REGISTRY.names())
+@for_each("name", REGISTRY.names())
 def test_common_types_mean_the_same_on_every_engine(name: str) -> None:
     read = REGISTRY.get(name).value_kind
     own = {text for engine, text, _ in OWN if engine == name}
@@ -107,12 +107,12 @@ def test_common_types_mean_the_same_on_every_engine(name: str) -> None:
     assert wrong == {}
 
 
-@pytest.mark.parametrize(("name", "text", "kind"), OWN)
+@for_each(("name", "text", "kind"), OWN)
 def test_types_of_one_engine(name: str, text: str, kind: ValueKind) -> None:
     assert REGISTRY.get(name).value_kind(text) is kind
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("declared", "written"),
     [
         ("DECIMAL(5, 2)", 'TRY_CAST("a" AS DECIMAL(5, 2))'),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sqlglot import exp
+from tests.support.cases import for_each
 
 from analytics_core._engines.guards import RevealingRelations, name_set
 from analytics_core._engines.registry import EngineRegistry, installed_engines
@@ -24,7 +25,7 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize(("asked", "name"), FOUND.items())
+@for_each(("asked", "name"), FOUND.items())
 def test_an_engine_is_found_by_alias_and_in_any_case(asked: str, name: str) -> None:
     assert REGISTRY.get(asked).name == name
 

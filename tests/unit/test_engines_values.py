@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from sqlglot import exp
+from tests.support.cases import for_each
 from tests.support.engine_bench import BENCHES, Bench, Values, column, open_bench
 from tests.support.time_reference import as_datetime
 
@@ -48,7 +49,7 @@ def test_average_of_thirds_keeps_more_than_four_digits(bench: Bench) -> None:
     assert [row[0] for row in rows] == [pytest.approx(1.5, rel=1e-12), pytest.approx(11 / 3, rel=1e-12)]
 
 
-@pytest.mark.parametrize(("kind", "name", "total"), [(ValueKind.BOOLEAN, "b", 3), (ValueKind.INTEGER, "i", 11)])
+@for_each(("kind", "name", "total"), [(ValueKind.BOOLEAN, "b", 3), (ValueKind.INTEGER, "i", 11)])
 def test_sums_count_true_as_one(bench: Bench, kind: ValueKind, name: str, total: int) -> None:
     assert int(single(bench, bench.spec.sum_(column(name), kind))) == total
 
@@ -68,7 +69,7 @@ def test_distinct_values_are_counted_without_null(bench: Bench) -> None:
     assert single(bench, bench.spec.count_distinct(column("i"), ValueKind.INTEGER)) == 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "kind", "truth", "wanted"),
     [
         ("b", ValueKind.BOOLEAN, True, [1, 4, 5]),
@@ -90,7 +91,7 @@ def test_text_is_neither_true_nor_false(bench: Bench) -> None:
         bench.spec.is_true(column("s"), ValueKind.TEXT, True)
 
 
-@pytest.mark.parametrize("count", [1, 3, 5000])
+@for_each("count", [1, 3, 5000])
 def test_membership_of_numbers(bench: Bench, count: int) -> None:
     values = Values()
     members = [4, *range(1000, 999 + count)]
@@ -134,7 +135,7 @@ LITERALS = [
 ]
 
 
-@pytest.mark.parametrize("value", LITERALS, ids=repr)
+@for_each("value", LITERALS, ids=repr)
 def test_literals_read_back_as_the_value(bench: Bench, value: Any) -> None:
     text = f"SELECT {bench.spec.literal(value)}"
     escaped = text.replace("%", "%%") if bench.engine in ("postgresql", "mysql") else text

@@ -8,6 +8,7 @@ from datetime import datetime
 import pytest
 import sqlalchemy as sa
 import sqlglot
+from tests.support.cases import for_each
 from tests.support.engine_bench import column, open_bench
 from tests.support.time_reference import awkward_moments, reference_bucket
 
@@ -36,7 +37,7 @@ def duckdb() -> Iterator[sa.Connection]:
     engine.dispose()
 
 
-@pytest.mark.parametrize("name", READ_BY_SQLGLOT)
+@for_each("name", READ_BY_SQLGLOT)
 def test_buckets_translated_to_duckdb_are_the_reference_buckets(duckdb: sa.Connection, name: str) -> None:
     spec = installed_engines(()).get(name)
     plain = TimeFormat(encoding=TimeEncoding.TIMESTAMP)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-import pytest
+from tests.support.cases import for_each
 
 from analytics_core._typed_json import error_from_json, error_to_json
 from analytics_core.errors import (
@@ -42,7 +42,7 @@ def template_error() -> TemplateError:
     return error
 
 
-@pytest.mark.parametrize(
+@for_each(
     "error",
     [
         UnknownColumnError("contry", dataset="orders", known=("country", "city")).at("queries[1]").at("chart 7"),
@@ -101,7 +101,7 @@ def test_an_error_of_a_host_becomes_its_nearest_class_of_the_package() -> None:
 GOOD: dict[str, Any] = error_to_json(QueryError("no"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         {"class": "FutureError"},
@@ -135,7 +135,7 @@ for _ in range(5_000):
     DEEP = ["list", DEEP]
 
 
-@pytest.mark.parametrize("value", [None, 7, "text", [], {}, {"message": 7}, {**GOOD, "message": ["str", "zz"]}, DEEP])
+@for_each("value", [None, 7, "text", [], {}, {"message": 7}, {**GOOD, "message": ["str", "zz"]}, DEEP])
 def test_what_is_no_error_at_all_is_a_job_error(value: object) -> None:
     found = error_from_json(value)
     assert type(found) is JobError

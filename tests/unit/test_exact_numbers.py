@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 import pytest
+from tests.support.cases import for_each
 from tests.support.planning import spec_of
 
 from analytics_core._compile.comparisons import can_equal, compare_number
@@ -62,18 +63,16 @@ def holds(predicate: Predicate, value: Any) -> bool:
     raise AssertionError(predicate)
 
 
-@pytest.mark.parametrize("op", list(Comparison))
-@pytest.mark.parametrize("asked", ASKED, ids=str)
+@for_each("op", list(Comparison))
+@for_each("asked", ASKED, ids=str)
 def test_a_whole_column_is_compared_as_numbers_are(op: Comparison, asked: Any) -> None:
     found = compare_number(COLUMN, op, asked, ValueKind.INTEGER, BIGINT)
     assert [holds(found, held) for held in HELD] == [OPERATORS[op](Fraction(held), Fraction(asked)) for held in HELD]
     assert not isinstance(found, Compare) or (isinstance(found.value, int | float) and found.value == int(found.value))
 
 
-@pytest.mark.parametrize("op", list(Comparison))
-@pytest.mark.parametrize(
-    "text", ["2.5", "-0.1", "9007199254740992.5", "-9007199254740992.5", "9007199254740993", "1e18"]
-)
+@for_each("op", list(Comparison))
+@for_each("text", ["2.5", "-0.1", "9007199254740992.5", "-9007199254740992.5", "9007199254740993", "1e18"])
 def test_a_text_is_compared_with_a_whole_column_as_the_number_that_it_says(op: Comparison, text: str) -> None:
     asked = convert(text, ValueKind.INTEGER, column="c")
     assert isinstance(asked, int | float | Decimal)
@@ -87,8 +86,8 @@ def test_a_part_of_a_millisecond_is_rounded_to_the_nearest_microsecond(milliseco
     assert (moment - datetime(1970, 1, 1)) / timedelta(microseconds=1) == round(milliseconds * 1000)
 
 
-@pytest.mark.parametrize("op", list(Comparison))
-@pytest.mark.parametrize("asked", [Decimal("0.125"), Decimal("-0.125"), 1000, -1000, Decimal("9.99"), 0.5], ids=str)
+@for_each("op", list(Comparison))
+@for_each("asked", [Decimal("0.125"), Decimal("-0.125"), 1000, -1000, Decimal("9.99"), 0.5], ids=str)
 def test_a_decimal_column_is_compared_as_numbers_are(op: Comparison, asked: Any) -> None:
     hundredths = NumberRange(low=-999, high=999, scale=2)
     column = ColumnExpr("c", ValueKind.DECIMAL)
@@ -111,7 +110,7 @@ def test_members_that_a_column_cannot_hold_are_told() -> None:
     assert not can_equal(Decimal("9007199254740992.5"), ValueKind.INTEGER, None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("engine", "type_text", "expected"),
     [
         ("duckdb", "DECIMAL(18,2)", NumberRange(low=1 - 10**18, high=10**18 - 1, scale=2)),
@@ -129,7 +128,7 @@ def test_a_type_says_which_numbers_it_holds(engine: str, type_text: str, expecte
     assert spec_of(engine).number_range(type_text) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("engine", "given", "taken"),
     [
         ("sqlite", Decimal("0.5"), 0.5),
@@ -154,7 +153,7 @@ def test_a_decimal_is_written_without_an_exponent_for_people() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- answers
-@pytest.mark.parametrize(
+@for_each(
     ("held", "shown"),
     [
         ("0.10", 0.1),

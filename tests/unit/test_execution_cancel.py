@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-import pytest
+from tests.support.cases import for_each
 
 from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
 
@@ -196,7 +196,7 @@ def test_a_detached_run_is_left_alone() -> None:
     assert stopper.reason is None
 
 
-@pytest.mark.parametrize("attempt", range(5))
+@for_each("attempt", range(5))
 def test_a_race_of_cancel_and_finish_never_leaves_a_late_interrupt(attempt: int) -> None:
     stopper, interrupts, token = Stopper(), Interrupts(), CancelToken()
     stopper.arm(interrupts, after_s=0.001 * attempt, repeat_s=0.001)

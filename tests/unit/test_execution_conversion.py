@@ -9,9 +9,9 @@ from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 
 from analytics_core._engines.types import ValueKind as K
 from analytics_core._execution.arrow_columns import array_of_values, column_of_arrow, joined
@@ -74,14 +74,14 @@ CASES: list[tuple[K, list[Any], K, list[Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("planned", "given_values", "kind", "expected"), CASES)
+@for_each(("planned", "given_values", "kind", "expected"), CASES)
 def test_values_come_out_by_their_kind(planned: K, given_values: list[Any], kind: K, expected: list[Any]) -> None:
     found_kind, values = values_by_kind(planned, given_values)
     assert (found_kind, values) == (kind, expected)
     assert list(map(type, values)) == list(map(type, expected))
 
 
-@pytest.mark.parametrize(("planned", "given_values", "kind", "expected"), CASES)
+@for_each(("planned", "given_values", "kind", "expected"), CASES)
 def test_an_arrow_batch_holds_the_same_values_or_none_at_all(
     planned: K, given_values: list[Any], kind: K, expected: list[Any]
 ) -> None:
@@ -121,7 +121,7 @@ def test_small_huge_integers_become_plain_integers_in_arrow() -> None:
     assert (column.kind, column.values.type, column.to_list()) == (K.INTEGER, pa.int64(), [2**53 + 1, None])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("planned", "array", "kind", "expected"),
     [
         (K.TIMESTAMP, pa.array([date(2024, 1, 31)]), K.TIMESTAMP, [datetime(2024, 1, 31)]),
@@ -143,7 +143,7 @@ def test_arrow_columns_of_the_engine_keep_what_they_hold(planned: K, array: Any,
     assert (column.kind, column.to_list()) == (kind, expected)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("texts", "kind", "values"),
     [
         (["2024-01-31 10:20:30", "2024-01-31T10:20:30.000001"], K.TIMESTAMP, None),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.execution import admission, database
 
 from analytics_core._engines.registry import installed_engines
@@ -196,7 +197,7 @@ def diagnosed(engine: str, error: str | Exception, sent: SentStatement = SENT) -
     return diagnose(Exception(error) if isinstance(error, str) else error, spec, sent=sent)
 
 
-@pytest.mark.parametrize(("engine", "text", "error_type", "named"), SEEN)
+@for_each(("engine", "text", "error_type", "named"), SEEN)
 def test_a_message_becomes_its_type_and_names_what_is_missing(
     engine: str, text: str, error_type: ErrorType, named: str
 ) -> None:
@@ -259,7 +260,7 @@ def test_who_asks_after_a_close_is_told_of_it_though_nothing_connects() -> None:
 CANARY = "CANARY_T2"
 
 
-@pytest.mark.parametrize(("engine", "text", "error_type", "named"), SEEN)
+@for_each(("engine", "text", "error_type", "named"), SEEN)
 def test_a_name_that_was_not_sent_is_withheld(engine: str, text: str, error_type: ErrorType, named: str) -> None:
     nothing = SentStatement(sql="SELECT 1", url=sa.URL.create("x", host="elsewhere", port=1, username="eve"))
     error = diagnosed(engine, text, nothing)
@@ -268,7 +269,7 @@ def test_a_name_that_was_not_sent_is_withheld(engine: str, text: str, error_type
     assert error.error_type is error_type
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         f"SELECT x AS {CANARY} FROM t WHERE y = '{CANARY}'",
@@ -288,7 +289,7 @@ def test_texts_and_labels_of_a_statement_are_no_names(sql: str) -> None:
     assert CANARY not in str(error.to_payload())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "error_type"),
     [
         ("22P02", E.GENERIC_DB_ENGINE_ERROR),
@@ -298,7 +299,7 @@ def test_texts_and_labels_of_a_statement_are_no_names(sql: str) -> None:
         ("99999", E.GENERIC_DB_ENGINE_ERROR),
     ],
 )
-@pytest.mark.parametrize("text", [row[1] for row in SEEN if row[0] == "postgresql"])
+@for_each("text", [row[1] for row in SEEN if row[0] == "postgresql"])
 def test_the_code_of_a_server_decides_and_not_what_its_message_quotes(
     code: str, error_type: ErrorType, text: str
 ) -> None:
@@ -307,7 +308,7 @@ def test_the_code_of_a_server_decides_and_not_what_its_message_quotes(
     assert len(told) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "error_type", "words"),
     [
         ("42P01", E.TABLE_DOES_NOT_EXIST_ERROR, "there is no table"),
@@ -337,7 +338,7 @@ def test_the_fields_of_a_message_of_redshift_are_read() -> None:
     assert (error.error_type, error.extra["table"]) == (E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch")
 
 
-@pytest.mark.parametrize("engine", REGISTRY.names())
+@for_each("engine", REGISTRY.names())
 def test_an_unknown_message_is_not_repeated(engine: str) -> None:
     error = diagnosed(engine, "s3cr3t words of a driver: postgresql://ann:s3cr3t@host/db; SELECT secret FROM t")
     assert error.error_type is E.GENERIC_DB_ENGINE_ERROR
@@ -345,11 +346,11 @@ def test_an_unknown_message_is_not_repeated(engine: str) -> None:
     assert "secret" not in str(error.to_payload())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "literal",
     ['relation "s3cr3t" does not exist', "no such table: s3cr3t", 'password authentication failed for user "s3cr3t"'],
 )
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
+@for_each("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
 def test_text_of_a_statement_that_a_driver_quotes_is_not_read_as_a_message(engine: str, literal: str) -> None:
     quoting = {
         "sqlite": f'near "{literal}": syntax error',
@@ -390,7 +391,7 @@ def test_a_pool_without_free_connections_is_named() -> None:
     assert error.retryable
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("engine", "error", "passes"),
     [
         ("sqlite", "database is locked", True),

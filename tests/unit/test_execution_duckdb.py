@@ -16,6 +16,7 @@ import duckdb
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tests.support.cases import for_each
 from tests.support.execution import DUCKDB_ENDLESS, Target, fingerprint, limits, target
 
 from analytics_core._engines.types import ValueKind as K
@@ -90,7 +91,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("sql", HOSTILE)
+@for_each("sql", HOSTILE)
 def test_nothing_but_reading_gets_through(shop: Target, folder: Path, sql: str) -> None:
     before = fingerprint(folder)
     with pytest.raises(AnalyticsError):
@@ -99,7 +100,7 @@ def test_nothing_but_reading_gets_through(shop: Target, folder: Path, sql: str) 
     assert shop.rows("SELECT count(*) FROM orders") == [(1,)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "SELECT 'DROP TABLE orders; COPY' AS t",
@@ -131,7 +132,7 @@ def test_a_connection_goes_back_as_it_came(shop: Target) -> None:
     ) == [(None, "UTC", True)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "planned", "kind", "expected"),
     [
         ("SELECT sum(i) FROM range(10) t(i)", K.INTEGER, K.INTEGER, 45),
@@ -238,7 +239,7 @@ def test_cancelling_one_statement_leaves_another_alone(shop: Target) -> None:
     assert answers == [[(4_285_715,)]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "error_type", "name"),
     [
         ("SELECT * FROM nosuch", ErrorType.TABLE_DOES_NOT_EXIST_ERROR, "nosuch"),

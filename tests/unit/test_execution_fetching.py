@@ -11,8 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 from tests.support.execution import limits
 
 from analytics_core._engines.types import ValueKind as K
@@ -105,7 +106,7 @@ def test_a_text_that_is_no_moment_late_in_a_large_result_keeps_all_as_text() -> 
     assert (column.kind, column.to_list()[-2:]) == (K.TEXT, ["2024-01-31 10:00:00", "soon"])
 
 
-@pytest.mark.parametrize("kind", [K.UNKNOWN, K.INTEGER, K.DECIMAL, K.TEXT, K.TIMESTAMPTZ])
+@for_each("kind", [K.UNKNOWN, K.INTEGER, K.DECIMAL, K.TEXT, K.TIMESTAMPTZ])
 def test_a_large_column_of_nulls_stays_null(kind: K) -> None:
     column = read([(None,)] * 9_000, kind)[0].frame.columns[0]
     assert (column.kind, column.to_list()) == (kind, [None] * 9_000)
@@ -117,7 +118,6 @@ def test_a_kind_that_only_shows_after_many_nulls_is_found() -> None:
 
 
 @given(rows=st.integers(0, 6_000), most=st.integers(0, 6_000))
-@settings(max_examples=25, deadline=None)
 def test_rows_come_out_in_order_and_complete(rows: int, most: int) -> None:
     fetched, _ = read([(place, str(place)) for place in range(rows)], K.INTEGER, K.TEXT, max_rows=most)
     assert list(fetched.frame.rows()) == [(place, str(place)) for place in range(min(rows, most))]
@@ -159,7 +159,7 @@ def test_a_result_inside_its_budget_passes() -> None:
     assert 1_000_000 < fetched.fetched_bytes < 2_000_000
 
 
-@pytest.mark.parametrize("narrow", [0, 1, 63, 64, 5_000])
+@for_each("narrow", [0, 1, 63, 64, 5_000])
 def test_rows_that_suddenly_grow_stop_the_reading_at_once(narrow: int) -> None:
     cursor = FakeCursor(chain(repeat((1, "x"), narrow), repeat((1, "x" * 1_000_000), 1_000)))
     with pytest.raises(ResultTooLargeError):
@@ -169,7 +169,8 @@ def test_rows_that_suddenly_grow_stop_the_reading_at_once(narrow: int) -> None:
     assert cursor.given <= narrow + 4 + ROWS_UNWEIGHED
 
 
-@pytest.mark.parametrize(
+@pytest.mark.processes
+@for_each(
     ("kind", "make"),
     [
         (K.INTEGER, lambda i: i + 1_000_000),

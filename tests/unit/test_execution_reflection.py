@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.support.cases import for_each
 from tests.support.execution import Target, fingerprint, make_sqlite_file, target
 
 from analytics_core._execution.reflection import Reflector
@@ -121,7 +122,7 @@ def test_a_name_with_quotes_is_found(sqlite_shop: Target) -> None:
     )
 
 
-@pytest.mark.parametrize("table", ["order", "x'); DROP TABLE orders; --", 'orders"; DROP TABLE orders; --', ""])
+@for_each("table", ["order", "x'); DROP TABLE orders; --", 'orders"; DROP TABLE orders; --', ""])
 def test_a_missing_table_is_a_typed_error(shop: Target, table: str) -> None:
     with pytest.raises(DatabaseError) as caught:
         reflector(shop).columns(shop.admission, table=table)
@@ -169,7 +170,7 @@ def test_columns_of_a_query_in_a_database_in_memory() -> None:
             found.run("DROP TABLE t")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "SELECT 1; DROP TABLE orders",

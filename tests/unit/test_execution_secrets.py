@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.execution import Target, make_sqlite_file, target
 
 from analytics_core._engines.types import ValueKind
@@ -64,7 +65,7 @@ def test_the_pooled_engine_tells_no_password(nowhere: Target) -> None:
 
 
 @pytest.mark.logs_secrets("the word is in the text of a statement, which is no secret where SQLAlchemy logs it")
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "parameters"),
     [
         ("SELECT ? FROM nosuch", (WORD,)),

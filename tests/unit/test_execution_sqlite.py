@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.execution import (
     SQLITE_ENDLESS,
     Target,
@@ -110,7 +111,7 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize("sql", HOSTILE)
+@for_each("sql", HOSTILE)
 def test_nothing_but_reading_gets_through(shop: Target, folder: Path, sql: str) -> None:
     before = fingerprint(folder)
     with pytest.raises(AnalyticsError):
@@ -119,7 +120,7 @@ def test_nothing_but_reading_gets_through(shop: Target, folder: Path, sql: str) 
     assert shop.rows("SELECT count(*) FROM orders") == [(2,)]
 
 
-@pytest.mark.parametrize("sql", HARMLESS)
+@for_each("sql", HARMLESS)
 def test_harmless_look_alikes_run(shop: Target, sql: str) -> None:
     assert len(shop.run(sql).frame) > 0
 
@@ -147,7 +148,7 @@ def library(tmp_path: Path) -> Iterator[Target]:
         yield found
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "SELECT c0 FROM notes_content",

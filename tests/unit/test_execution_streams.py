@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
+from tests.support.cases import for_each
 from tests.support.execution import DUCKDB_ENDLESS, SQLITE_ENDLESS, Target, limits, make_sqlite_file, target
 
 from analytics_core._bounded_calls import BoundedCalls, PendingCall
@@ -64,7 +65,7 @@ def values(stream: FrameStream) -> list[Any]:
     return [row[0] for frame in stream for row in frame.rows()]
 
 
-@pytest.mark.parametrize("count", [1, 5, PART - 1, PART, PART + 1, 2 * PART, MANY])
+@for_each("count", [1, 5, PART - 1, PART, PART + 1, 2 * PART, MANY])
 def test_a_stream_has_the_rows_of_the_result(shop: Target, count: int) -> None:
     sql, most = numbers(shop, count), limits(max_rows=count)
     stream = shop.stream(sql, limits=most)
@@ -87,7 +88,7 @@ def test_no_rows_are_one_frame_with_the_columns(shop: Target) -> None:
     assert (len(frame), frame.names, [column.kind for column in frame.columns]) == (0, ("a", "b"), [K.INTEGER, K.TEXT])
 
 
-@pytest.mark.parametrize("most", [1, PART, 20_000])
+@for_each("most", [1, PART, 20_000])
 def test_the_row_limit_cuts_and_tells(shop: Target, most: int) -> None:
     stream = shop.stream(numbers(shop, MANY), limits=limits(max_rows=most))
     assert values(stream) == list(range(1, most + 1))
@@ -286,6 +287,7 @@ def peak(work: Callable[[], object]) -> int:
     return most
 
 
+@pytest.mark.processes
 @SQLITE_ALONE
 def test_what_is_in_memory_does_not_grow_with_the_result(shop: Target) -> None:
     shown = "i, 'a text of some length ' || i, i / 3.0"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from sqlglot import parse_one
+from tests.support.cases import for_each
 from tests.support.golden_payloads import JUNE, SUM, aggregate, item
 from tests.support.planning import COLUMNS, ENGINES, plan, spec_of, statement, stored, view_of
 
@@ -63,8 +64,8 @@ SAFE = [
 ]
 
 
-@pytest.mark.parametrize("engine", ENGINES.names())
-@pytest.mark.parametrize("safe", SAFE, ids=str)
+@for_each("engine", ENGINES.names())
+@for_each("safe", SAFE, ids=str)
 def test_a_comparison_of_a_plain_column_needs_no_fence(safe: dict[str, Any], engine: str) -> None:
     if engine not in TRIED and safe["col"] == "price":
         return  # nothing is known there of the digits that a DECIMAL holds
@@ -84,8 +85,8 @@ UNSAFE = [
 ]
 
 
-@pytest.mark.parametrize("engine", TRIED)
-@pytest.mark.parametrize("unsafe", UNSAFE, ids=str)
+@for_each("engine", TRIED)
+@for_each("unsafe", UNSAFE, ids=str)
 def test_what_may_fail_on_a_row_is_tested_on_permitted_rows(unsafe: dict[str, Any], engine: str) -> None:
     found = form({"metrics": ["orders"], **unsafe}, engine)
     guarded = engine == "postgresql" and "having" not in unsafe.get("extras", {})
@@ -103,8 +104,8 @@ COMPUTED = [
 ]
 
 
-@pytest.mark.parametrize("engine", TRIED)
-@pytest.mark.parametrize("query", COMPUTED, ids=str)
+@for_each("engine", TRIED)
+@for_each("query", COMPUTED, ids=str)
 def test_what_is_computed_needs_a_fence_where_engines_compute_early(query: dict[str, Any], engine: str) -> None:
     assert form(query, engine) is (FenceForm.TABLE if engine in DERIVED else FenceForm.NONE)
 
@@ -123,8 +124,8 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("engine", ENGINES.names())
-@pytest.mark.parametrize("query", PLAIN, ids=str)
+@for_each("engine", ENGINES.names())
+@for_each("query", PLAIN, ids=str)
 def test_plain_columns_and_metrics_keep_their_statement(query: dict[str, Any], engine: str) -> None:
     if engine == "druid" and "series_limit" in query:
         return  # it joins nothing
@@ -140,8 +141,8 @@ def test_series_that_are_computed_are_joined_behind_the_fence(engine: str) -> No
     assert form({**SERIES, "columns": ["size"], "series_columns": ["size"]}, engine) is FenceForm.TABLE
 
 
-@pytest.mark.parametrize("engine", DERIVED)
-@pytest.mark.parametrize(("metric", "expected"), [("orders", FenceForm.NONE), ("turnover", FenceForm.TABLE)])
+@for_each("engine", DERIVED)
+@for_each(("metric", "expected"), [("orders", FenceForm.NONE), ("turnover", FenceForm.TABLE)])
 def test_what_chooses_the_best_series_is_computed_of_permitted_rows(
     metric: str, expected: FenceForm, engine: str
 ) -> None:
@@ -150,8 +151,8 @@ def test_what_chooses_the_best_series_is_computed_of_permitted_rows(
     assert fence_of_series(made, made.series_limit, spec_of(engine)).form is expected
 
 
-@pytest.mark.parametrize("engine", TRIED)
-@pytest.mark.parametrize(
+@for_each("engine", TRIED)
+@for_each(
     ("query", "expected"),
     [
         (SERIES, False),
@@ -190,16 +191,16 @@ def test_only_what_is_needed_is_read_through_a_derived_table() -> None:
 
 
 # --------------------------------------------------------------------------------------------- computed and misdeclared
-@pytest.mark.parametrize("engine", ENGINES.names())
-@pytest.mark.parametrize("query", [*({"columns": ["id"], "filters": [item]} for item in SAFE), *PLAIN[:2]], ids=str)
+@for_each("engine", ENGINES.names())
+@for_each("query", [*({"columns": ["id"], "filters": [item]} for item in SAFE), *PLAIN[:2]], ids=str)
 def test_what_a_view_computes_is_not_safe(query: dict[str, Any], engine: str) -> None:
     if query in PLAIN and engine == "postgresql":
         return  # there it is computed after the rule was tested
     assert form(query, engine, view=view_of(engine, columns=COLUMNS)) is not FenceForm.NONE
 
 
-@pytest.mark.parametrize("engine", DERIVED)
-@pytest.mark.parametrize(
+@for_each("engine", DERIVED)
+@for_each(
     "query",
     [
         {"columns": ["city"]},
@@ -215,8 +216,8 @@ def test_what_is_computed_beside_stored_columns_is_not_safe(query: dict[str, Any
     assert form(query, engine, view=view_of(engine, columns=columns)) is FenceForm.TABLE
 
 
-@pytest.mark.parametrize("engine", ENGINES.names())
-@pytest.mark.parametrize("safe", SAFE, ids=str)
+@for_each("engine", ENGINES.names())
+@for_each("safe", SAFE, ids=str)
 def test_a_column_that_a_table_computes_is_not_safe_beside_stored_ones(safe: dict[str, Any], engine: str) -> None:
     view = view_of(engine)
     known = {name: told for name, told in view.stored.items() if name != view.find_column(safe["col"])}
@@ -235,8 +236,8 @@ CAST = [item("quantity", ">=", 5), item("ordered_at", "TEMPORAL_RANGE", JUNE), i
 READ_AS_DECLARED = ("duckdb", "mysql", "postgresql", "sqlite")
 
 
-@pytest.mark.parametrize("engine", ENGINES.names())
-@pytest.mark.parametrize("cast", CAST, ids=str)
+@for_each("engine", ENGINES.names())
+@for_each("cast", CAST, ids=str)
 def test_only_the_type_that_the_database_told_is_believed_where_columns_are_cast(
     cast: dict[str, Any], engine: str
 ) -> None:
@@ -276,7 +277,7 @@ class Strange:
     """A predicate that nobody thought of."""
 
 
-@pytest.mark.parametrize("engine", ENGINES.names())
+@for_each("engine", ENGINES.names())
 def test_an_unknown_kind_of_condition_or_expression_is_not_safe(engine: str) -> None:
     safety = Safety(spec=spec_of(engine), stored=STORED)
     assert not safety.of_condition(Strange())  # type: ignore[arg-type]
@@ -343,7 +344,7 @@ NOT_PLAIN_SQL = [
 ]
 
 
-@pytest.mark.parametrize("engine", ENGINES.names())
+@for_each("engine", ENGINES.names())
 def test_sql_that_only_takes_stored_columns_is_plain(engine: str) -> None:
     spec = spec_of(engine)
     trees = [parse_one(sql) for sql in PLAIN_SQL]
@@ -352,7 +353,7 @@ def test_sql_that_only_takes_stored_columns_is_plain(engine: str) -> None:
     assert {is_plain_query(tree, spec) for tree in trees} == {not spec.guards.casts_columns}
 
 
-@pytest.mark.parametrize("sql", NOT_PLAIN_SQL)
+@for_each("sql", NOT_PLAIN_SQL)
 def test_sql_that_computes_something_is_not_plain(sql: str) -> None:
     assert not any(is_plain_query(parse_one(sql), spec_of(engine)) for engine in TRIED)
     assert not is_plain_query(None, spec_of("sqlite"))

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import numpy as np
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._compile.calendar import truncate
 from analytics_core._forecast import future_moments
@@ -18,7 +19,7 @@ def _texts(last: str, grain: TimeGrain, periods: int) -> list[str]:
     return [str(moment)[:16] for moment in future_moments(np.datetime64(last, "us"), grain, periods)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("grain", "last", "expected"),
     [
         (TimeGrain.SECOND, "2024-02-28T23:59:59", ["2024-02-29T00:00", "2024-02-29T00:00"]),
@@ -48,7 +49,7 @@ def test_the_future_follows_the_calendar(grain: TimeGrain, last: str, expected: 
     assert _texts(last, grain, 2) == expected
 
 
-@pytest.mark.parametrize("grain", TimeGrain)
+@for_each("grain", TimeGrain)
 def test_the_future_of_a_label_is_the_labels_that_follow(grain: TimeGrain) -> None:
     label = truncate(datetime(2023, 10, 29, 13, 7, 31), grain)
     moments = future_moments(np.datetime64(label, "us"), grain, 400)
@@ -57,7 +58,7 @@ def test_the_future_of_a_label_is_the_labels_that_follow(grain: TimeGrain) -> No
     assert labels == sorted(set(labels))
 
 
-@pytest.mark.parametrize("grain", TimeGrain)
+@for_each("grain", TimeGrain)
 def test_labels_of_a_grain_have_consecutive_numbers(grain: TimeGrain) -> None:
     label = truncate(datetime(1968, 10, 27, 13, 7, 31), grain)
     numbers = step_numbers(future_moments(np.datetime64(label, "us"), grain, 300), grain)

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from tests.support.cases import for_each
 from tests.support.forecasting import forecast, is_finite_and_ordered, moments_of
 
 from analytics_core._forecast import ForecastModel, WallClock
@@ -50,7 +51,7 @@ def _at(day: str) -> np.datetime64:
     return np.datetime64(f"{day}T00", "us")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("zone", "last", "grain"),
     [
         ("Europe/Oslo", "2024-03-30T12", TimeGrain.HOUR),
@@ -134,9 +135,9 @@ def test_a_zone_without_changes_gives_the_bits_of_utc(zone: str) -> None:
     assert plain.yhat.tobytes() == zoned.yhat.tobytes()
 
 
-@pytest.mark.parametrize("grain", [TimeGrain.MINUTE, TimeGrain.HOUR, TimeGrain.TWO_HOURS, TimeGrain.TEN_HOURS])
-@pytest.mark.parametrize("day", [SPRING, AUTUMN])
-@pytest.mark.parametrize("points", [1, 2, 5, 90])
+@for_each("grain", [TimeGrain.MINUTE, TimeGrain.HOUR, TimeGrain.TWO_HOURS, TimeGrain.TEN_HOURS])
+@for_each("day", [SPRING, AUTUMN])
+@for_each("points", [1, 2, 5, 90])
 def test_short_series_with_gaps_and_every_grain_survive_a_change(grain: TimeGrain, day: str, points: int) -> None:
     moments = moments_of(grain, points, start=np.datetime64(f"{day}T00", "us"))
     y = np.random.default_rng(points).normal(size=points)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.cases import for_each
 from tests.support.forecasting import random_walk
 
 from analytics_core._forecast.default_model import combine, fit_members, quantile, variances
@@ -79,7 +80,7 @@ def test_forecasts_of_an_autoregression_follow_its_equation() -> None:
     np.testing.assert_allclose(model.forecasts(z, np.array([1, 2]))[:, -1], expected)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_an_autoregression_is_never_explosive(seed: int) -> None:
     z = np.exp(0.1 * np.arange(60)) + np.random.default_rng(seed).normal(size=60)
     weights = fit_autoregression(z, longest_lag=28).weights

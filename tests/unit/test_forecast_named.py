@@ -8,6 +8,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from tests.support.cases import for_each
 from tests.support.forecasting import forecast, is_finite_and_ordered, noisy_week
 
 from analytics_core._forecast import ForecastModel
@@ -31,8 +32,8 @@ def test_a_named_model_without_a_future_gives_its_fits(model: ForecastModel) -> 
     assert is_finite_and_ordered(forecast(noisy_week(60), periods=0, model=model))
 
 
-@pytest.mark.parametrize("model", NAMED)
-@pytest.mark.parametrize(
+@for_each("model", NAMED)
+@for_each(
     ("y", "further"),
     [([1.0, 2.0, 4.0], ["3 values were observed, of which the last is repeated; a trend needs 5"]), ([3.0] * 40, [])],
 )
@@ -44,6 +45,7 @@ def test_too_little_for_a_named_model_is_forecast_by_the_default_with_a_note(
     assert result.notes == (*further, f"model '{model}' was replaced by 'auto': there is too little of this series")
 
 
+@pytest.mark.processes
 def test_the_default_model_does_not_load_statsmodels_or_pandas() -> None:
     code = (
         "import sys, numpy as np\n"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from tests.support.cases import for_each
 from tests.support.forecasting import forecast, noisy_week, random_walk
 
 from analytics_core._forecast import Seasonality
@@ -26,7 +27,7 @@ def _adjust(y: Floats, periods: Sequence[Period], *, horizon: int) -> AdjustedSe
     return adjust_for_seasons(y, shapes_of(periods, points=y.size, horizon=horizon), horizon=horizon)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("grain", "points", "expected"),
     [
         (TimeGrain.HOUR, 900, [24, 168]),
@@ -77,7 +78,7 @@ def test_a_clear_week_is_found_and_taken_out() -> None:
     np.testing.assert_allclose(adjusted.season[-7:], adjusted.season[-14:-7])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", range(12))
 def test_a_random_walk_has_hardly_any_season(seed: int) -> None:
     y = random_walk(700, seed=seed)
     periods, _ = choose_periods(TimeGrain.DAY, Seasonality(), points=y.size)

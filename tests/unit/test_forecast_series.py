@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.support.cases import for_each
 from tests.support.forecasting import forecast, is_finite_and_ordered, moments_of, noisy_week, random_walk
 
 from analytics_core._forecast import Seasonality
@@ -42,7 +43,7 @@ AWKWARD = {
 }
 
 
-@pytest.mark.parametrize("name", AWKWARD)
+@for_each("name", AWKWARD)
 def test_awkward_series_get_finite_forecasts(name: str) -> None:
     result = forecast(AWKWARD[name])
     assert result.moments.size == len(AWKWARD[name]) + 10
@@ -112,7 +113,7 @@ def test_the_interval_widens_with_the_horizon_on_a_random_walk() -> None:
     assert width[-1] > 3 * width[0]
 
 
-@pytest.mark.parametrize("grain", TimeGrain)
+@for_each("grain", TimeGrain)
 def test_every_grain_works(grain: TimeGrain) -> None:
     result = forecast(random_walk(120), grain=grain, periods=5)
     assert is_finite_and_ordered(result)
@@ -153,7 +154,7 @@ def test_rows_too_far_apart_for_the_grain_are_forecast_with_a_note() -> None:
     assert is_finite_and_ordered(result)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "message"),
     [
         ({"periods": -1}, "periods"),
@@ -168,6 +169,7 @@ def test_impossible_options_are_refused(changed: dict[str, object], message: str
         forecast([1.0, 2.0], **changed)
 
 
+@pytest.mark.processes
 def test_another_process_with_other_threads_gives_the_same_bits() -> None:
     code = (
         "import hashlib, numpy as np\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pytest
+from tests.support.cases import for_each
 
 from analytics_core._formdata.field_names import ASKED, DRAWN
 from analytics_core._formdata.layers import LAYERED
@@ -207,7 +207,7 @@ def built(kind: str, **fields: Any) -> BuiltPayload:
     return build_payload({"viz_type": kind, "datasource": "7__table", **BASES.get(kind, {}), **fields}, KINDS)
 
 
-@pytest.mark.parametrize(("kind", "field"), list(_pairs()))
+@for_each(("kind", "field"), list(_pairs()))
 def test_a_control_changes_the_payload_or_is_told(kind: str, field: str) -> None:
     needed = {**NEEDED, **SECOND}.get(field, {})
     value = SETTINGS[field.removesuffix("_b")]
@@ -241,7 +241,7 @@ def test_all_kinds_have_their_controls_here() -> None:
     assert not named & DRAWN
 
 
-@pytest.mark.parametrize("field", ["y_axis_format", "currency_format", "column_config", "number_format", "date_format"])
+@for_each("field", ["y_axis_format", "currency_format", "column_config", "number_format", "date_format"])
 def test_formats_stand_in_the_form_that_the_payload_holds(field: str) -> None:
     payload = built("pie", metric="a", **{field: "x"}).payload
     assert payload["form_data"][field] == "x"

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 
 import analytics_core
 from analytics_core._formdata.chart_kind import ChartKind
@@ -84,7 +85,7 @@ def queries(kind: str, **changes: Any) -> list[dict[str, Any]]:
     return list(built(kind, **changes).payload["queries"])
 
 
-@pytest.mark.parametrize("kind", FORMS)
+@for_each("kind", FORMS)
 def test_what_is_built_is_a_query_context(kind: str) -> None:
     context = parse_query_context(built(kind).payload)
     assert context.datasource is not None
@@ -92,7 +93,7 @@ def test_what_is_built_is_a_query_context(kind: str) -> None:
     assert all(query.filters for query in context.queries)
 
 
-@pytest.mark.parametrize("kind", FORMS)
+@for_each("kind", FORMS)
 def test_a_value_changes_with_the_fields_that_it_comes_from_and_with_no_others(kind: str) -> None:
     before = built(kind)
     for name in {**FORMS[kind], "adhoc_filters": 1}:
@@ -162,7 +163,7 @@ def test_conditions_in_sql_are_joined_in_brackets() -> None:
     assert query["extras"] == {"where": "(a = 1 -- or so\n) AND (b = 2)", "having": "(COUNT(*) > 5)"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "changes", "paths"),
     [
         ("table", {"groupby": [7]}, ["groupby.0"]),
@@ -221,7 +222,7 @@ def test_the_second_half_of_a_mixed_chart_is_understood() -> None:
     assert not [note for note in built("mixed_timeseries").notes if "not understood" in note]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "fields", "known"),
     [
         ("echarts_timeseries_line", {"rolling_type": "avg"}, "cumsum, mean, std, sum"),
@@ -259,7 +260,6 @@ ANY = st.recursive(
 )
 
 
-@settings(max_examples=150)
 @given(kind=st.sampled_from(sorted(KINDS)), form=st.dictionaries(st.sampled_from(sorted(ASKED)), ANY, max_size=6))
 def test_any_form_gives_a_payload_or_a_typed_error(kind: str, form: dict[str, Any]) -> None:
     with suppress(PayloadSchemaError):

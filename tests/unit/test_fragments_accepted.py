@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.fragments import ENGINES, parse
 
 EVERYWHERE = [
@@ -41,13 +42,13 @@ EVERYWHERE = [
 ]
 
 
-@pytest.mark.parametrize("on", ENGINES)
-@pytest.mark.parametrize("text", EVERYWHERE)
+@for_each("on", ENGINES)
+@for_each("text", EVERYWHERE)
 def test_common_expressions_are_accepted_on_every_engine(text: str, on: str) -> None:
     assert parse(text, on).sql
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("on", "text", "sql"),
     [
         ("sqlite", "SUM(a) / COUNT(*)", 'SUM("t"."a") / COUNT(*)'),
@@ -96,7 +97,7 @@ def test_an_expression_is_written_again_as_its_engine_means_it(on: str, text: st
     assert written.replace("LEFT(", "left(") == sql
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("on", "text", "sql"),
     [
         ("sqlite", "(a NOT IN (1, 2)) = b", '(NOT "t"."a" IN (1, 2)) = "t"."b"'),

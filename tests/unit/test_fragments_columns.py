@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.fragments import ENGINES, NAMES, parse
 
 from analytics_core._compile.fragments import FragmentNames
@@ -16,9 +17,7 @@ def test_every_column_is_qualified_and_quoted(on: str) -> None:
     assert all(f"{quote}t{quote}.{quote}{name}{quote}" in written for name in ("a", "b", "Name", "ts"))
 
 
-@pytest.mark.parametrize(
-    "text", ["Name", "NAME", "name", '"Name"', '"name"', "orders.name", "SHOP.ORDERS.name", "t.name"]
-)
+@for_each("text", ["Name", "NAME", "name", '"Name"', '"name"', "orders.name", "SHOP.ORDERS.name", "t.name"])
 def test_a_name_is_written_as_the_dataset_spells_it(text: str) -> None:
     assert parse(text).sql == '"t"."Name"'
 
@@ -45,7 +44,7 @@ def test_a_name_that_two_columns_share_but_for_case_is_unknown() -> None:
         parse("Size", names=FragmentNames(alias="t", columns=("size", "SIZE")))
 
 
-@pytest.mark.parametrize("name", ["nosuch", "rowid", "ctid", "begin", "vacuum", "LIMIT"])
+@for_each("name", ["nosuch", "rowid", "ctid", "begin", "vacuum", "LIMIT"])
 def test_an_unknown_name_is_refused_wherever_it_stands(name: str) -> None:
     with pytest.raises(UnknownColumnError) as caught:
         parse(f"SUM(CASE WHEN {name} > 1 THEN a END)")
@@ -89,10 +88,8 @@ def test_the_parameter_of_a_lambda_is_no_column() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "name", ['say "hi"', "a.b", "50%", "naïve", "漢字", "semi;colon", "--", "back`tick", "{{ x }}"]
-)
-@pytest.mark.parametrize("on", ENGINES)
+@for_each("name", ['say "hi"', "a.b", "50%", "naïve", "漢字", "semi;colon", "--", "back`tick", "{{ x }}"])
+@for_each("on", ENGINES)
 def test_awkward_names_are_quoted_by_the_dialect(on: str, name: str) -> None:
     quoted = f"`{name.replace('`', '``')}`" if on == "mysql" else '"' + name.replace('"', '""') + '"'
     found = parse(f"{quoted} + 1", on, names=FragmentNames(alias="t", columns=(name,)))

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.support.cases import for_each
 from tests.support.meaning import COMMON, ROWS, Run, assert_same_meaning
 
 SQLITE = [
@@ -60,11 +61,11 @@ def duck() -> Iterator[Run]:
         yield run
 
 
-@pytest.mark.parametrize("expression", [*COMMON, *SQLITE])
+@for_each("expression", [*COMMON, *SQLITE])
 def test_an_expression_means_the_same_on_sqlite(sqlite: Run, expression: str) -> None:
     assert_same_meaning(sqlite, expression, "sqlite")
 
 
-@pytest.mark.parametrize("expression", [*COMMON, *DUCKDB])
+@for_each("expression", [*COMMON, *DUCKDB])
 def test_an_expression_means_the_same_on_duckdb(duck: Run, expression: str) -> None:
     assert_same_meaning(duck, expression, "duckdb")

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.fragments import ENGINES, NAMES, engine, parse
 
 from analytics_core._compile.fragments import FragmentParser, FragmentSlot
 from analytics_core.errors import AnalyticsError, ErrorType, FragmentError, SubqueryNotAllowedError
 
 
-@pytest.mark.parametrize("on", ENGINES)
-@pytest.mark.parametrize(
+@for_each("on", ENGINES)
+@for_each(
     "text",
     [
         "",
@@ -60,8 +61,8 @@ def test_what_is_not_one_expression_is_refused(text: str, on: str) -> None:
         parse(text, on)
 
 
-@pytest.mark.parametrize("on", ENGINES)
-@pytest.mark.parametrize(
+@for_each("on", ENGINES)
+@for_each(
     "text",
     [
         "(SELECT 1)",
@@ -80,7 +81,7 @@ def test_what_reads_a_relation_of_its_own_is_refused(text: str, on: str) -> None
     assert caught.value.error_type is ErrorType.ADHOC_SUBQUERY_NOT_ALLOWED_ERROR
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("on", "text"),
     [
         ("sqlite", "a IN orders"),
@@ -101,7 +102,7 @@ def test_rows_from_elsewhere_are_refused_in_each_dialects_words(on: str, text: s
         parse(text, on)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("on", "text"),
     [
         ("sqlite", "load_extension('x')"),
@@ -140,7 +141,7 @@ def test_a_denied_name_inside_text_is_text() -> None:
     assert parse("Name = 'pg_sleep(5)'", "postgresql").sql == '"t"."Name" = \'pg_sleep(5)\''
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("on", "text"),
     [
         ("sqlite", "$p0"),
@@ -168,8 +169,8 @@ def test_parameters_and_constructs_of_one_dialect_are_refused(on: str, text: str
         parse(text, on)
 
 
-@pytest.mark.parametrize("on", ["sqlite", "mysql"])
-@pytest.mark.parametrize("text", ["a = b NOT IN (1)", "a NOT IN (1) = b", "a IS NOT NULL = b"])
+@for_each("on", ["sqlite", "mysql"])
+@for_each("text", ["a = b NOT IN (1)", "a NOT IN (1) = b", "a IS NOT NULL = b"])
 def test_what_an_engine_would_group_in_its_own_way_needs_parentheses(text: str, on: str) -> None:
     with pytest.raises(FragmentError, match="put parentheses"):
         parse(text, on)
@@ -181,8 +182,8 @@ def test_sqlite_binds_concatenation_closer_than_the_parser_knows() -> None:
     assert parse("a || (b * 2)", "sqlite").sql == '"t"."a" || ("t"."b" * 2)'
 
 
-@pytest.mark.parametrize("on", ENGINES)
-@pytest.mark.parametrize(
+@for_each("on", ENGINES)
+@for_each(
     "text",
     [
         "(" * 5_000 + "1" + ")" * 5_000,

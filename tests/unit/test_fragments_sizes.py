@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.fragments import NAMES, engine
 
 from analytics_core._compile.fragments import FragmentParser, FragmentSlot
@@ -147,19 +148,19 @@ def parse(on: str, text: str) -> str:
     )
 
 
-@pytest.mark.parametrize(("on", "text"), LARGE)
+@for_each(("on", "text"), LARGE)
 def test_values_that_grow_large_are_refused_to_people_who_may_not_write_sql(on: str, text: str) -> None:
     with pytest.raises(FragmentError, match=r"may make values|makes values|gathers the rows|not after a dot"):
         parse(on, text)
 
 
-@pytest.mark.parametrize(("on", "text"), UNLISTED)
+@for_each(("on", "text"), UNLISTED)
 def test_functions_whose_size_nobody_can_tell_are_on_no_list(on: str, text: str) -> None:
     with pytest.raises(FragmentError, match=r"is not on the list|is not allowed"):
         parse(on, text)
 
 
-@pytest.mark.parametrize(("on", "text"), NEEDED)
+@for_each(("on", "text"), NEEDED)
 def test_sizes_that_charts_need_pass(on: str, text: str) -> None:
     assert parse(on, text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.fragments import parse
 
 from analytics_core._compile.fragments import FragmentSlot
@@ -14,8 +15,8 @@ AGGREGATES = {S.METRIC, S.HAVING, S.ORDER}
 WINDOWS = {S.METRIC, S.COLUMN, S.CALCULATED, S.ORDER}
 
 
-@pytest.mark.parametrize("slot", S)
-@pytest.mark.parametrize(
+@for_each("slot", S)
+@for_each(
     ("on", "text"),
     [
         ("sqlite", "SUM(a) > 1"),
@@ -37,8 +38,8 @@ def test_aggregates_stand_in_metrics_having_and_order_only(slot: FragmentSlot, o
             parse(text, on, slot=slot)
 
 
-@pytest.mark.parametrize("slot", S)
-@pytest.mark.parametrize("text", ["ROW_NUMBER() OVER (ORDER BY a) <= 3", "SUM(a) OVER (PARTITION BY b) > 1"])
+@for_each("slot", S)
+@for_each("text", ["ROW_NUMBER() OVER (ORDER BY a) <= 3", "SUM(a) OVER (PARTITION BY b) > 1"])
 def test_windows_stand_in_metrics_columns_and_order_only(slot: FragmentSlot, text: str) -> None:
     if slot in WINDOWS:
         assert parse(text, slot=slot).sql
@@ -56,19 +57,19 @@ def test_the_larger_of_two_values_is_no_aggregate_on_sqlite() -> None:
     assert parse("max(a, b) > 1", slot=S.WHERE).sql == 'MAX("t"."a", "t"."b") > 1'
 
 
-@pytest.mark.parametrize("slot", [S.WHERE, S.HAVING, S.ROW_RULE])
-@pytest.mark.parametrize("text", ["'text'", "UPPER(Name)", "Name || 'x'", "CAST(a AS TEXT)"])
+@for_each("slot", [S.WHERE, S.HAVING, S.ROW_RULE])
+@for_each("text", ["'text'", "UPPER(Name)", "Name || 'x'", "CAST(a AS TEXT)"])
 def test_a_condition_that_gives_text_is_refused(slot: FragmentSlot, text: str) -> None:
     with pytest.raises(FragmentError, match="it gives a text, not true or false"):
         parse(text, slot=slot)
 
 
-@pytest.mark.parametrize("text", ["1 = 1", "a", "a AND b", "a = 1", "NOT a", "a IS NULL", "a IN (1)", "TRUE", "1"])
+@for_each("text", ["1 = 1", "a", "a AND b", "a = 1", "NOT a", "a IS NULL", "a IN (1)", "TRUE", "1"])
 def test_what_can_be_a_condition_is_accepted_as_one(text: str) -> None:
     assert parse(text, slot=S.WHERE).sql
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("on", "text", "kind"),
     [
         ("sqlite", "COUNT(*)", ValueKind.INTEGER),

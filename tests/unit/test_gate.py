@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.execution import REGISTRY, database, settings
 
 from analytics_core._adapters.connector import SqlAlchemyConnector
@@ -94,7 +95,7 @@ ADMIN = actor(is_admin=True)
 EVERYBODY = (NOBODY, OF_DATASET, OF_SCHEMA, OF_DATABASE, ADMIN)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("on", "admitted"),
     [
         (LOADED, (OF_DATASET, OF_SCHEMA, OF_DATABASE, ADMIN)),
@@ -188,7 +189,7 @@ def test_a_policy_that_decides_by_methods_of_its_own_is_asked_each_time() -> Non
         gate.admit(OF_DATASET, SHOP, on=LOADED)
 
 
-@pytest.mark.parametrize("on", [SchemaTables("main"), ON_ORDERS, *DatabaseUse])
+@for_each("on", [SchemaTables("main"), ON_ORDERS, *DatabaseUse])
 def test_write_access_is_for_sql_on_a_database_that_allows_it(gate: Gate, on: Any) -> None:
     for record in (SHOP, replace(SHOP, allow_dml=True)):
         if record.allow_dml and on is DatabaseUse.QUERY:

@@ -8,6 +8,7 @@ from contextlib import closing
 import duckdb
 import pytest
 import sqlglot
+from tests.support.cases import for_each
 from tests.support.fragments import ENGINES, engine
 
 from analytics_core._gate.guard import check_select, means_the_same
@@ -34,14 +35,14 @@ READS = [
 ]
 
 
-@pytest.mark.parametrize("on", ENGINES)
-@pytest.mark.parametrize("sql", READS)
+@for_each("on", ENGINES)
+@for_each("sql", READS)
 def test_queries_are_accepted(sql: str, on: str) -> None:
     assert check_select(sql, spec=engine(on), place="dataset 'd'").sql
 
 
-@pytest.mark.parametrize("on", ENGINES)
-@pytest.mark.parametrize(
+@for_each("on", ENGINES)
+@for_each(
     "sql",
     [
         "DELETE FROM orders",
@@ -94,8 +95,8 @@ def test_whatever_is_no_plain_query_is_refused(sql: str, on: str) -> None:
     assert caught.value.error_type is ErrorType.DML_NOT_ALLOWED_ERROR
 
 
-@pytest.mark.parametrize("on", ENGINES)
-@pytest.mark.parametrize(
+@for_each("on", ENGINES)
+@for_each(
     ("sql", "message"),
     [
         ("", "it is empty"),
@@ -116,7 +117,7 @@ def test_what_is_not_one_statement_is_refused(sql: str, message: str, on: str) -
         check_select(sql, spec=engine(on), place="dataset 'd'")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("on", "sql"),
     [
         ("postgresql", "SELECT pg_sleep(5)"),
@@ -181,7 +182,7 @@ TABLES = [
 ]
 
 
-@pytest.mark.parametrize("sql", RUNNABLE)
+@for_each("sql", RUNNABLE)
 def test_the_checked_query_answers_as_the_written_one(sql: str) -> None:
     with closing(sqlite3.connect(":memory:")) as lite, closing(duckdb.connect()) as duck:
         for statement in TABLES:
@@ -193,17 +194,15 @@ def test_the_checked_query_answers_as_the_written_one(sql: str) -> None:
         assert duck.execute(duck_sql).fetchall() == duck.execute(sql).fetchall()
 
 
-@pytest.mark.parametrize("on", ENGINES)
-@pytest.mark.parametrize(
-    "sql", ["SELECT", "SELECT (", "WITH", "SELECT * FROM", "(((", "SELECT FROM a", "VALUES", "FROM"]
-)
+@for_each("on", ENGINES)
+@for_each("sql", ["SELECT", "SELECT (", "WITH", "SELECT * FROM", "(((", "SELECT FROM a", "VALUES", "FROM"])
 def test_broken_text_is_a_typed_error(sql: str, on: str) -> None:
     with pytest.raises(AnalyticsError):
         assert not check_select(sql, spec=engine(on), place="d").sql.endswith("(")
 
 
-@pytest.mark.parametrize("on", ENGINES)
-@pytest.mark.parametrize(
+@for_each("on", ENGINES)
+@for_each(
     "other",
     [
         "SELECT x FROM customers",

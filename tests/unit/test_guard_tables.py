@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.fragments import ENGINES, NAMES, engine, parse
 
 from analytics_core._compile.fragments import FragmentParser, FragmentSlot
@@ -20,8 +21,8 @@ def _tables(sql: str, on: str = "postgresql") -> list[str]:
     return [str(table) for table in tables_of(source.tree, spec)]
 
 
-@pytest.mark.parametrize("on", ENGINES)
-@pytest.mark.parametrize(
+@for_each("on", ENGINES)
+@for_each(
     ("sql", "tables"),
     [
         ("SELECT 1", []),
@@ -55,7 +56,7 @@ def test_a_common_name_of_another_case_hides_as_the_engine_says() -> None:
     assert _tables('WITH "Recent" AS (SELECT * FROM orders) SELECT * FROM recent') == ["orders", "recent"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("on", "sql", "tables"),
     [
         ("postgresql", "WITH c AS (SELECT 1 AS id) SELECT b.id FROM c AS a CROSS JOIN a AS b", ["a"]),
@@ -137,7 +138,7 @@ def test_catalog_views_are_relations_like_any_other() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("on", "sql", "tables"),
     [
         ("postgresql", "SELECT * FROM a, LATERAL (SELECT * FROM b WHERE b.x = a.x) AS q", ["a", "b"]),
@@ -177,7 +178,7 @@ def test_a_plain_statement_is_a_query_unless_changes_are_allowed() -> None:
     assert (allowed.changes_data, [str(t) for t in allowed.tables]) == (True, ["a", "b"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "SET x = 1",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.doors import GUESTS_MAY, NAMESPACES, closed_doors, methods
 from tests.support.guests import KEY, GuestWorld, chart, dashboard, guest_world
 
@@ -37,7 +38,7 @@ def test_the_walk_meets_the_namespaces_that_there_are() -> None:
     assert {"charts", "dashboards", "databases", "datasets", "embedded", "users", "roles", "tags"} <= set(NAMESPACES)
 
 
-@pytest.mark.parametrize("namespace", NAMESPACES)
+@for_each("namespace", NAMESPACES)
 def test_a_guest_is_refused_everywhere_but_where_it_is_allowed(
     world: GuestWorld, guest: AnalyticsCore, namespace: str
 ) -> None:
@@ -112,7 +113,7 @@ def test_filters_that_can_be_read_once_count(guest: AnalyticsCore) -> None:
     assert [chart.id for chart in guest.charts.list(order_by=iter(["-id"]))] == [2, 1]
 
 
-@pytest.mark.parametrize("filters", [{"col": "id"}, "id", ["id"], [None], [1], 5, [{"col": ["owners"]}]])
+@for_each("filters", [{"col": "id"}, "id", ["id"], [None], [1], 5, [{"col": ["owners"]}]])
 def test_filters_of_another_kind_are_refused_to_guests_as_to_everybody(guest: AnalyticsCore, filters: Any) -> None:
     for listed in (guest.charts, guest.dashboards):
         with pytest.raises(errors.PayloadError):
@@ -122,7 +123,7 @@ def test_filters_of_another_kind_are_refused_to_guests_as_to_everybody(guest: An
             listed.list(order_by=[{"owners": 1}])
 
 
-@pytest.mark.parametrize("key", [[1], {}, None, "1", 1.0])
+@for_each("key", [[1], {}, None, "1", 1.0])
 def test_what_is_no_id_opens_nothing(guest: AnalyticsCore, key: Any) -> None:
     with pytest.raises(errors.ChartAccessError):
         guest.charts.get(key)

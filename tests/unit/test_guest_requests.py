@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.guests import QUERY, RULE, GuestWorld, chart, context, dashboard, guest_world, requested
 
 from analytics_core import AnalyticsCore, errors
@@ -72,7 +73,7 @@ def test_a_failure_tells_no_statement(own: GuestWorld) -> None:
     assert "acme" not in json.dumps(result.to_payload())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("filters", "cities"),
     [
         ([{"col": "city", "op": "IN", "val": ["Bonn"]}], ["Bonn"]),
@@ -102,7 +103,7 @@ def test_the_order_is_the_guests_among_columns_and_metrics_of_the_chart(guest: A
     assert rows(guest, requested(orderby=[])) == [BONN, KIEL]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("page", "expected"),
     [
         ({"row_limit": 1}, [BONN]),
@@ -116,7 +117,7 @@ def test_a_page_stays_inside_the_rows_of_the_chart(guest: AnalyticsCore, page: A
     assert rows(guest, requested(**page)) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "page",
     [
         {"row_limit": 101},
@@ -151,7 +152,7 @@ def test_no_page_lies_beyond_the_rows_that_the_server_would_show(tmp_path: Path)
 
 
 # -------------------------------------------------------------------------------------------------- what is a refusal
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "path"),
     [
         ({"columns": ["tenant"]}, "queries.0.columns"),
@@ -208,7 +209,7 @@ def test_any_other_change_of_the_query_is_refused_with_its_place(
     assert rejection(guest, requested(**changes)).startswith(path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "path"),
     [
         ({"force": True}, "force"),
@@ -241,7 +242,7 @@ def question(stored: ChartDataQueryContext) -> StoredRequest:
     )
 
 
-@pytest.mark.parametrize("name", sorted(set(ChartDataQueryObject.model_fields) - MAY_DIFFER))
+@for_each("name", sorted(set(ChartDataQueryObject.model_fields) - MAY_DIFFER))
 def test_no_field_of_a_query_may_differ_but_the_six(name: str) -> None:
     stored = parse_query_context(requested())
     assert answerable(question(stored), stored) == stored
@@ -372,7 +373,7 @@ def test_a_time_grain_is_the_guests_where_the_dashboard_declares_it(own: GuestWo
     assert "P1Y" in {item["duration"] for item in offered}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "question",
     [
         context(QUERY),
@@ -391,7 +392,7 @@ def test_without_a_reference_to_the_stored_chart_nothing_is_answered(guest: Anal
         guest.charts.data(question)
 
 
-@pytest.mark.parametrize("chart_id", [3, 4, 99, 0, -1, 2**40])
+@for_each("chart_id", [3, 4, 99, 0, -1, 2**40])
 def test_a_chart_of_no_named_dashboard_is_refused_whether_it_exists_or_not(guest: AnalyticsCore, chart_id: int) -> None:
     for call in (guest.charts.data, guest.charts.get, lambda key: guest.charts.data(requested(key))):
         with pytest.raises(errors.ChartAccessError) as rejected:

@@ -14,6 +14,7 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from tests.support.cases import for_each
 from tests.support.guests import KEY, RULE, GuestWorld, claims, forged, guest_world, later, signing_key
 
 from analytics_core import AnalyticsCore, Settings, errors
@@ -148,14 +149,12 @@ def test_an_older_key_still_reads_and_a_dropped_one_does_not(tmp_path: Path) -> 
 
 
 # ------------------------------------------------------------------------------------------------------ the claims
-@pytest.mark.parametrize(
-    "name", ["type", "aud", "iat", "exp", "jti", "sub", "user", "resources", "rls_rules", "all_rows"]
-)
+@for_each("name", ["type", "aud", "iat", "exp", "jti", "sub", "user", "resources", "rls_rules", "all_rows"])
 def test_a_missing_claim_is_a_refusal(shared: GuestWorld, name: str) -> None:
     rejected(shared, forged(shared, **{name: None}))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value"),
     [
         ("type", "access"),
@@ -196,7 +195,7 @@ def test_a_claim_of_another_kind_is_a_refusal(shared: GuestWorld, name: str, val
     rejected(shared, forged(shared, **{name: value}))
 
 
-@pytest.mark.parametrize("token", ["", ".", "..", "a.b.c", "x" * 100, "ey.ey.ey", None, 7, b"bytes", {"token": "x"}])
+@for_each("token", ["", ".", "..", "a.b.c", "x" * 100, "ey.ey.ey", None, 7, b"bytes", {"token": "x"}])
 def test_what_is_no_token_opens_nothing(shared: GuestWorld, token: Any) -> None:
     rejected(shared, token)
 
@@ -254,7 +253,7 @@ def test_another_now_for_queries_revives_no_token(world: GuestWorld) -> None:
         guest.as_of(past).charts.get(1)
 
 
-@pytest.mark.parametrize(("iat", "exp"), [(0, 3_601), (0, 10_000_000), (31, 300), (0, 0), (10, 5)])
+@for_each(("iat", "exp"), [(0, 3_601), (0, 10_000_000), (31, 300), (0, 0), (10, 5)])
 def test_times_that_no_minted_token_has_open_nothing(shared: GuestWorld, iat: float, exp: float) -> None:
     now = shared.clock.now().timestamp()
     rejected(shared, forged(shared, iat=now + iat, exp=now + exp))
@@ -266,7 +265,7 @@ def test_times_that_a_minted_token_may_have_open(shared: GuestWorld, iat: float,
     assert opens(shared, forged(shared, iat=now + iat, exp=now + exp))
 
 
-@pytest.mark.parametrize("life_s", [0, -1, 3_601, float("nan"), float("inf"), True, "60"])
+@for_each("life_s", [0, -1, 3_601, float("nan"), float("inf"), True, "60"])
 def test_a_life_beyond_the_cap_is_not_minted(shared: GuestWorld, life_s: Any) -> None:
     with pytest.raises(errors.LimitError, match="3600"):
         shared.token("acme", life_s=life_s)
@@ -345,14 +344,14 @@ def test_revoking_names_exactly_one_thing_and_needs_the_right(world: GuestWorld)
         reader.revoke_guest_tokens(subject="anna")
 
 
-@pytest.mark.parametrize("subject", ["", 5, ["anna"], "x" * 65, "a\x00", "\ud800"])
+@for_each("subject", ["", 5, ["anna"], "x" * 65, "a\x00", "\ud800"])
 def test_revoking_what_no_guest_is_called_is_told_and_not_done(world: GuestWorld, subject: Any) -> None:
     with pytest.raises(errors.PayloadError) as rejection:
         world.admin.embedded.revoke_guest_tokens(subject=subject)
     assert "revoke_guest_tokens" in str(rejection.value)
 
 
-@pytest.mark.parametrize("all_rows", [5, None, "1", ["1"], [True], [1.0], [[1]], {"1": 1}])
+@for_each("all_rows", [5, None, "1", ["1"], [True], [1.0], [[1]], {"1": 1}])
 def test_a_token_that_would_open_nothing_is_not_minted(world: GuestWorld, all_rows: Any) -> None:
     with pytest.raises(errors.PayloadSchemaError, match="all_rows: must be"):
         world.admin.embedded.guest_token(world.request(RULE), all_rows=all_rows)
@@ -369,7 +368,7 @@ def test_ids_without_an_end_are_more_than_a_token_may_hold(world: GuestWorld) ->
         world.admin.embedded.guest_token(world.request(RULE), all_rows=itertools.count(1))
 
 
-@pytest.mark.parametrize("key", [None, [1], 1.5, True, 10**30, "9999999999"])
+@for_each("key", [None, [1], 1.5, True, 10**30, "9999999999"])
 def test_what_is_no_id_and_no_uuid_is_embedded_nowhere(world: GuestWorld, key: Any) -> None:
     with pytest.raises(errors.NotFoundError):
         world.admin.embedded.get(key)
@@ -405,7 +404,7 @@ def test_a_token_with_a_rule_on_a_dataset_that_is_gone_opens_nothing(world: Gues
 ALLOWED = ["https://shop.example", "http://localhost:8080"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("origin", "is_open"),
     [
         ("https://shop.example", True),
@@ -476,7 +475,7 @@ def test_only_administrators_mint(world: GuestWorld) -> None:
         assert rejection.value.status == 403
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "path"),
     [
         ({"resources": []}, "resources"),
@@ -500,13 +499,13 @@ def test_a_request_that_says_too_little_or_too_much_is_refused_with_its_place(
     assert any(problem.path.startswith(path) for problem in rejection.value.problems)
 
 
-@pytest.mark.parametrize("key", ["99", "", "shown", "00000000-0000-0000-0000-000000000000", "1 OR 1=1"])
+@for_each("key", ["99", "", "shown", "00000000-0000-0000-0000-000000000000", "1 OR 1=1"])
 def test_a_resource_must_be_an_embedded_dashboard(shared: GuestWorld, key: str) -> None:
     with pytest.raises(errors.NotFoundError):
         shared.admin.embedded.guest_token({**shared.request(RULE), "resources": [{"type": "dashboard", "id": key}]})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("clause", "error"),
     [
         ("1 = 1; DROP TABLE sales", errors.FragmentError),

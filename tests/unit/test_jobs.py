@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.stores import open_store
 
 from analytics_core._adapters.job_runners import InlineJobRunner, ThreadJobRunner
@@ -249,7 +250,7 @@ def test_a_result_that_is_not_there_yet_is_a_typed_error(desk: Any) -> None:
         job.result(timeout_s=0)
 
 
-@pytest.mark.parametrize("key", ["unknown", "", None, 5, ["x"]])
+@for_each("key", ["unknown", "", None, 5, ["x"]])
 def test_an_unknown_job_is_not_found(desk: Any, key: Any) -> None:
     with pytest.raises(JobNotFoundError):
         desk().book.find(key)

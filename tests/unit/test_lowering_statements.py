@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import sqlglot
 from sqlglot import exp
+from tests.support.cases import for_each
 from tests.support.golden_payloads import PAYLOADS, item, rules_for, view_for
 from tests.support.planning import (
     COLUMNS,
@@ -69,8 +70,8 @@ def readable(tree: exp.Expr, engine: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------------ values
-@pytest.mark.parametrize("engine", NAMES)
-@pytest.mark.parametrize("value", SECRETS)
+@for_each("engine", NAMES)
+@for_each("value", SECRETS)
 def test_a_value_is_bound_and_never_written(engine: str, value: str) -> None:
     for filter_ in (item("city", "==", value), item("city", "IN", [value, "x"]), item("city", ">", value)):
         made = statement({"metrics": ["orders"], "filters": [filter_]}, engine)
@@ -79,7 +80,7 @@ def test_a_value_is_bound_and_never_written(engine: str, value: str) -> None:
         assert value in flat
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_numbers_and_moments_are_bound_too(engine: str) -> None:
     filters = [item("quantity", ">", 987654), item("weight", "<", 1234.5), item("ordered_at", ">=", "2031-05-07")]
     made = statement({"metrics": ["orders"], "filters": filters}, engine)
@@ -90,7 +91,7 @@ def test_numbers_and_moments_are_bound_too(engine: str) -> None:
     assert len(bound_values(made)) == 3 + near
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_the_statement_has_a_mark_for_each_value_and_the_readable_one_has_none(engine: str) -> None:
     mark = MARKS[spec_of(engine).paramstyle]
     for name in set(PAYLOADS) - {"awkward values", "awkward labels", "patterns"}:  # their texts look like marks
@@ -103,7 +104,7 @@ def test_the_statement_has_a_mark_for_each_value_and_the_readable_one_has_none(e
         assert MARK not in made.sql + made.display_sql
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_percent_signs_of_labels_and_fragments_are_doubled_for_drivers_that_format(engine: str) -> None:
     query = {"columns": [{"label": "50%", "sqlExpression": "city"}], "extras": {"where": "city = 'a%b'"}}
     made = statement(query, engine)
@@ -112,7 +113,7 @@ def test_percent_signs_of_labels_and_fragments_are_doubled_for_drivers_that_form
     assert "50%%" not in made.display_sql
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_the_readable_statement_is_one_query_of_the_engine(engine: str) -> None:
     for name in PAYLOADS:
         try:
@@ -123,8 +124,8 @@ def test_the_readable_statement_is_one_query_of_the_engine(engine: str) -> None:
 
 
 # --------------------------------------------------------------------------------------------------- the same tree
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
-@pytest.mark.parametrize("name", list(PAYLOADS))
+@for_each("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
+@for_each("name", list(PAYLOADS))
 def test_what_was_written_reads_back_as_what_was_meant(engine: str, name: str) -> None:
     """Trees built from nodes get no parentheses of their own: with all of them it must read as the same tree."""
     made = plan(PAYLOADS[name], view=view_for(name, engine), row_filters=rules_for(name))
@@ -143,10 +144,8 @@ _NEVER_CLOSED = (exp.Dot, exp.Escape, exp.PropertyEQ, exp.Kwarg)
 
 
 # ---------------------------------------------------------------------------------------------------- row rules
-@pytest.mark.parametrize("engine", NAMES)
-@pytest.mark.parametrize(
-    "where", ["1 = 1 OR 2 = 2", "id > 1 -- ", "NOT id > 1 OR 1 = 1", "id = 1 OR id = 2 AND id = 3"]
-)
+@for_each("engine", NAMES)
+@for_each("where", ["1 = 1 OR 2 = 2", "id > 1 -- ", "NOT id > 1 OR 1 = 1", "id = 1 OR id = 2 AND id = 3"])
 def test_no_condition_of_a_user_widens_a_row_rule(engine: str, where: str) -> None:
     rules = [RowFilter(name="eu", clause="country = 'EU' OR id = 7")]
     made = statement(
@@ -168,7 +167,7 @@ def test_no_condition_of_a_user_widens_a_row_rule(engine: str, where: str) -> No
     assert "7" not in condition.sql()
 
 
-@pytest.mark.parametrize("engine", JOINING)
+@for_each("engine", JOINING)
 def test_row_rules_also_bind_the_choice_of_series_and_counts(engine: str) -> None:
     rules = [RowFilter(name="eu", clause="country = 'Lapland'")]
     assert statement(SERIES, engine, row_filters=rules).display_sql.count("'Lapland'") == 2
@@ -179,10 +178,8 @@ def test_row_rules_also_bind_the_choice_of_series_and_counts(engine: str) -> Non
 
 
 # --------------------------------------------------------------------------------------------------------- names
-@pytest.mark.parametrize("engine", NAMES)
-@pytest.mark.parametrize(
-    "name", ['we"ird', "back`tick", "br]acket", "semi; DROP TABLE x --", "50%", "Ünïcode", "select"]
-)
+@for_each("engine", NAMES)
+@for_each("name", ['we"ird', "back`tick", "br]acket", "semi; DROP TABLE x --", "50%", "Ünïcode", "select"])
 def test_names_are_quoted_whatever_they_hold(engine: str, name: str) -> None:
     view = view_of(engine, table_name=name, columns=(DatasetColumn(column_name=name, type="INTEGER"),), metrics=())
     made = statement({"columns": [name], "metrics": []}, view=view)
@@ -199,7 +196,7 @@ def test_a_name_that_looks_like_our_mark_of_a_value_is_refused(name: str) -> Non
             view_of("sqlite", **fields)
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_aliases_are_unique_without_case_and_short_enough_in_bytes(engine: str) -> None:
     spec = spec_of(engine)
     labels = ["ü" * 200, "Ü" * 200, "x" * 400, "a", "A", "a ", "50%"]
@@ -211,7 +208,7 @@ def test_aliases_are_unique_without_case_and_short_enough_in_bytes(engine: str) 
     assert list(made.labels) == labels
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_group_by_and_order_by_never_name_an_alias(engine: str) -> None:
     view = view_of(engine)
     query = {**PAYLOADS["months"], "orderby": [["ordered_at", False]]}
@@ -221,7 +218,7 @@ def test_group_by_and_order_by_never_name_an_alias(engine: str) -> None:
             assert column.table == "orders", (part, column)
 
 
-@pytest.mark.parametrize("engine", JOINING)
+@for_each("engine", JOINING)
 def test_a_table_called_like_our_own_alias_is_told_apart(engine: str) -> None:
     view = view_of(engine, table_name="Series_Limit")
     tree = parsed(statement({**SERIES, "group_others_when_limit_reached": True}, view=view).display_sql, engine)
@@ -230,7 +227,7 @@ def test_a_table_called_like_our_own_alias_is_told_apart(engine: str) -> None:
 
 
 # --------------------------------------------------------------------------------------------------------- sources
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_a_virtual_dataset_is_a_derived_table(engine: str) -> None:
     source = check_select("SELECT * FROM orders WHERE id > 5", spec=spec_of(engine), place="dataset")
     made = statement({"columns": ["city"], "metrics": []}, view=make_view(dataset(), spec_of(engine), source))
@@ -248,7 +245,7 @@ def test_engines_without_ctes_in_derived_tables_get_them_in_front() -> None:
         assert made.sql.count("WITH ") == 1
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_a_schema_and_a_catalog_qualify_the_table(engine: str) -> None:
     source = TableSource(table="orders", schema="shop", catalog="prod")
     tree = parsed(statement({"metrics": ["orders"]}, view=view_of(engine, source)).display_sql, engine)
@@ -269,7 +266,7 @@ def test_one_row_more_than_the_limit_is_asked_for(engine: str) -> None:
     assert statement({"columns": ["city"], "row_limit": 10, "row_offset": 5}, engine).sql.endswith("LIMIT 11 OFFSET 5")
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_a_count_counts_the_rows_of_the_query(engine: str) -> None:
     made = statement({"columns": ["city"], "metrics": ["orders"], "is_rowcount": True, "row_limit": 10}, engine)
     assert made.labels == ("rowcount",)
@@ -277,8 +274,8 @@ def test_a_count_counts_the_rows_of_the_query(engine: str) -> None:
 
 
 # --------------------------------------------------------------------------------------------------- fragments
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
-@pytest.mark.parametrize("text", ["id - 1", "CASE WHEN id > 1 THEN 2 ELSE 3 END", "-id", "id % 2", "ABS(id)"])
+@for_each("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
+@for_each("text", ["id - 1", "CASE WHEN id > 1 THEN 2 ELSE 3 END", "-id", "id % 2", "ABS(id)"])
 def test_a_fragment_stands_for_one_operand(engine: str, text: str) -> None:
     query = {"metrics": ["orders"], "filters": [item({"label": "x", "sqlExpression": text}, "==", 5)]}
     condition = parsed(statement(query, engine).display_sql, engine).args["where"].this
@@ -286,8 +283,8 @@ def test_a_fragment_stands_for_one_operand(engine: str, text: str) -> None:
     assert condition.expression == exp.Literal.number(5)
 
 
-@pytest.mark.parametrize("engine", NAMES)
-@pytest.mark.parametrize("text", ["2", "-2", "(2)", "'x'", "NULL", "1.5"])
+@for_each("engine", NAMES)
+@for_each("text", ["2", "-2", "(2)", "'x'", "NULL", "1.5"])
 def test_a_constant_is_never_taken_for_the_position_of_a_column(engine: str, text: str) -> None:
     constant = {"label": "x", "sqlExpression": text}
     query = {"columns": [constant, "city"], "metrics": ["orders"], "orderby": [[constant, True]]}
@@ -311,7 +308,7 @@ def test_a_function_that_is_written_as_an_operator_stands_in_parentheses() -> No
 
 
 # ------------------------------------------------------------------------------------------------- explanations
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_an_explanation_has_every_clause_with_its_values_and_origin(engine: str) -> None:
     query: dict[str, Any] = {
         **PAYLOADS["months"],
@@ -341,7 +338,7 @@ def test_lowering_never_changes_the_plan_nor_shares_nodes() -> None:
             assert not {id(node) for node in first.walk()} & {id(node) for node in second.walk()}
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_a_page_that_is_read_in_two_parts_has_only_aliases_that_its_engine_takes(engine: str) -> None:
     columns = (DatasetColumn(column_name="quantity", type="INTEGER", nullable=True, leads_index=True),)
     smile = {"label": "\U0001f600", "sqlExpression": "quantity"}
@@ -371,14 +368,14 @@ def same_by_known_texts(query: Mapping[str, Any], engine: str, *, view: DatasetV
     assert compile_plan(again, view.spec, view.known) == plain
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_known_texts_give_the_statements_that_nodes_give(engine: str) -> None:
     for name, payload in PAYLOADS.items():
         with suppress(UnsupportedByEngineError):
             same_by_known_texts(payload, engine, view=view_for(name, engine), row_filters=rules_for(name))
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_known_texts_tell_columns_grains_and_aggregates_apart(engine: str) -> None:
     view = view_of(engine, offset=3)
     times = [column.column_name for column in COLUMNS if column.is_dttm]

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 
 from analytics_core._records.message import Attachment, Delivery, DeliveryState, Message, Recipient
 from analytics_core._reporting.mail import (
@@ -85,9 +86,7 @@ def test_pictures_of_a_message_without_html_are_attached() -> None:
     assert [part.get_filename() for part in found.iter_attachments()] == ["chart.png"]
 
 
-@pytest.mark.parametrize(
-    "name", ["Umsätze 2026 – Übersicht.csv", 'a"b;c=d%.csv', "日本語.csv", "a'b.csv", "x" * 300 + ".csv"]
-)
+@for_each("name", ["Umsätze 2026 – Übersicht.csv", 'a"b;c=d%.csv', "日本語.csv", "a'b.csv", "x" * 300 + ".csv"])
 def test_a_file_arrives_under_its_name(name: str) -> None:
     (part,) = read(message(attachments=(csv_file(name),))).iter_attachments()
     told = part.get_filename() or ""
@@ -98,7 +97,7 @@ def test_folders_are_no_part_of_a_file_name() -> None:
     assert csv_file("../../etc/passwd").name == ".._.._etc_passwd"
 
 
-@pytest.mark.parametrize("size", [0, 1, 56, 57, 58, 58_368, 58_369, 200_000])
+@for_each("size", [0, 1, 56, 57, 58, 58_368, 58_369, 200_000])
 def test_a_spooled_file_arrives_whole(size: int) -> None:
     content = bytes(number % 251 for number in range(size))
     with tempfile.SpooledTemporaryFile(max_size=1_000) as spooled:
@@ -149,8 +148,8 @@ def test_the_message_id_is_the_same_for_ever_and_another_for_each_recipient() ->
 BREAKS = ["\r", "\n", "\r\n", "\0", "\v", "\f", "\x85", "\u2028", "\u2029"]
 
 
-@pytest.mark.parametrize("sign", BREAKS, ids=ascii)
-@pytest.mark.parametrize(
+@for_each("sign", BREAKS, ids=ascii)
+@for_each(
     "make",
     [
         lambda text: message(subject=text),
@@ -209,7 +208,7 @@ def test_a_text_with_half_a_character_is_sent() -> None:
     assert (found["Subject"], found.get_content().strip()) == ("a?b", "c?\N{REPLACEMENT CHARACTER}d")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         *(
@@ -281,7 +280,7 @@ def test_a_picture_with_a_long_description_leaves_no_broken_picture_either() -> 
     assert "<img" not in (kept.html or "")
 
 
-@pytest.mark.parametrize("character", ["x", "ä", "€", "\N{GRINNING FACE}", "=", "\n"])
+@for_each("character", ["x", "ä", "€", "\N{GRINNING FACE}", "=", "\n"])
 def test_of_a_text_that_is_too_large_the_beginning_is_sent(character: str) -> None:
     kept, _ = fitted(message(text=character * 200_000, html=HTML, link="https://x/1"), max_bytes=100_000)
     assert len(composed(kept)) <= 100_000
@@ -312,7 +311,7 @@ def test_addresses_of_web_hooks_are_shown_without_their_secrets() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "make",
     [
         lambda: message(key=""),

@@ -6,6 +6,7 @@ import datetime as dt
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core import models
 from analytics_core.errors import AnalyticsError, PayloadSchemaError
@@ -61,7 +62,7 @@ def test_a_field_whose_name_pydantic_keeps_for_itself_has_another_attribute() ->
     assert payload.model_dump(by_alias=True, exclude_unset=True) == sent
 
 
-@pytest.mark.parametrize("value", ["1700000000", 1_700_000_000, 1.5, True, "1e9", "yesterday"])
+@for_each("value", ["1700000000", 1_700_000_000, 1.5, True, "1e9", "yesterday"])
 def test_a_moment_is_iso_8601_text_and_never_a_number(value: Any) -> None:
     payload = {"start_dttm": value, "end_dttm": "2024-01-02T00:00:00", "short_descr": "x"}
     with pytest.raises(PayloadSchemaError, match="start_dttm: must be a moment in ISO 8601"):
@@ -75,7 +76,7 @@ def test_a_moment_keeps_its_offset() -> None:
     assert annotation.end_dttm == dt.datetime(2024, 1, 2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("field", "value", "told"),
     [
         ("crontab", "every day", "must be a cron expression of five fields"),
@@ -92,7 +93,7 @@ def test_a_report_schedule_refuses_what_it_could_never_run(field: str, value: An
         parse(models.ReportSchedulePost, {field: value}, shape="ReportScheduleRestApi.post")
 
 
-@pytest.mark.parametrize("name", ["UTC", "GMT", "EST", "CET", "Europe/Berlin", "US/Pacific", "Etc/GMT+12"])
+@for_each("name", ["UTC", "GMT", "EST", "CET", "Europe/Berlin", "US/Pacific", "Etc/GMT+12"])
 def test_the_time_zones_that_the_contract_names_are_taken(name: str) -> None:
     assert parse(models.ReportSchedulePost, {"timezone": name}, shape="ReportScheduleRestApi.post").timezone == name
 

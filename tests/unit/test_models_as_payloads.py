@@ -8,6 +8,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 from pydantic import BaseModel
+from tests.support.cases import for_each
 from tests.support.contract_checks import checks_of
 from tests.support.contract_rules import transcription
 from tests.support.doors import NAMESPACES
@@ -22,7 +23,7 @@ from analytics_core.models.parsing import parse
 CONTRACT = transcription()
 
 
-@pytest.mark.parametrize("name", models.SHAPES)
+@for_each("name", models.SHAPES)
 def test_a_model_is_read_as_the_payload_that_it_was_made_of(name: str) -> None:
     model = models.SHAPES[name]
     for check in checks_of(CONTRACT[name], CONTRACT):
@@ -34,7 +35,7 @@ def test_a_model_is_read_as_the_payload_that_it_was_made_of(name: str) -> None:
         assert (again, again.model_fields_set) == (read, read.model_fields_set), check
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("made", "refused"),
     [
         (models.ChartPut(slice_name="a\0b"), PayloadFormatError),

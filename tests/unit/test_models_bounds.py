@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.contract_checks import Check, checks_of
 from tests.support.contract_rules import Rule, transcription
 from tests.support.contract_samples import minimal
@@ -72,7 +73,7 @@ def test_a_value_of_an_enum_hears_the_others() -> None:
     assert [str(rule) for rule, message in found if str(rule.type.members[0]) not in message] == []
 
 
-@pytest.mark.parametrize("name", STRICT)
+@for_each("name", STRICT)
 def test_a_strict_shape_names_the_nearest_field_for_an_unknown_one(name: str) -> None:
     known = next(iter(CONTRACT[name].rules))
     with pytest.raises(PayloadSchemaError) as caught:
@@ -80,7 +81,7 @@ def test_a_strict_shape_names_the_nearest_field_for_an_unknown_one(name: str) ->
     assert f"did you mean '{known}'?" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", [name for name, shape in PAYLOADS.items() if shape.kind == "lenient"])
+@for_each("name", [name for name, shape in PAYLOADS.items() if shape.kind == "lenient"])
 def test_a_chart_query_shape_keeps_keys_beyond_the_contract(name: str) -> None:
     read = parse(SHAPES[name], {**minimal(CONTRACT[name], CONTRACT), "custom_key": [1]}, shape=name)
     assert (read.model_extra or {})["custom_key"] == [1]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.support.cases import for_each
 from tests.support.steps import calls_of
 
 from analytics_core.errors import PayloadFormatError, PayloadSchemaError
@@ -116,7 +117,7 @@ def test_rows_may_be_ordered_by_names_metrics_and_adhoc_columns() -> None:
     assert [ascending for _, ascending in items] == [True, False, True, False]
 
 
-@pytest.mark.parametrize("item", [["a"], ["a", "asc"], ["a", True, 1], "a", [None, True]])
+@for_each("item", [["a"], ["a", "asc"], ["a", True, 1], "a", [None, True]])
 def test_an_order_that_is_no_pair_of_a_key_and_a_direction_is_refused(item: Any) -> None:
     assert "queries.0.orderby.0" in problem_of(orderby=[item])
 
@@ -153,7 +154,7 @@ def test_a_query_cannot_be_changed_once_it_was_read() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- filters
-@pytest.mark.parametrize("operator", FilterOperator)
+@for_each("operator", FilterOperator)
 def test_operators_are_read_in_any_case(operator: FilterOperator) -> None:
     for text in (operator.value, operator.value.lower(), f" {operator.value.title()} "):
         assert query_of(filters=[{"col": "a", "op": text}]).filters[0].op is operator
@@ -167,7 +168,7 @@ def test_an_unknown_operator_is_refused_with_the_nearest_one() -> None:
     assert "did you mean 'IS NULL'?" in problem_of(filters=[{"col": "a", "op": "is nul"}])
 
 
-@pytest.mark.parametrize("value", ["x", 1, 1.5, True, None, ["x", 1, None], []])
+@for_each("value", ["x", 1, 1.5, True, None, ["x", 1, None], []])
 def test_a_filter_takes_texts_numbers_truths_null_and_lists_of_them(value: Any) -> None:
     read = query_of(filters=[{"col": "a", "op": "IN", "val": value}]).filters[0].val
     assert read == (tuple(value) if isinstance(value, list) else value)
@@ -209,7 +210,7 @@ def test_deprecated_fields_move_to_their_successors(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "values"),
     [
         ("groupby", "columns", (["a"], ["b"])),
@@ -247,12 +248,12 @@ def test_moving_deprecated_fields_twice_changes_nothing() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------ wrong payloads
-@pytest.mark.parametrize(("op", "meant"), [("<>", "!="), ("=", "=="), ("=>", ">="), ("=<", "<="), ("!==", "!=")])
+@for_each(("op", "meant"), [("<>", "!="), ("=", "=="), ("=>", ">="), ("=<", "<="), ("!==", "!=")])
 def test_an_operator_of_another_language_is_told_by_its_meaning(op: str, meant: str) -> None:
     assert problem_of(filters=[{"col": "a", "op": op, "val": 1}]).endswith(f"; did you mean {meant!r}?")
 
 
-@pytest.mark.parametrize("op", ["!", "<<", "~", "%", "><"])
+@for_each("op", ["!", "<<", "~", "%", "><"])
 def test_signs_that_only_look_alike_are_no_suggestion(op: str) -> None:
     assert "did you mean" not in problem_of(filters=[{"col": "a", "op": op, "val": 1}])
 
@@ -293,7 +294,7 @@ def test_an_unknown_time_grain_is_refused_with_the_nearest_one() -> None:
     assert "did you mean 'P1D'?" in message
 
 
-@pytest.mark.parametrize("payload", ["[]", "1", "{", b"\xff", '{"a": NaN}', "[" * 100_000, 5, None])
+@for_each("payload", ["[]", "1", "{", b"\xff", '{"a": NaN}', "[" * 100_000, 5, None])
 def test_what_is_no_json_object_is_refused(payload: Any) -> None:
     with pytest.raises(PayloadFormatError) as caught:
         parse_query_context(payload)
@@ -312,7 +313,7 @@ def test_text_that_no_engine_takes_is_refused_wherever_it_stands(text: str) -> N
             query_of(**query)
 
 
-@pytest.mark.parametrize("text", ["a\tb\n", "naïve", "数据", "😀", "\\u0000", "'; DROP TABLE x --"])
+@for_each("text", ["a\tb\n", "naïve", "数据", "😀", "\\u0000", "'; DROP TABLE x --"])
 def test_unusual_but_harmless_text_is_taken(text: str) -> None:
     assert query_of(columns=[text]).columns == (text,)
 

@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core import models
 from analytics_core.errors import PayloadSchemaError
@@ -73,7 +74,7 @@ def test_a_uuid_comes_out_in_one_form() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", "null", '"x"'])
+@for_each("text", ["", "{}", "[1]", "null", '"x"'])
 def test_json_texts_may_hold_any_json(text: str) -> None:
     assert ChartPut.model_validate({"params": text}).params == text
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core import Settings
 from analytics_core._adapters.network import PublicNetworkPolicy
@@ -40,17 +41,17 @@ def destination(address: str, *, host: str = "db.example.com", port: int | None 
     return Destination(purpose=DestinationPurpose.DATABASE, host=host, address=ip_address(address), port=port)
 
 
-@pytest.mark.parametrize("address", PUBLIC)
+@for_each("address", PUBLIC)
 def test_public_addresses_may_be_reached(address: str) -> None:
     assert PublicNetworkPolicy().may_reach(destination(address)) is True
 
 
-@pytest.mark.parametrize("address", NOT_PUBLIC)
+@for_each("address", NOT_PUBLIC)
 def test_no_other_address_may_be_reached_in_whichever_form(address: str) -> None:
     assert PublicNetworkPolicy().may_reach(destination(address)) is False
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("entry", "address", "host", "port", "expected"),
     [
         ("10.0.0.0/8", "10.9.8.7", "db", 5432, True),
@@ -85,7 +86,7 @@ def test_a_host_allows_networks_addresses_and_names(
     assert PublicNetworkPolicy((entry,)).may_reach(destination(address, host=host, port=port)) is expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "entry",
     [
         *("", " ", "10.0.0.1/8", "10.0.0.0/33", "http://db", "db/5432", "db:0", "db:65536", "db:99999999999", "a,b"),
@@ -103,12 +104,12 @@ def test_the_setting_is_a_list_and_no_text() -> None:
         Settings(secret_key="a-key-for-tests-0123456789", allowed_networks="10.0.0.0/8")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ["db", "db.example.com", "my_db", "bücher.example", "10.0.0.1", "::1", "2130706433"])
+@for_each("text", ["db", "db.example.com", "my_db", "bücher.example", "10.0.0.1", "::1", "2130706433"])
 def test_a_host_is_one_name_or_address(text: str) -> None:
     assert is_host(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         *("", "a,b", "a b", "/tmp", "@abstract", "%31", "127.0.0.1%00", "fe80::1%eth0", "db\\instance", "a;Server=b"),
@@ -166,7 +167,7 @@ def test_each_call_asks_anew() -> None:
     assert failure(found).error_type is ErrorType.CONNECTION_ACCESS_DENIED_ERROR
 
 
-@pytest.mark.parametrize("host", ["no-such-host.invalid", "a..b", "x" * 100, "", "a,b", "%31"])
+@for_each("host", ["no-such-host.invalid", "a..b", "x" * 100, "", "a,b", "%31"])
 def test_a_name_that_leads_nowhere_is_told(host: str) -> None:
     found = failure(AddressFinder(PublicNetworkPolicy()), host)
     assert found.error_type is ErrorType.CONNECTION_INVALID_HOSTNAME_ERROR

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 from tests.support.operation_reference import EVERY_OPERATOR
 
 from analytics_core import postprocessing
@@ -25,7 +26,7 @@ def made(frame: pd.DataFrame, operator: str, **options: Any) -> list[Any]:
     return [None if pd.isna(value) else value for value in result["made"]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("operator", "of_a_with_a_null"),
     [
         ("sum", 4), ("nansum", 4), ("cumsum", 4), ("prod", 3), ("product", 3), ("cumprod", 3),
@@ -88,7 +89,7 @@ def test_an_empty_frame_gives_nothing_for_groups_and_one_row_for_all(frame: pd.D
     assert whole["m"].isna().all()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"aggregates": {}}, "aggregates: give at least one"),
@@ -103,8 +104,8 @@ def test_what_cannot_be_honoured_is_told(frame: pd.DataFrame, options: dict[str,
         postprocessing.aggregate(frame, **options)
 
 
-@pytest.mark.parametrize("values", [[2**60 + 1, None, 4], [2**60 + 1, None, -(2**60) - 3]])
-@pytest.mark.parametrize(("operator", "of"), [("sum", sum), ("max", max), ("nanmin", min)])
+@for_each("values", [[2**60 + 1, None, 4], [2**60 + 1, None, -(2**60) - 3]])
+@for_each(("operator", "of"), [("sum", sum), ("max", max), ("nanmin", min)])
 def test_whole_numbers_beyond_doubles_stay_exact_beside_nulls(operator: str, of: Any, values: list[Any]) -> None:
     frame = pd.DataFrame({"x": pd.Series(values, dtype="Int64")})
     result = postprocessing.aggregate(frame, aggregates={"x": {"operator": operator}})

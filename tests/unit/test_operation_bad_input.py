@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.support.any_frames import COLUMN_KINDS, picture
+from tests.support.cases import for_each
 
 from analytics_core import postprocessing
 from analytics_core._error_types import ErrorType
@@ -86,7 +87,7 @@ def swapped(options: Any, old: str, new: str) -> Any:
     return new if options == old else options
 
 
-@pytest.mark.parametrize(("name", "column", "option"), NEEDS_A_COLUMN)
+@for_each(("name", "column", "option"), NEEDS_A_COLUMN)
 def test_a_missing_column_is_told_with_option_and_the_columns_there_are(name: str, column: str, option: str) -> None:
     told = f"^{name}: {re.escape(option)}: there is no column 'missing'\\. The columns are: {COLUMNS}$"
     with pytest.raises(PostProcessingError, match=told) as found:
@@ -101,8 +102,8 @@ def test_a_name_that_is_nearly_right_is_told() -> None:
         postprocessing.rename(ROWS, columns={"q": "z"})
 
 
-@pytest.mark.parametrize(("name", "column", "option"), NEEDS_NUMBERS)
-@pytest.mark.parametrize("other", ["k", "day"])
+@for_each(("name", "column", "option"), NEEDS_NUMBERS)
+@for_each("other", ["k", "day"])
 def test_a_column_without_numbers_is_told_with_those_that_hold_them(
     name: str, column: str, option: str, other: str
 ) -> None:
@@ -118,8 +119,8 @@ def test_an_operator_that_needs_numbers_is_told_with_those_that_do_not(name: str
         run(name, ROWS, swapped(GOOD[name], "x", "cell"))
 
 
-@pytest.mark.parametrize(("name", "column"), [("geodetic_parse", "point"), ("geohash_decode", "cell")])
-@pytest.mark.parametrize("dtype", ["int64", "float64", "category", "int64[pyarrow]", "Int64"])
+@for_each(("name", "column"), [("geodetic_parse", "point"), ("geohash_decode", "cell")])
+@for_each("dtype", ["int64", "float64", "category", "int64[pyarrow]", "Int64"])
 def test_a_column_without_text_is_told_with_those_that_hold_it(name: str, column: str, dtype: str) -> None:
     frame = ROWS.assign(y=ROWS["y"].astype(dtype))
     with pytest.raises(PostProcessingError, match="column 'y' does not hold text; the columns of text are: k, cell"):
@@ -131,7 +132,7 @@ def test_the_column_of_a_forecast_must_hold_moments() -> None:
         run("forecast", ROWS, swapped(GOOD["forecast"], "day", "k"))
 
 
-@pytest.mark.parametrize("name", GOOD)
+@for_each("name", GOOD)
 def test_without_rows_there_are_none_in_the_result(name: str) -> None:
     result = run(name, frame_for(name, ROWS.iloc[:0]), GOOD[name])
     assert len(result) == 0
@@ -139,7 +140,7 @@ def test_without_rows_there_are_none_in_the_result(name: str) -> None:
         assert len(result.columns) == len(ROWS.columns)
 
 
-@pytest.mark.parametrize("name", GOOD)
+@for_each("name", GOOD)
 def test_without_columns_the_missing_one_is_told(name: str) -> None:
     if name in ("escape_separator", "unescape_separator", "flatten"):
         assert run(name, pd.DataFrame(), GOOD[name]).empty
@@ -148,8 +149,8 @@ def test_without_columns_the_missing_one_is_told(name: str) -> None:
         run(name, pd.DataFrame(), GOOD[name])
 
 
-@pytest.mark.parametrize(("null", "dtype"), [(np.nan, "float64"), (None, object), (pd.NA, object)])
-@pytest.mark.parametrize("name", GOOD)
+@for_each(("null", "dtype"), [(np.nan, "float64"), (None, object), (pd.NA, object)])
+@for_each("name", GOOD)
 def test_columns_of_nulls_alone_give_a_result(name: str, null: Any, dtype: Any) -> None:
     nothing = pd.Series([null] * 3, dtype=dtype)
     frame = ROWS.assign(x=nothing, cell=nothing, point=nothing, k=nothing)
@@ -158,7 +159,7 @@ def test_columns_of_nulls_alone_give_a_result(name: str, null: Any, dtype: Any) 
     assert len(result) == kept.get(name, 3)
 
 
-@pytest.mark.parametrize(("name", "column", "option"), NEEDS_A_COLUMN)
+@for_each(("name", "column", "option"), NEEDS_A_COLUMN)
 def test_a_label_that_two_columns_bear_is_told(name: str, column: str, option: str) -> None:
     frame = pd.concat([ROWS, ROWS[[column]]], axis="columns")
     with pytest.raises(PostProcessingError, match=rf"^{name}: .*columns are called '?{column}'?; rename one"):
@@ -172,13 +173,13 @@ def test_equal_labels_stay_where_no_column_is_named(name: str) -> None:
     assert list(result.columns) == [*frame.columns] * 2
 
 
-@pytest.mark.parametrize(("name", "option"), [(name, option) for name in GOOD for option in GOOD[name]])
+@for_each(("name", "option"), [(name, option) for name in GOOD for option in GOOD[name]])
 def test_an_option_of_the_wrong_type_is_told_by_its_name(name: str, option: str) -> None:
     with pytest.raises(PostProcessingError, match=rf"^{name}: {option}(\.0)?: must be .*array"):
         run(name, ROWS, GOOD[name] | {option: [[1]] if isinstance(GOOD[name][option], list) else [1]})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "option", "value", "told"),
     [
         ("aggregate", "aggregates", {"t": {"operator": "sun"}}, "'sun' is not one of average, .*did you mean 'sum'"),
@@ -220,9 +221,9 @@ def test_a_value_out_of_bounds_is_told_with_what_would_work(name: str, option: s
         run(name, frame_for(name, ROWS), GOOD[name] | {option: value})
 
 
-@pytest.mark.parametrize("operator", ["percentile", "nanpercentile"])
-@pytest.mark.parametrize("given", [{}, {"q": -1}, {"q": 101}, {"q": "90"}, {"q": True}])
-@pytest.mark.parametrize("name", ["aggregate", "pivot"])
+@for_each("operator", ["percentile", "nanpercentile"])
+@for_each("given", [{}, {"q": -1}, {"q": 101}, {"q": "90"}, {"q": True}])
+@for_each("name", ["aggregate", "pivot"])
 def test_a_percentile_needs_a_number_from_0_to_100(name: str, given: dict[str, Any], operator: str) -> None:
     spec = {"t": {"column": "x", "operator": operator, "options": given}}
     with pytest.raises(
@@ -249,7 +250,7 @@ def test_a_pivot_of_a_million_columns_is_a_limit_before_memory_goes(index: str) 
     assert peak < 20 * 8 * len(frame)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "options"),
     [
         *GOOD.items(),
@@ -320,7 +321,7 @@ def test_lists_are_no_labels_of_a_pivot(option: str, dtype: str) -> None:
         run("pivot", frame, options)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("operation", "options"),
     [
         ("geohash_decode", {"geohash": "x", "latitude": "k", "longitude": "other"}),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 from tests.support.window_frames import NUMERIC_DTYPES, cells, column, pivoted
 
 from analytics_core import postprocessing
@@ -68,8 +69,8 @@ def test_quartiles_lie_midway_between_values() -> None:
 PAIRS = [(1.0, 2.0), (2.0, 1.0), (3.0, 3.0), (-5.0, 5.0), (0.0, 1e9), (-1.5, -0.5), (7.0, None)]
 
 
-@pytest.mark.parametrize("pair", [*PAIRS, (4.0,), (1.0, 2.0, 9.0), (9.0, 2.0, 1.0), (1.0, 1.0, 50.0)], ids=str)
-@pytest.mark.parametrize("whisker_type", ["tukey", "min/max", "percentile"])
+@for_each("pair", [*PAIRS, (4.0,), (1.0, 2.0, 9.0), (9.0, 2.0, 1.0), (1.0, 1.0, 50.0)], ids=str)
+@for_each("whisker_type", ["tukey", "min/max", "percentile"])
 def test_boxes_of_few_values_are_in_order(pair: tuple[float | None, ...], whisker_type: str) -> None:
     """The reference is plain Python: quartiles midway, whiskers to what is within reach, never inside the box."""
     ordered = sorted(value for value in pair if value is not None)
@@ -136,7 +137,7 @@ def test_whole_numbers_stay_whole_in_whiskers_and_outliers() -> None:
     assert [type(value) for value in (made["max"], made["min"], made["outliers"][0], made["count"])] == [int] * 4
 
 
-@pytest.mark.parametrize("dtype", NUMERIC_DTYPES)
+@for_each("dtype", NUMERIC_DTYPES)
 def test_every_dtype_of_numbers_has_boxes(dtype: str) -> None:
     frame = pd.DataFrame({"g": "a", "x": column([1.5, None, 2.5], dtype)})
     assert (box(frame)[0]["mean"], box(frame)[0]["count"]) == (2, 2)
@@ -170,7 +171,7 @@ def test_infinite_values_are_outliers_and_no_warning() -> None:
     assert box(frame)[0]["outliers"] == [float("inf")]
 
 
-@pytest.mark.parametrize("percentiles", [None, [10], [90, 10], [10, 10], [-1, 50], [50, 101], [1, 2, 3], ["a", "b"]])
+@for_each("percentiles", [None, [10], [90, 10], [10, 10], [-1, 50], [50, 101], [1, 2, 3], ["a", "b"]])
 def test_percentiles_must_be_two_in_order(frame: pd.DataFrame, percentiles: Any) -> None:
     with pytest.raises(PostProcessingError, match="boxplot: percentiles"):
         box(frame, whisker_type="percentile", percentiles=percentiles)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 from tests.support.window_frames import NUMERIC_DTYPES, cells, column, pivoted
 
 from analytics_core import postprocessing
@@ -77,7 +78,7 @@ def test_rows_stay_where_they_are_when_the_index_is_unsorted_and_repeats() -> No
     assert cells(result[("running", "AT")]) == [4, 5, 6]
 
 
-@pytest.mark.parametrize("dtype", NUMERIC_DTYPES)
+@for_each("dtype", NUMERIC_DTYPES)
 def test_every_dtype_of_numbers_runs(dtype: str) -> None:
     frame = pd.DataFrame({"x": column([1.5, None, 2.0], dtype)})
     assert cells(postprocessing.cum(frame, columns={"x": "x"}, operator="sum")) == [1.5, 1.5, 3.5]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 from tests.support.window_frames import NUMERIC_DTYPES, cells, column, pivoted
 
 from analytics_core import postprocessing
@@ -17,7 +18,7 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame({"a": [1.0, 4.0, None, 16.0], "b": [1, 2, 4, 8], "t": ["w", "x", "y", "z"]})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("periods", "differences"),
     [
         (1, [None, 1, 2, 4]),
@@ -67,7 +68,7 @@ def test_columns_of_several_levels_are_found_by_the_first() -> None:
     assert cells(result[("sales", "AT")]) == [1, 2, 4]
 
 
-@pytest.mark.parametrize("dtype", NUMERIC_DTYPES)
+@for_each("dtype", NUMERIC_DTYPES)
 def test_every_dtype_of_numbers_has_differences(dtype: str) -> None:
     frame = pd.DataFrame({"x": column([1.5, 2.0, None], dtype)})
     assert cells(postprocessing.diff(frame, columns={"x": "x"})) == [None, 0.5, None]

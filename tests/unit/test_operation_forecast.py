@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core import postprocessing
 from analytics_core.errors import LimitError, PostProcessingError
@@ -128,8 +129,8 @@ def test_rows_without_a_moment_and_nulls_do_no_harm(daily: pd.DataFrame) -> None
     assert result[["a__yhat", "b__yhat"]].notna().all(axis=None)
 
 
-@pytest.mark.parametrize("zone", ["UTC", "Europe/Oslo", "America/New_York"])
-@pytest.mark.parametrize("grain", ["P1D", "PT1H"])
+@for_each("zone", ["UTC", "Europe/Oslo", "America/New_York"])
+@for_each("grain", ["P1D", "PT1H"])
 def test_moments_keep_their_zone_across_a_clock_change(daily: pd.DataFrame, zone: str, grain: str) -> None:
     frame = daily.assign(day=daily["day"].dt.tz_localize(zone))
     result = forecast(frame, periods=24, time_grain=grain)
@@ -139,9 +140,7 @@ def test_moments_keep_their_zone_across_a_clock_change(daily: pd.DataFrame, zone
         assert (result["day"].dt.hour == 0).all()
 
 
-@pytest.mark.parametrize(
-    "values", [[5.0] * 9, [None] * 9, [0, 0, 0, 7, 0, 0, 0, 0, 0], [-1e300, 1e300] * 4 + [0], [1.0]]
-)
+@for_each("values", [[5.0] * 9, [None] * 9, [0, 0, 0, 7, 0, 0, 0, 0, 0], [-1e300, 1e300] * 4 + [0], [1.0]])
 def test_awkward_series_are_forecast_without_an_error(values: list[Any]) -> None:
     days = pd.date_range("2024-01-01", periods=len(values))
     result = forecast(pd.DataFrame({"day": days, "a": pd.Series(values, dtype="float64")}))
@@ -191,7 +190,7 @@ def test_the_frame_given_stays_as_it_is(daily: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(daily, before)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"time_grain": "P2D"}, "time_grain: 'P2D' is not one of"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 from tests.support.window_frames import cells
 
 from analytics_core import postprocessing
@@ -19,7 +20,7 @@ def parsed(*texts: str | None, altitude: str | None = "alt", dtype: Any = "str")
     return list(zip(*(cells(result[name]) for name in names), strict=True))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "point"),
     [
         ("52.5, 13.4", (52.5, 13.4, 0)),
@@ -71,7 +72,7 @@ def test_the_altitude_is_a_column_only_if_named() -> None:
     assert result.iloc[0].tolist() == ["1, 2, 3 km", 1, 2, 3]
 
 
-@pytest.mark.parametrize("dtype", ["str", "object", "string", "string[pyarrow]", "category"])
+@for_each("dtype", ["str", "object", "string", "string[pyarrow]", "category"])
 def test_nulls_stay_null_in_every_storage(dtype: str) -> None:
     assert parsed("1, 2", None, dtype=dtype) == [(1, 2, 0), (None, None, None)]
     assert parsed("1 N, 2 E", None, dtype=dtype) == [(1, 2, 0), (None, None, None)]
@@ -79,7 +80,7 @@ def test_nulls_stay_null_in_every_storage(dtype: str) -> None:
     assert parsed() == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "", " ", "abc", "41.5", "91, 0", "-90.5, 0", "nan, 0", "0, inf", "0, nan", "1e999, 0", "0, 1e999", "1,2,3,4",
@@ -95,7 +96,7 @@ def test_a_text_that_is_no_point_is_refused_with_its_row(text: str) -> None:
         parsed("1, 2", text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         " " * 99 + "x",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 from tests.support.window_frames import NUMERIC_DTYPES, cells, column, pivoted
 
 from analytics_core import postprocessing
@@ -84,7 +85,7 @@ def test_nulls_stay_null() -> None:
     assert (cells(result["lat"]), cells(result["lon"])) == ([22.5, None], [22.5, None])
 
 
-@pytest.mark.parametrize("dtype", TEXT_DTYPES)
+@for_each("dtype", TEXT_DTYPES)
 def test_text_of_every_storage_is_decoded(dtype: Any) -> None:
     frame = pd.DataFrame({"gh": pd.Series(["s", None, "ezs42"], dtype=dtype)})
     assert cells(decoded(frame)["lat"]) == [22.5, None, 42.60498046875]
@@ -97,7 +98,7 @@ def test_a_slice_of_a_column_is_decoded_as_the_slice() -> None:
     assert list(result.index) == [1, 2]
 
 
-@pytest.mark.parametrize("dtype", NUMERIC_DTYPES)
+@for_each("dtype", NUMERIC_DTYPES)
 def test_degrees_of_every_dtype_are_encoded(dtype: str) -> None:
     frame = pd.DataFrame({"lat": column([45.0, None], dtype), "lon": column([-90.0, None], dtype)})
     assert cells(encoded(frame)["gh"]) == ["f00000000000", None]
@@ -116,9 +117,7 @@ def test_capitals_are_read_as_small_letters() -> None:
     assert len(set(cells(result["lat"]))) == 1
 
 
-@pytest.mark.parametrize(
-    "text", ["", "a", "ezs4i", "ezs4l", "ezs4o", "ez s", "é", "ezs42\n", "u4pruydqqvj88", "-", "\x00"]
-)
+@for_each("text", ["", "a", "ezs4i", "ezs4l", "ezs4o", "ez s", "é", "ezs42\n", "u4pruydqqvj88", "-", "\x00"])
 def test_a_text_that_is_no_geohash_is_refused_with_its_row(text: str) -> None:
     frame = pd.DataFrame({"gh": ["ezs42", None, text, text]})
     with pytest.raises(

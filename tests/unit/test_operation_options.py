@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.support.any_frames import picture
+from tests.support.cases import for_each
 from tests.support.operation_reference import EVERY_OPERATOR, aggregate_of, plain, same_number
 
 from analytics_core import postprocessing
@@ -46,7 +47,7 @@ ROWS = pd.DataFrame(
 TOTAL = {"total": {"column": "x", "operator": "sum"}}
 
 
-@pytest.mark.parametrize(("name", "option"), [(name, option) for name in WITHOUT for option in WITHOUT[name][1]])
+@for_each(("name", "option"), [(name, option) for name in WITHOUT for option in WITHOUT[name][1]])
 def test_null_means_what_leaving_an_option_out_means(name: str, option: str) -> None:
     operation, needed = Operations()[name], WITHOUT[name][0]
     left_out = operation.apply(ROWS, read_options(operation, needed, place=name))
@@ -78,7 +79,7 @@ def test_a_pivot_puts_every_column_across() -> None:
     assert list(result.columns) == [("y", "p", "u"), ("y", "p", "v"), ("y", "q", "u")]
 
 
-@pytest.mark.parametrize("operator", EVERY_OPERATOR)
+@for_each("operator", EVERY_OPERATOR)
 def test_a_pivot_runs_each_operator(operator: str) -> None:
     table = pd.DataFrame({"k": ["a"] * 5, "c": ["u"] * 5, "x": [3.0, 0.0, None, 8.0, 1.0]})
     spec = {"operator": operator, "options": {"q": 40}}

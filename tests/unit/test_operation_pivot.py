@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core import postprocessing
 from analytics_core.errors import LimitError, PostProcessingError
@@ -169,7 +170,7 @@ def test_a_table_of_too_many_cells_is_refused() -> None:
         pivot(frame, columns="country")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"index": []}, "index: give at least one column"),

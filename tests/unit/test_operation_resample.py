@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 from tests.support.window_frames import NUMERIC_DTYPES, cells, column, daily, pivoted
 
 from analytics_core import postprocessing
@@ -19,7 +20,7 @@ def gaps() -> pd.DataFrame:
     return daily({"x": [1, 4, None, None, 10]}).iloc[[0, 1, 4]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("method", "values"),
     [
         ("asfreq", [1, 4, None, None, 10]),
@@ -101,7 +102,7 @@ def test_before_the_first_observation_there_is_null_and_after_the_last_its_value
     assert cells(result["none"]) == [None] * 5
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rule", "older"),
     [
         ("15min", "15T"), ("1h", "1H"), ("1D", "1d"), ("1W", "1w"), ("1ME", "1M"), ("2QE", "2Q"), ("1YE", "1A"),
@@ -127,7 +128,7 @@ def test_milliseconds_are_no_months(rule: str, milliseconds: int) -> None:
     assert result.index[1] - result.index[0] == pd.Timedelta(milliseconds=milliseconds)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "rule", ["", "1", "day", "0D", "-1D", "1D-", "1e3s", "P1D", "D; drop", "1D, 2D", "9" * 30 + "D", "1.5MS", "D" * 999]
 )
 def test_a_rule_that_is_no_interval_is_answered_with_examples(gaps: pd.DataFrame, rule: str) -> None:
@@ -217,8 +218,8 @@ def test_days_of_a_time_zone_follow_its_clock() -> None:
     assert cells(result) == [0, 24, 47]
 
 
-@pytest.mark.parametrize("dtype", NUMERIC_DTYPES)
-@pytest.mark.parametrize("method", ["mean", "sum", "linear", "ffill"])
+@for_each("dtype", NUMERIC_DTYPES)
+@for_each("method", ["mean", "sum", "linear", "ffill"])
 def test_every_dtype_of_numbers_is_brought_onto_the_grid(dtype: str, method: str) -> None:
     days = pd.date_range("2024-01-01", periods=3)
     frame = pd.DataFrame({"x": column([1.5, None, 2.5], dtype).set_axis(days)})

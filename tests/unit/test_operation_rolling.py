@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 from tests.support.window_frames import NUMERIC_DTYPES, cells, column, daily, pivoted
 
 from analytics_core import postprocessing
@@ -28,7 +29,7 @@ def rolled(frame: pd.DataFrame, rolling_type: str, window: int = 3, **options: A
     return [None if cell is None else round(cell, 9) for cell in cells(result["x"])]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rolling_type", "options", "values"),
     [
         ("sum", {}, [4, 5, 5, 4, 11, 13]),
@@ -122,7 +123,7 @@ def test_a_centred_window_of_an_even_number_looks_further_back_than_ahead(frame:
     assert rolled(frame, "sum", window=4, center=True, win_type="boxcar") == [5, 5, 8, 12, 13, 13]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rolling_type", "options", "last"),
     [
         ("std", {"ddof": 0}, math.sqrt(62 / 9)),
@@ -154,9 +155,9 @@ NEEDED: dict[str, dict[str, float]] = {
 }
 
 
-@pytest.mark.parametrize("win_type", list(WindowType))
-@pytest.mark.parametrize("rolling_type", ["sum", "mean", "average", "nansum", "nanmean", "cumsum"])
-@pytest.mark.parametrize("center", [False, True])
+@for_each("win_type", list(WindowType))
+@for_each("rolling_type", ["sum", "mean", "average", "nansum", "nanmean", "cumsum"])
+@for_each("center", [False, True])
 def test_each_window_type_weighs_as_pandas_does(
     frame: pd.DataFrame, win_type: str, rolling_type: str, *, center: bool
 ) -> None:
@@ -175,7 +176,7 @@ def test_each_window_type_weighs_as_pandas_does(
     np.testing.assert_allclose(made["x"], expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("win_type", list(WindowType))
+@for_each("win_type", list(WindowType))
 def test_each_window_type_weighs_squares_about_the_weighted_mean(win_type: str) -> None:
     frame = daily({"x": [4, 1, 7, 3, 8]})
     options: dict[str, Any] = NEEDED.get(win_type, {})
@@ -198,7 +199,7 @@ def test_equal_weights_are_as_no_weights(frame: pd.DataFrame) -> None:
         assert rolled(frame, kind, win_type="boxcar", min_periods=1) == rolled(frame, kind, min_periods=1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("win_type", "options", "others"),
     [
         ("gaussian", {"std": 1}, {"std": 2}),
@@ -219,7 +220,7 @@ def test_each_parameter_of_a_window_type_changes_its_weights(
     assert one != rolled(frame, "sum", 4, win_type=win_type, rolling_type_options=others)
 
 
-@pytest.mark.parametrize(("window", "width"), [(1, 0.3), (2, 0.01), (5, 0.3), (6, 0.3), (7, 1.99), (40, 1.0)])
+@for_each(("window", "width"), [(1, 0.3), (2, 0.01), (5, 0.3), (6, 0.3), (7, 1.99), (40, 1.0)])
 def test_slepian_has_the_weights_that_it_had_in_scipy(window: int, width: float) -> None:
     """The former function: the eigenvector of the greatest eigenvalue of a tridiagonal matrix, its maximum 1."""
     rows = np.arange(window)
@@ -232,7 +233,7 @@ def test_slepian_has_the_weights_that_it_had_in_scipy(window: int, width: float)
     np.testing.assert_allclose(ones, former, atol=2e-9)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("win_type", "options", "told"),
     [
         ("gaussian", {}, "a gaussian window needs std, a number above 0"),
@@ -257,7 +258,7 @@ def test_a_parameter_that_does_not_fit_is_refused(
         rolled(frame, "sum", win_type=win_type, rolling_type_options=options)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rolling_type", "options", "told"),
     [
         ("sum", {"ddof": 1}, "Invalid options for sum: ddof; it takes: none"),
@@ -285,7 +286,7 @@ def test_types_without_weights_say_which_types_have_some(frame: pd.DataFrame) ->
         rolled(frame, "median", win_type="triang")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "told"),
     [
         ({"window": 0}, "window: must be 1 or more"),
@@ -334,7 +335,7 @@ def test_columns_of_several_levels_are_found_by_the_first(rolling_type: str) -> 
     assert result[["sales"]].equals(pivoted()[["sales"]])
 
 
-@pytest.mark.parametrize("dtype", NUMERIC_DTYPES)
+@for_each("dtype", NUMERIC_DTYPES)
 def test_every_dtype_of_numbers_rolls(dtype: str) -> None:
     frame = pd.DataFrame({"x": column([1.5, None, 2.5], dtype)})
     assert rolled(frame, "sum", window=3) == [1.5, 1.5, 4]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core import postprocessing
 from analytics_core.errors import LimitError, PostProcessingError
@@ -109,7 +110,7 @@ def test_rename_of_nothing_changes_nothing() -> None:
     assert list(postprocessing.rename(pivoted(), columns={}).columns) == list(pivoted().columns)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"columns": {"slaes": "y"}}, "there is no label 'slaes'; did you mean 'sales'"),
@@ -146,7 +147,7 @@ def test_select_takes_all_columns_under_a_name() -> None:
     assert postprocessing.select(pivoted(), columns=["sales"]).shape == (2, 2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"columns": ["d"]}, "columns: there is no column 'd'"),
@@ -168,7 +169,7 @@ def unsorted() -> pd.DataFrame:
     return pd.DataFrame({"k": ["b", None, "a", "a"], "n": [1, 2, 3, 4]})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "order"),
     [
         ({"by": "k"}, [3, 4, 1, 2]),
@@ -310,8 +311,8 @@ def test_given_totals_take_the_place_of_sums(amounts: pd.DataFrame) -> None:
     assert result["y"].tolist() == [1.0, 0.0]
 
 
-@pytest.mark.parametrize("orientation", ["column", "row"])
-@pytest.mark.parametrize("given", [{}, {"x": 0}, {"x": 0.0, "y": -0.0}, {"x": 4, "y": 0}, {"y": None}])
+@for_each("orientation", ["column", "row"])
+@for_each("given", [{}, {"x": 0}, {"x": 0.0, "y": -0.0}, {"x": 4, "y": 0}, {"y": None}])
 def test_shares_of_a_total_of_0_are_null_and_others_as_plain_fractions(
     orientation: str, given: dict[str, float | None]
 ) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.support.cases import for_each
 
 from analytics_core._security.guest_tokens import allows_origin, read_origin
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "origin"),
     [
         ("https://shop.example", "https://shop.example"),
@@ -23,7 +23,7 @@ def test_an_origin_has_one_spelling(text: str, origin: str) -> None:
     assert read_origin(text) == origin
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "", "null", "*", "shop.example", "//shop.example", "https:shop.example", "https:///shop.example",

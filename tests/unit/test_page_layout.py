@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._pictures.pages.page_layout import BoxKind, PageLayout, page_layouts, tabs_around
 
@@ -149,7 +150,7 @@ def test_charts_without_a_place_come_last_two_in_a_row() -> None:
     assert last.boxes[-1].y == max(box.y + box.height for box in last.boxes[:-1]) + 16
 
 
-@pytest.mark.parametrize(
+@for_each(
     "nodes",
     [
         {"ROOT_ID": node("ROOT", "A"), "A": node("ROW", "B"), "B": node("COLUMN", "A", width=6)},

@@ -6,6 +6,7 @@ import contextlib
 import time
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.fragments import ENGINES, engine, parse
 
 from analytics_core._gate.guard import check_select
@@ -42,7 +43,7 @@ def deep_on(engine_name: str) -> list[str]:
     return [text for name, text in DEEP.items() if engine_name != "sqlite" or name not in WITH_BRACKETS]
 
 
-@pytest.mark.parametrize(("on", "text"), [(on, text) for on in ENGINES for text in deep_on(on)])
+@for_each(("on", "text"), [(on, text) for on in ENGINES for text in deep_on(on)])
 def test_nesting_that_takes_the_parser_long_is_refused_at_once(text: str, on: str) -> None:
     started = time.process_time()
     with pytest.raises(FragmentError, match="nested too deeply"):
@@ -50,8 +51,8 @@ def test_nesting_that_takes_the_parser_long_is_refused_at_once(text: str, on: st
     assert time.process_time() - started < ENOUGH_S
 
 
-@pytest.mark.parametrize("on", ENGINES)
-@pytest.mark.parametrize("text", [nested("[", 20, "1", "]"), nested("{'k': ", 20, "1", "}")])
+@for_each("on", ENGINES)
+@for_each("text", [nested("[", 20, "1", "]"), nested("{'k': ", 20, "1", "}")])
 def test_nested_lists_are_a_typed_error_or_an_answer_at_once(text: str, on: str) -> None:
     """PostgreSQL writes `[1]` as `ARRAY[1]`: the text that is read back nests as well."""
     started = time.process_time()
@@ -60,8 +61,8 @@ def test_nested_lists_are_a_typed_error_or_an_answer_at_once(text: str, on: str)
     assert time.process_time() - started < ENOUGH_S
 
 
-@pytest.mark.parametrize("on", ENGINES)
-@pytest.mark.parametrize("join", ["JOIN t ", "LEFT JOIN t AS u ", "JOIN (t) ", "INNER JOIN f(1) ", "STRAIGHT_JOIN t "])
+@for_each("on", ENGINES)
+@for_each("join", ["JOIN t ", "LEFT JOIN t AS u ", "JOIN (t) ", "INNER JOIN f(1) ", "STRAIGHT_JOIN t "])
 def test_joins_without_conditions_are_refused_where_they_would_take_long(join: str, on: str) -> None:
     started = time.process_time()
     with pytest.raises(VirtualDatasetError, match="nested too deeply"):
@@ -78,8 +79,8 @@ def test_deep_sql_of_a_virtual_dataset_is_refused_at_once(on: str) -> None:
     assert time.process_time() - started < ENOUGH_S
 
 
-@pytest.mark.parametrize("on", ENGINES)
-@pytest.mark.parametrize(
+@for_each("on", ENGINES)
+@for_each(
     "text",
     [
         "DATE(a) = DATE(b) AND CAST(DATE(CAST(a AS CHAR(10))) AS CHAR(7)) = '2024-01'",

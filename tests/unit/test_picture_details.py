@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import vl_convert
+from tests.support.cases import for_each
 from tests.support.picture_samples import sample_of
 
 from analytics_core._pictures.data import PictureData, Size
@@ -43,7 +44,7 @@ def texts(value: Any) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------------------ numbers
-@pytest.mark.parametrize(
+@for_each(
     ("spec", "currency"),
     [
         ("SMART_NUMBER", None),
@@ -80,7 +81,7 @@ def test_texts_and_the_labels_of_axes_are_written_alike(spec: str | None, curren
     assert drawn_texts(specification) == [form.text(value) for value in NUMBERS]
 
 
-@pytest.mark.parametrize("spec", ["spaceship", ".2q", "%Y", "9999f", ",.2f" * 20, 7, ["f"], ",.2f'"])
+@for_each("spec", ["spaceship", ".2q", "%Y", "9999f", ",.2f" * 20, 7, ["f"], ",.2f'"])
 def test_what_is_no_number_format_is_told_and_not_applied(spec: Any) -> None:
     assert number_format(spec) is None
     form, data = sample_of("pie", number_format=spec)
@@ -284,7 +285,7 @@ def test_a_formula_is_drawn_and_what_is_none_is_told() -> None:
     assert "The formula Bad is not drawn" in told
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "x", "value"),
     [
         ("2*x + 1", 3, 7),
@@ -299,9 +300,7 @@ def test_a_formula_counts_as_arithmetic_does(text: str, x: float, value: float) 
     assert parse_formula(text)(x) == pytest.approx(value)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "(", "x x", "1 +", "import os", "__import__('os')", "x.y", "exec(1)", "9" * 10_000, "(" * 199]
-)
+@for_each("text", ["", "(", "x x", "1 +", "import os", "__import__('os')", "x.y", "exec(1)", "9" * 10_000, "(" * 199])
 def test_what_is_no_formula_is_an_error(text: str) -> None:
     with pytest.raises(FormulaError):
         parse_formula(text)

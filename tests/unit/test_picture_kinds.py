@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import vl_convert
+from tests.support.cases import for_each
 from tests.support.picture_samples import SAMPLES, sample_of
 
 from analytics_core._formdata.registry import ChartKinds
@@ -70,8 +71,8 @@ def with_values(data: PictureData, change: Any) -> PictureData:
 
 
 # ------------------------------------------------------------------------------------------------------ every kind
-@pytest.mark.parametrize("theme", Theme)
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@for_each("theme", Theme)
+@for_each("kind", sorted(KINDS))
 def test_a_kind_is_drawn_as_itself_and_says_what_it_shows(kind: str, theme: Theme) -> None:
     form, data = sample_of(kind)
     specification = chart_specification(form, data, title="Shown", size=SMALL, theme=theme)
@@ -91,7 +92,7 @@ def test_every_kind_of_the_registry_is_drawn_or_told_not_to_be() -> None:
     assert set(KINDS) == set(SAMPLES)
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@for_each("kind", sorted(KINDS))
 def test_a_picture_loads_nothing_and_names_fields_by_its_own_names(kind: str) -> None:
     form, data = sample_of(kind)
     found = list(places(chart_specification(form, data)))
@@ -121,7 +122,7 @@ def test_the_same_call_gives_the_same_bytes_in_every_process() -> None:
 
 
 # --------------------------------------------------------------------------------------------------- hostile labels
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@for_each("kind", sorted(KINDS))
 def test_no_label_becomes_an_expression_or_a_control(kind: str) -> None:
     form, data = sample_of(kind)
     number = iter(range(10_000))
@@ -143,7 +144,7 @@ def test_no_label_becomes_an_expression_or_a_control(kind: str) -> None:
     assert len(json.dumps(specification)) < 100_000
 
 
-@pytest.mark.parametrize("kind", ["echarts_timeseries_bar", "pie", "table", "sankey_v2", "heatmap_v2", "treemap_v2"])
+@for_each("kind", ["echarts_timeseries_bar", "pie", "table", "sankey_v2", "heatmap_v2", "treemap_v2"])
 def test_a_hostile_label_is_a_text_of_the_svg(kind: str) -> None:
     form, data = sample_of(kind)
     attacked = [with_values(one, lambda value: HOSTILE[0] if isinstance(value, str) else value) for one in data]
@@ -164,7 +165,7 @@ def test_a_currency_that_is_no_currency_stays_a_literal() -> None:
 
 
 # ----------------------------------------------------------------------------------------- answers that lack something
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@for_each("kind", sorted(KINDS))
 def test_values_that_are_missing_or_no_numbers_are_left_out(kind: str) -> None:
     form, data = sample_of(kind)
     odd = iter([None, float("nan"), float("inf"), -float("inf"), Decimal("NaN"), 10**400, 1e308, True] * 1_000)
@@ -179,7 +180,7 @@ def test_values_that_are_missing_or_no_numbers_are_left_out(kind: str) -> None:
         assert specification["description"].strip(". ")
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@for_each("kind", sorted(KINDS))
 def test_a_form_whose_columns_the_answer_lacks_gives_a_picture(kind: str) -> None:
     form, _ = sample_of(kind)
     specification = chart_specification(form, [PictureData(columns={"other": ["x", "y"], "count": [3, 4]})], size=SMALL)
@@ -187,7 +188,7 @@ def test_a_form_whose_columns_the_answer_lacks_gives_a_picture(kind: str) -> Non
     assert specification["description"].strip(". ")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "told"),
     [
         ([], "No data: The answer has no rows."),
@@ -203,7 +204,7 @@ def test_a_chart_without_an_answer_is_a_picture_that_says_so(data: list[PictureD
     assert vega(specification)["marks"]
 
 
-@pytest.mark.parametrize("kind", ["spaceship", None, "", 7, "k" * 1_000, HOSTILE[0]])
+@for_each("kind", ["spaceship", None, "", 7, "k" * 1_000, HOSTILE[0]])
 def test_an_unknown_kind_is_a_table_that_says_so(kind: Any) -> None:
     specification = chart_specification({"viz_type": kind}, [PictureData(columns={"n": [1]})], size=SMALL)
     assert "are not drawn; this table shows their data" in specification["description"]
@@ -223,7 +224,7 @@ _VALUES = [(place * 7919) % 1000 + 1 for place in range(MANY)]
 _TIMES = [1_700_000_000_000 + place * 60_000 for place in range(MANY)]
 
 
-@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"big_number_total", "pop_kpi"}))
+@for_each("kind", sorted(set(KINDS) - {"big_number_total", "pop_kpi"}))
 def test_a_large_answer_is_cut_to_what_can_be_drawn(kind: str) -> None:
     form, data = sample_of(kind)
     fill = {"month": _TIMES, "__timestamp": _TIMES, "start": _TIMES, "end": _TIMES, "line": None, "shape": None}
@@ -239,7 +240,7 @@ def test_a_large_answer_is_cut_to_what_can_be_drawn(kind: str) -> None:
     assert len(json.dumps(specification)) < 2_000_000
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "form", "columns", "told"),
     [
         ("echarts_timeseries_line", {"x_axis": "t"}, {"t": _TIMES, "n": _VALUES}, "Each point is the mean of up to 2"),
@@ -299,7 +300,7 @@ def test_the_title_and_the_notes_of_an_answer_are_drawn(kind: str) -> None:
     assert specification["description"].endswith("Only the first rows.")
 
 
-@pytest.mark.parametrize("kind", ["treemap", "sunburst", "heatmap", "histogram", "sankey", "bubble", "pivot_table"])
+@for_each("kind", ["treemap", "sunburst", "heatmap", "histogram", "sankey", "bubble", "pivot_table"])
 def test_a_kind_with_an_old_name_is_drawn_as_the_new_one(kind: str) -> None:
     form, data = sample_of(f"{kind}_v2")
     assert chart_specification({**form, "viz_type": kind}, data) == chart_specification(form, data)

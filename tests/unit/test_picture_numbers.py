@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._display.values import column_texts
 from analytics_core._formats import format_number
@@ -38,7 +39,7 @@ def texts(specification: Mapping[str, Any]) -> list[str]:
 
 
 # ----------------------------------------------------------------------------------------------------------- all digits
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "form"),
     [
         ("table", {"column_config": {"n": {"d3NumberFormat": ",d"}}}),
@@ -97,7 +98,7 @@ def test_sums_are_exact_unless_a_double_is_among_them() -> None:
 
 
 # ------------------------------------------------------------------------------------ tables without formats
-@pytest.mark.parametrize(
+@for_each(
     ("name", "values"),
     [
         ("id", [1_234_567_890_123_451, 1_234_567_890_123_452]),
@@ -157,8 +158,8 @@ def scale(values: Sequence[float], **form: Any) -> tuple[float, float]:
     return low, high
 
 
-@pytest.mark.parametrize("values", [[-34], [-0.2], [-1e9], [34], [0], [-3, -7], [-5, 10, 33], [1e-3, -1e6], [5, 500]])
-@pytest.mark.parametrize("steps", [1, 5, 10])
+@for_each("values", [[-34], [-0.2], [-1e9], [34], [0], [-3, -7], [-5, 10, 33], [1e-3, -1e6], [5, 500]])
+@for_each("steps", [1, 5, 10])
 def test_the_scale_of_a_gauge_holds_zero_and_all_values(values: Sequence[float], steps: int) -> None:
     low, high = scale(values, split_number=steps)
     assert low <= min(0, *values) < max(0, *values) <= high or low <= 0 == values[0] < high
@@ -205,7 +206,7 @@ THREE: Mapping[str, Sequence[Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", BELOW)
+@for_each("kind", BELOW)
 def test_kinds_that_cannot_draw_numbers_below_zero_say_so(kind: str) -> None:
     form, note = BELOW[kind]
     assert note in draw({"viz_type": kind, **form}, THREE)["description"]
@@ -232,7 +233,7 @@ def test_names_and_numbers_of_one_character_stand_in_a_treemap() -> None:
     assert set(texts(shown)) == {"a", "30", "b", "20", "cc", "7"}
 
 
-@pytest.mark.parametrize("size", [(60, 60), (120, 80), (160, 100), (200, 120), (300, 100), (640, 400)])
+@for_each("size", [(60, 60), (120, 80), (160, 100), (200, 120), (300, 100), (640, 400)])
 def test_the_words_of_an_error_stay_in_their_box(size: tuple[int, int]) -> None:
     data = PictureData(error="column 'sales' of table 'orders' does not exist; " * 9)
     shown = chart_specification({"viz_type": "pie"}, [data], size=Size(width_px=size[0], height_px=size[1]), title="A")

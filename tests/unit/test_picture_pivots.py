@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._pictures.data import PictureData, Size
 from analytics_core._pictures.specification import chart_specification
@@ -53,8 +54,8 @@ def written(value: Any, form: str) -> list[str]:
     return [value if isinstance(value, str) else format(value, form).replace("-", "\u2212")]
 
 
-@pytest.mark.parametrize("aggregate", AGGREGATES)
-@pytest.mark.parametrize("in_rows", [False, True])
+@for_each("aggregate", AGGREGATES)
+@for_each("in_rows", [False, True])
 def test_cells_and_totals_are_those_of_the_pivot(aggregate: str, in_rows: bool) -> None:
     layout = PivotLayout(
         rows=("land", "size"),

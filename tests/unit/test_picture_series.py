@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import vl_convert
+from tests.support.cases import for_each
 
 from analytics_core._pictures.data import PictureData, Size
 from analytics_core._pictures.specification import VEGA_LITE_VERSION, chart_specification
@@ -62,9 +63,9 @@ def reference_stack(series: Mapping[str, Sequence[float]], stack: str) -> dict[t
     return found
 
 
-@pytest.mark.parametrize("stack", ["Stack", "Expand"])
-@pytest.mark.parametrize("kind", [AREA, BAR])
-@pytest.mark.parametrize("axis", ["time", "category"])
+@for_each("stack", ["Stack", "Expand"])
+@for_each("kind", [AREA, BAR])
+@for_each("axis", ["time", "category"])
 def test_stacks_of_both_signs_stand_up_and_down_from_zero(kind: str, stack: str, axis: str) -> None:
     series = {"a": [100, -100, 5, 0, 3], "b": [-50, 50, 5, 7, -3], "c": [-10, -20, -30, 1, 4]}
     places = MONTHS if axis == "time" else list("pqrst")
@@ -165,8 +166,8 @@ def test_bubbles_beyond_the_bounds_leave_the_axis() -> None:
     assert {"0", "1", "2", "3", "4"} <= {text for (text, *_) in texts_of(picture)}
 
 
-@pytest.mark.parametrize(("values", "least"), [([10, -20, 30], 1), ([25, 300], 10), ([0.03, 5], 0.01), ([2, 9], 1)])
-@pytest.mark.parametrize("axis", ["time", "category"])
+@for_each(("values", "least"), [([10, -20, 30], 1), ([25, 300], 10), ([0.03, 5], 0.01), ([2, 9], 1)])
+@for_each("axis", ["time", "category"])
 def test_bars_on_a_logarithmic_axis_begin_below_the_smallest(values: list[float], least: float, axis: str) -> None:
     places = MONTHS if axis == "time" else list("pqrst")
     picture = drawn(BAR, {"k": places[: len(values)], "v": values}, logAxis=True)
@@ -243,7 +244,7 @@ def test_the_first_time_of_a_day_has_its_date_and_all_have_24_hours() -> None:
     assert [lines[0] for lines in labels if lines[0] < "12"] == ["00:00", "00:30", "01:00", "01:30", "02:00"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("step", "count", "first"),
     [
         (timedelta(seconds=7), 6, "12:00:05"),
@@ -268,7 +269,7 @@ def test_days_among_many_keep_labels_of_days() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------ unknown words
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "name"),
     [
         *((BAR, name) for name in ("color_scheme", "orientation", "stack", "legendOrientation", "x_axis_sort_series")),
@@ -331,7 +332,7 @@ def test_a_canvas_is_drawn_again_only_for_notes_that_it_lacks(field: str, times:
     assert picture["description"].count("nope") == 1
 
 
-@pytest.mark.parametrize("told", [None, "", "expand", "Stack", True, False])
+@for_each("told", [None, "", "expand", "Stack", True, False])
 def test_words_that_pictures_know_are_not_told(told: Any) -> None:
     columns = {"day": MONTHS, "a": [1, 2, 3, 4, 5], "b": [1, 2, 3, 4, 5]}
     assert "not applied" not in drawn(BAR, columns, stack=told, color_scheme="supersetColors")["description"]
@@ -341,7 +342,7 @@ def condition(**changes: Any) -> dict[str, Any]:
     return {"column": "v", "operator": ">", "targetValue": 3, "colorScheme": "#ff0000"} | changes
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "note"),
     [
         (condition(column="zz"), "'zz' is no column of the answer"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-import pytest
+from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
 from analytics_core._results.answer import QueryResult
@@ -102,8 +102,8 @@ def same(ours: Any, exact: Any) -> bool:
     return ours is not None and math.isclose(ours, exact, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("layout", ["COLUMNS", "ROWS"])
-@pytest.mark.parametrize("aggregate", AGGREGATES)
+@for_each("layout", ["COLUMNS", "ROWS"])
+@for_each("aggregate", AGGREGATES)
 def test_cells_and_totals_are_aggregates_of_all_their_values(aggregate: str, layout: str) -> None:
     label = f"Total ({aggregate})"
     form = {"groupbyRows": ["year"], "groupbyColumns": ["land", "town"]} if layout == "ROWS" else {}
@@ -115,7 +115,7 @@ def test_cells_and_totals_are_aggregates_of_all_their_values(aggregate: str, lay
             assert same(ours, exact), (down, across, ours, exact)
 
 
-@pytest.mark.parametrize("aggregate", FRACTIONS)
+@for_each("aggregate", FRACTIONS)
 def test_fractions_are_of_the_whole_row_column_or_table_and_so_are_those_of_totals(aggregate: str) -> None:
     base, _, whole_of = aggregate.partition(" as Fraction of ")
     label = f"Total ({aggregate})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.planning import COLUMNS, outputs, plan, statement, view_of
 
 from analytics_core._compile.lowering.expressions import aliases
@@ -233,7 +234,7 @@ def test_a_column_s_name_is_not_a_metric() -> None:
         plan({"metrics": ["quantity"]})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("aggregate", "column", "kind"),
     [
         ("COUNT", "city", ValueKind.INTEGER),
@@ -254,8 +255,8 @@ def test_an_aggregate_of_a_column_has_its_kind(aggregate: str, column: str, kind
     assert (output.expr.aggregate, output.kind) == (Aggregate(aggregate), kind)
 
 
-@pytest.mark.parametrize("aggregate", ["SUM", "AVG"])
-@pytest.mark.parametrize("column", ["city", "ordered_at", "shipped_on"])
+@for_each("aggregate", ["SUM", "AVG"])
+@for_each("column", ["city", "ordered_at", "shipped_on"])
 def test_only_numbers_are_summed_and_averaged(aggregate: str, column: str) -> None:
     with pytest.raises(FilterValueError, match=column):
         plan({"metrics": [simple(aggregate, column)]})
@@ -266,7 +267,7 @@ def test_counts_are_never_null() -> None:
     assert [output.nullable for output in found.values()] == [False, None]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("metric", "label"),
     [
         (simple("SUM", "quantity"), "SUM(quantity)"),
@@ -287,7 +288,7 @@ def test_an_incomplete_ad_hoc_metric_is_refused(metric: dict[str, Any]) -> None:
         plan({"metrics": [metric]})
 
 
-@pytest.mark.parametrize("text", ["SUM(quantity); DROP TABLE orders", "SUM(quantity), 1", "*", "1 AS x", "SUM("])
+@for_each("text", ["SUM(quantity); DROP TABLE orders", "SUM(quantity), 1", "*", "1 AS x", "SUM("])
 def test_an_sql_metric_is_one_expression(text: str) -> None:
     with pytest.raises(FragmentError):
         plan({"metrics": [sql(text, label="x")]})
@@ -307,7 +308,7 @@ def test_a_label_is_printable_and_not_too_long(label: str) -> None:
         plan({"metrics": [simple("COUNT", "id", label=label)]})
 
 
-@pytest.mark.parametrize("label", ["two\nlines", "tab\there", 'a "quoted" one', "50%", "Ünïcode 🙂", ";--", "?", ":p0"])
+@for_each("label", ["two\nlines", "tab\there", 'a "quoted" one', "50%", "Ünïcode 🙂", ";--", "?", ":p0"])
 def test_a_harmless_label_is_kept_as_it_is(label: str) -> None:
     assert list(outputs({"metrics": [simple("COUNT", "id", label=label)]})) == [label]
 

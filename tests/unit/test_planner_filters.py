@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.planning import condition, plan, statement, view_of
 
 from analytics_core._compile.plan import (
@@ -46,7 +47,7 @@ def item(col: Any, op: str, *val: Any, **fields: Any) -> dict[str, Any]:
 
 
 # --------------------------------------------------------------------------------------------------------- operators
-@pytest.mark.parametrize(
+@for_each(
     ("op", "comparison"),
     [
         ("==", Comparison.EQUAL),
@@ -62,14 +63,14 @@ def test_a_comparison_holds_its_value(op: str, comparison: Comparison) -> None:
     assert condition(item("city", op, "Bonn")) == Compare(CITY, comparison, "Bonn")
 
 
-@pytest.mark.parametrize("op", ["==", "!="])
-@pytest.mark.parametrize("null", [None, "<NULL>", "\t<NULL>\n"])
+@for_each("op", ["==", "!="])
+@for_each("null", [None, "<NULL>", "\t<NULL>\n"])
 def test_equality_with_null_asks_for_null(op: str, null: Any) -> None:
     assert condition(item("city", op, null)) == IsNull(CITY, negated=op == "!=")
 
 
-@pytest.mark.parametrize("op", [">", ">=", "<", "<=", "LIKE", "ILIKE", "NOT LIKE", "NOT ILIKE"])
-@pytest.mark.parametrize("null", [None, "<NULL>"])
+@for_each("op", [">", ">=", "<", "<=", "LIKE", "ILIKE", "NOT LIKE", "NOT ILIKE"])
+@for_each("null", [None, "<NULL>"])
 def test_other_comparisons_need_a_value(op: str, null: Any) -> None:
     with pytest.raises(FilterValueError, match="city"):
         condition(item("city", op, null))
@@ -138,7 +139,7 @@ def test_a_pattern_needs_a_column_that_all_engines_write_alike(column: str) -> N
         condition(item(column, "LIKE", "1%"))
 
 
-@pytest.mark.parametrize("letter", ["\u0130", "\u1e9e", "\u1c90", "\u2d00", "\u212a"])
+@for_each("letter", ["\u0130", "\u1e9e", "\u1c90", "\u2d00", "\u212a"])
 def test_a_letter_whose_case_mariadb_does_not_fold_is_refused_there(letter: str) -> None:
     payload = {"metrics": ["orders"], "filters": [item("city", "ILIKE", f"a{letter}%")]}
     with pytest.raises(FilterValueError, match="does not fold"):
@@ -243,7 +244,7 @@ ORDERED_AT = ColumnExpr(
 START, END = datetime(2024, 1, 1), datetime(2024, 1, 1, microsecond=1000)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("op", "made"),
     [
         ("==", Within(ORDERED_AT, START, END)),
@@ -334,7 +335,7 @@ CONVERSIONS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "given", "made"), CONVERSIONS)
+@for_each(("kind", "given", "made"), CONVERSIONS)
 def test_a_value_becomes_one_of_the_column_s_kind(kind: ValueKind, given: Any, made: Any) -> None:
     converted = convert(given, kind, column="c")
     assert (converted, type(converted)) == (made, type(made))
@@ -367,14 +368,14 @@ MISFITS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "given"), MISFITS)
+@for_each(("kind", "given"), MISFITS)
 def test_a_value_that_cannot_be_of_the_kind_is_refused(kind: ValueKind, given: Any) -> None:
     with pytest.raises(FilterValueError, match="'c'"):
         convert(given, kind, column="c")
 
 
-@pytest.mark.parametrize("kind", list(ValueKind))
-@pytest.mark.parametrize(
+@for_each("kind", list(ValueKind))
+@for_each(
     "number",
     [10**400, -(10**400), 10**5000, Decimal("1e500"), 1e308, -1e-320, -1e-20],
     ids=["1e400", "-1e400", "1e5000", "Decimal 1e500", "1e308", "-1e-320", "-1e-20"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.planning import COLUMNS, NOW, plan, query_of, scope_of, view_of
 
 from analytics_core._compile.fingerprint import fingerprint
@@ -156,7 +157,7 @@ def test_keys_that_cannot_be_null_say_so() -> None:
 LIMITS = PlanLimits(default_row_limit=50, max_row_limit=100, samples_row_limit=10)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "rows", "origin"),
     [
         (None, 50, "setting: default_row_limit"),
@@ -343,7 +344,7 @@ def test_row_rules_bind_raw_rows_and_counts_too() -> None:
         assert [clause.origin.kind for clause in plan(query, row_filters=[rule]).where] == [OriginKind.ROW_RULE]
 
 
-@pytest.mark.parametrize("clause", ["id > 1) OR (1=1", "id > 1 --", "id > 1; DROP TABLE orders", "", "id >"])
+@for_each("clause", ["id > 1) OR (1=1", "id > 1 --", "id > 1; DROP TABLE orders", "", "id >"])
 def test_a_row_rule_that_is_not_one_condition_stops_the_query(clause: str) -> None:
     rule = RowFilter(name="broken", clause=clause)
     if clause == "id > 1 --":
@@ -375,8 +376,8 @@ def test_aggregates_stay_out_of_conditions_on_rows() -> None:
         plan({**GROUPED, "extras": {"where": "COUNT(*) > 1"}})
 
 
-@pytest.mark.parametrize("field", ["where", "having"])
-@pytest.mark.parametrize("text", ["1 = 1; DELETE FROM orders", "1 = 1) OR (1 = 1", "1 = 1, 2", "/*", "'"])
+@for_each("field", ["where", "having"])
+@for_each("text", ["1 = 1; DELETE FROM orders", "1 = 1) OR (1 = 1", "1 = 1, 2", "/*", "'"])
 def test_a_condition_is_one_expression(field: str, text: str) -> None:
     with pytest.raises(FragmentError):
         plan({**GROUPED, "extras": {field: text}})
@@ -401,9 +402,7 @@ def sql(text: str) -> dict[str, Any]:
     return {"expressionType": "SQL", "sqlExpression": text, "label": "x"}
 
 
-@pytest.mark.parametrize(
-    "text", ["quantity", "SUM(price) / quantity", "UPPER(thing)", "quantity + 1", "MAX(id, quantity)"]
-)
+@for_each("text", ["quantity", "SUM(price) / quantity", "UPPER(thing)", "quantity + 1", "MAX(id, quantity)"])
 def test_a_metric_does_not_pick_the_value_of_any_row(text: str) -> None:
     """SQLite would answer; the others refuse."""
     for query in (
@@ -416,7 +415,7 @@ def test_a_metric_does_not_pick_the_value_of_any_row(text: str) -> None:
             plan(query)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["SUM(price) / COUNT(*)", "COUNT(*) * 2", "UPPER(city)", "MAX(city) || country", "my_aggregate(quantity)", "7"],
 )

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.planning import COLUMNS, NOW, plan, query_of, scope_of, view_of
 
 from analytics_core._compile.plan import BucketExpr, ColumnExpr, FragmentExpr, OriginKind, QueryPlan, Within
@@ -59,7 +60,7 @@ def test_a_time_range_alone_bounds_the_temporal_x_axis() -> None:
     assert str(made.where[0].origin) == f"payload: time_range {JUNE_TEXT}, on the x-axis"
 
 
-@pytest.mark.parametrize("columns", [[], ["city"], [axis("city")], [axis("quantity", None)], ["shipped_on"]])
+@for_each("columns", [[], ["city"], [axis("city")], [axis("quantity", None)], ["shipped_on"]])
 def test_a_time_range_without_a_temporal_x_axis_bounds_the_main_time_column(columns: list[Any]) -> None:
     made = plan({"metrics": ["orders"], "columns": columns, "time_range": JUNE_TEXT})
     assert bounds(made) == {"ordered_at": JUNE}
@@ -209,8 +210,8 @@ def test_what_a_dashboard_added_gives_way_with_a_note_alone() -> None:
     assert (made.unused, len(made.notes)) == ((), 1)
 
 
-@pytest.mark.parametrize("name", ["ordered_at", "Ordered at"])
-@pytest.mark.parametrize("text", [JUNE_TEXT, "No filter", None, f" {JUNE_TEXT}"])
+@for_each("name", ["ordered_at", "Ordered at"])
+@for_each("text", [JUNE_TEXT, "No filter", None, f" {JUNE_TEXT}"])
 def test_a_filter_that_agrees_with_the_time_range_is_applied(name: str, text: str | None) -> None:
     named = tuple(replace(c, verbose_name="Ordered at") if c.column_name == "ordered_at" else c for c in COLUMNS)
     for granularity in ({}, {"granularity": "ordered_at"}):
@@ -219,8 +220,8 @@ def test_a_filter_that_agrees_with_the_time_range_is_applied(name: str, text: st
         assert (bounds(made), made.applied_filters, made.unused) == ({"ordered_at": JUNE}, (name,), ())
 
 
-@pytest.mark.parametrize("text", ["No filter", "no filter", " : ", ""])
-@pytest.mark.parametrize("granularity", [None, "ordered_at"])
+@for_each("text", ["No filter", "no filter", " : ", ""])
+@for_each("granularity", [None, "ordered_at"])
 def test_a_time_range_that_asks_for_nothing_takes_nothing_from_a_filter(text: str, granularity: str | None) -> None:
     query = {"metrics": ["orders"], "filters": [ranged("shipped_on")], "time_range": text, "granularity": granularity}
     made = plan(query)
@@ -431,7 +432,7 @@ def test_only_time_is_bounded_in_time(column: str) -> None:
         plan({"metrics": ["orders"], "granularity": column, "time_range": JUNE_TEXT})
 
 
-@pytest.mark.parametrize("text", ["whenever", "2024-13-01", "1=1", "Last week'; DROP TABLE orders --", "x" * 900])
+@for_each("text", ["whenever", "2024-13-01", "1=1", "Last week'; DROP TABLE orders --", "x" * 900])
 def test_a_range_that_is_not_understood_is_refused(text: str) -> None:
     with pytest.raises(TimeRangeError):
         plan({"metrics": ["orders"], "filters": [ranged("ordered_at", text)]})

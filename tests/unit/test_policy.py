@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._records.audit import Audit
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
@@ -51,7 +52,7 @@ def actor(user_id: int = 5, *grants: Grant, is_admin: bool = False) -> Actor:
 ADMIN, STRANGER, DATASET_OWNER, CHART_OWNER = actor(is_admin=True), actor(), actor(7), actor(8)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("who", "may_read", "may_query"),
     [
         (ADMIN, True, True),
@@ -67,7 +68,7 @@ def test_databases_are_read_and_queried_by_grants(who: Actor, may_read: bool, ma
     assert POLICY.can_query_database(who, DATABASE) is may_query
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("who", "may_read", "may_write"),
     [
         (ADMIN, True, True),
@@ -85,7 +86,7 @@ def test_datasets_are_read_by_grants_and_changed_by_owners(who: Actor, may_read:
     assert POLICY.can_write(who, DATASET) is may_write
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("who", "may_read", "may_write"),
     [
         (ADMIN, True, True),
@@ -109,7 +110,7 @@ DRAFT, PUBLISHED = PAGE, replace(PAGE, published=True)
 FOR_ROLE_1, FOR_ROLE_2 = replace(PUBLISHED, role_ids=(1, 3)), replace(PUBLISHED, role_ids=(2,))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("who", "draft", "published", "for_role_1", "for_role_2"),
     [
         (ADMIN, True, True, True, True),
@@ -230,7 +231,7 @@ def test_lists_are_not_narrowed_for_those_who_see_all() -> None:
     assert not POLICY.sees_all(Permission.READ_DATASET, DATASET_OWNER)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("who", "may_write_layer", "may_write_annotation"),
     [
         (ADMIN, True, True),

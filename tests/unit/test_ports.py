@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings, ports
@@ -48,7 +49,7 @@ def taken() -> set[Any]:
     return {member for hint in hints.values() for member in (hint, *typing.get_args(hint))}
 
 
-@pytest.mark.parametrize("name", sorted(promised()))
+@for_each("name", sorted(promised()))
 def test_the_facade_takes_every_port(name: str) -> None:
     port = promised()[name]
     if name in ELSEWHERE:
@@ -168,7 +169,7 @@ def use(small: SmallCore) -> None:
         small.core.databases.test_connection({"orm_uri": "postgresql+psycopg://u:p@127.0.0.1:1/x"})
 
 
-@pytest.mark.parametrize("name", sorted(HOSTS))
+@for_each("name", sorted(HOSTS))
 def test_a_hosts_object_is_used_although_it_counts_as_false(tmp_path: Path, name: str) -> None:
     host = Falsy(HOSTS[name](tmp_path))
     ports = {"token_endpoint": Tokens(), "sleeper": ShortPauses(), name: host}
@@ -197,7 +198,7 @@ def test_a_source_of_row_filters_and_the_addresses_of_a_host_may_count_as_false(
     assert source.requested["row_filters"]
 
 
-@pytest.mark.parametrize("name", [*sorted(HOSTS), "row_filters"])
+@for_each("name", [*sorted(HOSTS), "row_filters"])
 def test_what_is_no_such_port_is_refused_when_the_core_is_made(name: str) -> None:
     given = [5] if name == "row_filters" else 5
     with pytest.raises(SettingsError, match=rf"^{name}: a \w+ has \w+.*, which 5 has not"):

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.architecture.source import source_files
+from tests.support.cases import for_each
 from tests.support.guests import KEY, NOW, QUERY, GuestWorld, claims, context, forged, guest_world
 
 from analytics_core import errors
@@ -80,8 +81,8 @@ def bytes_of(text: str) -> bytes:
         return text.encode().ljust(28)
 
 
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("purpose", DOORS)
+@for_each("door", DOORS)
+@for_each("purpose", DOORS)
 def test_a_text_of_one_purpose_opens_its_own_door_and_no_other(
     world: GuestWorld, made: dict[str, str], door: str, purpose: str
 ) -> None:
@@ -97,14 +98,14 @@ def test_every_purpose_has_a_key_of_its_own() -> None:
     assert box.seal("x", context="c").split(".")[1] not in {key.hex()[:8] for key in keys}
 
 
-@pytest.mark.parametrize("purpose", Purpose)
+@for_each("purpose", Purpose)
 def test_another_secret_gives_another_key_and_the_same_one_the_same(purpose: Purpose) -> None:
     assert derived_key(Secret(KEY), purpose) == derived_key(Secret(KEY), purpose)
     for other in (KEY + "x", KEY[:-1], KEY.upper(), ""):
         assert derived_key(Secret(other), purpose) != derived_key(Secret(KEY), purpose)
 
 
-@pytest.mark.parametrize("purpose", [p for p in Purpose if p is not Purpose.GUEST_TOKEN])
+@for_each("purpose", [p for p in Purpose if p is not Purpose.GUEST_TOKEN])
 def test_keys_of_the_other_purposes_sign_no_guest_token(world: GuestWorld, purpose: Purpose) -> None:
     key = derived_key(Secret(KEY), purpose)
     assert not opens(world, "guest", forged(world, key=key))
@@ -189,8 +190,8 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("clause", [*BLANK[:-1], *HOSTILE])
-@pytest.mark.parametrize("dataset", [None, 1])
+@for_each("clause", [*BLANK[:-1], *HOSTILE])
+@for_each("dataset", [None, 1])
 def test_a_rule_that_is_no_condition_is_not_minted_and_shows_no_row(
     world: GuestWorld, clause: str, dataset: int | None
 ) -> None:

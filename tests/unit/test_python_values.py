@@ -10,13 +10,14 @@ from uuid import UUID
 
 import numpy as np
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._compile.values import as_moment
 from analytics_core.errors import PayloadFormatError
 from analytics_core.models.strict_json import json_text, plain_values
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "expected"),
     [
         (np.int64(3), 3),
@@ -36,7 +37,7 @@ def test_values_of_python_are_those_of_json(value: Any, expected: Any) -> None:
     assert json.loads(json_text({"v": value}, shape="S")) == {"v": expected}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "expected"),
     [
         (datetime(2024, 1, 31, 10, tzinfo=UTC), "2024-01-31T10:00:00+00:00"),
@@ -51,7 +52,7 @@ def test_dates_and_decimals_stay_and_are_exact_texts_in_json(value: Any, expecte
     assert json.loads(json_text([value], shape="S")) == [expected]
 
 
-@pytest.mark.parametrize("value", [b"\xff", object(), timedelta(1), np.datetime64("2024-01-01", "ns"), 1j])
+@for_each("value", [b"\xff", object(), timedelta(1), np.datetime64("2024-01-01", "ns"), 1j])
 def test_what_json_cannot_say_is_told_with_its_place(value: Any) -> None:
     with pytest.raises(PayloadFormatError, match=r"^S: queries\.0\.val holds a .*which JSON cannot say") as raised:
         plain_values({"queries": [{"val": value}]}, shape="S")

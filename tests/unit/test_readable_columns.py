@@ -5,12 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-import pytest
+from tests.support.cases import for_each
 
 from analytics_core._results.readable import is_long, readable_texts
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "texts"),
     [
         ([59573.710000000014, 44029.12999999999, None], ["59573.71", "44029.13", ""]),
@@ -27,7 +27,7 @@ def test_fractions_of_a_column_are_rounded_alike(values: list[Any], texts: list[
     assert readable_texts(values) == texts
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "texts"),
     [
         ([1e-9, 0.5], ["1e-09", "0.5"]),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._reporting.schedule import due_times, humanized, least_interval, next_due, parse_crontab
 
@@ -20,7 +21,7 @@ def runs(crontab: str, zone: str, after: str, count: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         *(
@@ -43,7 +44,7 @@ def test_what_is_no_crontab_or_never_comes_is_refused_with_an_example(text: str)
         parse_crontab(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "meaning"),
     [
         ("0 9 * * 1-5", "At 09:00, Monday through Friday"),

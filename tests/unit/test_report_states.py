@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._records.report import RunState
 from analytics_core._reporting.states import (
@@ -33,14 +34,14 @@ def test_every_event_may_happen_somewhere() -> None:
     assert {event for following in NEXT.values() for event in following} == set(RunEvent)
 
 
-@pytest.mark.parametrize("state", [state for state in RunState if state is not RunState.WORKING])
-@pytest.mark.parametrize("event", RunEvent)
+@for_each("state", [state for state in RunState if state is not RunState.WORKING])
+@for_each("event", RunEvent)
 def test_nothing_happens_to_a_run_that_is_over(state: RunState, event: RunEvent) -> None:
     with pytest.raises(ValueError, match="cannot be"):
         next_state(state, event)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("grace_s", "ended_ago_s", "holds"),
     [(60, 59, True), (60, 60, False), (60, 61, False), (0, 0, False), (None, 0, False)],
 )

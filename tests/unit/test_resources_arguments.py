@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.guests import guest_world
 from tests.support.hostile import HOSTILE, Subclass, rejection
 from tests.support.small_core import KEY, SmallCore, small_core
@@ -138,9 +139,7 @@ def test_a_user_with_lists_is_refused_in_words(shop: SmallCore) -> None:
         shop.core.as_user(User(id=9, username="of the host", role_names=listed))
 
 
-@pytest.mark.parametrize(
-    "pair", [("tenant", 1), ("tenant", True), ("tenant", 1.0), ("tenant", None), ("tenant",), "te"]
-)
+@for_each("pair", [("tenant", 1), ("tenant", True), ("tenant", 1.0), ("tenant", None), ("tenant",), "te"])
 def test_a_user_with_attributes_other_than_texts_is_refused(shop: SmallCore, pair: Any) -> None:
     """Numbers that are equal name different rows as texts, and would share what is remembered."""
     with pytest.raises(ActorRequiredError, match="are pairs of texts"):
@@ -278,7 +277,7 @@ FORBIDDEN: dict[str, Callable[[AnalyticsCore], Any]] = {
 }
 
 
-@pytest.mark.parametrize("ask", FORBIDDEN.values(), ids=FORBIDDEN)
+@for_each("ask", FORBIDDEN.values(), ids=FORBIDDEN)
 def test_who_may_not_ask_at_all_is_told_so_before_the_payload_is_read(shop: SmallCore, ask: Any) -> None:
     with pytest.raises((PayloadError, UnknownNameError)):
         ask(shop.core)

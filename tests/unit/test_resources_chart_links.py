@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.pages import add_chart, add_dashboard, layout, two_datasets
 from tests.support.small_core import SmallCore, small_core
 
@@ -116,7 +117,7 @@ def test_tags_of_a_chart_are_named_by_id_or_by_name(shop: SmallCore) -> None:
     assert shop.core.charts.update(chart, {"tags": []}).tags == ()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tag", "error", "message"),
     [
         ({"id": 99}, NotFoundError, "tag 99"),

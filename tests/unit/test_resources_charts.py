@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
@@ -152,7 +153,7 @@ def test_a_description_is_shown_as_html_in_which_nothing_acts(shop: SmallCore) -
     assert not any(danger in html.lower() for danger in ("<script", "onerror=", 'href="javascript'))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "html"),
     [
         ("[x](javascript:alert(1))", "<p>[x](javascript:alert(1))</p>\n"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.pages import add_chart, add_dashboard, layout, metadata_of, two_datasets
 from tests.support.small_core import SmallCore, small_core
 
@@ -211,7 +212,7 @@ def test_a_dashboard_without_metadata_gets_its_first_filter(shop: SmallCore) -> 
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("update", "message"),
     [
         ({"deleted": ["FILTER-X"]}, r"deleted\.0: there is no filter 'FILTER-X'; did you mean 'FILTER-[AB]'\?"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.pages import add_chart, add_dashboard, layout, metadata_of, titles, two_datasets
 from tests.support.small_core import SmallCore, small_core
 
@@ -75,9 +76,7 @@ def test_a_dashboard_is_found_by_id_uuid_and_slug(shop: SmallCore) -> None:
     assert [shop.core.dashboards.get(key).id for key in keys] == [item.id] * 5
 
 
-@pytest.mark.parametrize(
-    "key", [99, 0, -1, 2**70, "99", "9" * 40, "sales", "", "' OR 1=1 --", "0" * 32, "a\x00", "\ud800", "s" * 500]
-)
+@for_each("key", [99, 0, -1, 2**70, "99", "9" * 40, "sales", "", "' OR 1=1 --", "0" * 32, "a\x00", "\ud800", "s" * 500])
 def test_a_key_that_names_nothing_is_not_found(shop: SmallCore, key: int | str) -> None:
     add_dashboard(shop.core)
     with pytest.raises(NotFoundError):
@@ -94,7 +93,7 @@ def test_a_slug_is_taken_once(shop: SmallCore) -> None:
     assert [add_dashboard(shop.core, slug=slug).slug for slug in ("Sales", "säles", None, None)][2:] == [None, None]
 
 
-@pytest.mark.parametrize("slug", ["a/b", "..", "a b", "a?b", "#", "<b>", "%2e", "7", "٣", "0" * 32, "a\n"])
+@for_each("slug", ["a/b", "..", "a b", "a?b", "#", "<b>", "%2e", "7", "٣", "0" * 32, "a\n"])
 def test_a_slug_that_is_no_part_of_an_address_is_refused(shop: SmallCore, slug: str) -> None:
     with pytest.raises(PayloadSchemaError, match="slug: "):
         add_dashboard(shop.core, slug=slug)
@@ -172,7 +171,7 @@ def test_an_owner_keeps_charts_that_somebody_else_placed(shop: SmallCore) -> Non
     assert shop.core.dashboards.get(mine.id).charts == ("Revenue",)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("field", "text", "path"),
     [
         ("position_json", "[1]", "position_json: must be the text of a JSON object"),
@@ -204,7 +203,7 @@ def test_json_that_breaks_its_shape_is_refused_with_its_place(
         shop.core.dashboards.create({field: text})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("part", "path"),
     [
         ({"targets": "x"}, "targets: must be an array of objects"),
@@ -247,8 +246,8 @@ def test_a_cross_filter_of_another_kind_is_refused_with_its_place(
         shop.core.dashboards.create({"json_metadata": json.dumps(metadata)})
 
 
-@pytest.mark.parametrize("inner", [r'{"a": "\u0000"}', r'{"a": "\ud800"}', '{"a":' * 80 + "1" + "}" * 80])
-@pytest.mark.parametrize("field", ["position_json", "json_metadata"])
+@for_each("inner", [r'{"a": "\u0000"}', r'{"a": "\ud800"}', '{"a":' * 80 + "1" + "}" * 80])
+@for_each("field", ["position_json", "json_metadata"])
 def test_hostile_text_inside_json_is_a_typed_refusal(shop: SmallCore, field: str, inner: str) -> None:
     with pytest.raises(PayloadFormatError, match=field):
         shop.core.dashboards.create({field: inner})
@@ -425,7 +424,7 @@ def test_a_listed_dashboard_has_its_computed_fields(shop: SmallCore) -> None:
     assert payload["created_on_delta_humanized"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("col", "op", "val", "expected"),
     [
         ("dashboard_title", "contains", "a", ["Alpha", "Beta"]),

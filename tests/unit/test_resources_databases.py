@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings
@@ -71,7 +72,7 @@ def test_a_database_without_a_uri_is_refused(core: AnalyticsCore) -> None:
         core.databases.create({"database_name": "sales"})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "uri",
     [
         "not a uri",

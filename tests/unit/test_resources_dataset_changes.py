@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._gate.metadata import FoundColumn
@@ -66,7 +67,7 @@ def rejection(**payload: Any) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------- reflection
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "is_dttm"),
     [
         (ValueKind.DATE, True),
@@ -186,7 +187,7 @@ def test_a_main_time_column_that_went_away_is_no_longer_named() -> None:
     assert changed(columns=[{"column_name": "other"}]).main_dttm_col is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("payload", "elsewhere"),
     [
         ({"table_name": "sales"}, True),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
@@ -115,7 +116,7 @@ def test_a_select_becomes_a_dataset_with_its_columns(core: AnalyticsCore) -> Non
     assert (made.kind, made.main_dttm_col, made.select_star) == ("virtual", "day", None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql", ["", "DROP TABLE orders", "SELECT 1; SELECT 2", "DELETE FROM orders", "not sql at all", "SELECT 1 AS a -- x"]
 )
 def test_only_one_select_becomes_a_virtual_dataset(shop: SmallCore, sql: str) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._records.repositories import ListFilter
 from analytics_core._resources.lists import LARGEST_PAGE, Listing, only
@@ -67,7 +68,7 @@ def test_moments_are_read_as_utc(text: str) -> None:
     assert filter_of("changed_on", "gt", text).val == datetime(2024, 1, 31, 8, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("col", "op", "val"),
     [
         ("id", "eq", "3"),
@@ -129,7 +130,7 @@ def test_an_unknown_field_is_refused() -> None:
         LISTING.fields(["database_nam"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [
         ({"page": "1"}, "page: must be an integer"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
@@ -153,7 +154,7 @@ def test_a_grant_opens_a_dataset_at_once(shop: SmallCore) -> None:
     assert reader.datasets.list().count == 0
 
 
-@pytest.mark.parametrize("on", [("table", 1), ("schema", 1), ("schema", 1, ""), ("database", "1"), 5, None, "database"])
+@for_each("on", [("table", 1), ("schema", 1), ("schema", 1, ""), ("database", "1"), 5, None, "database"])
 def test_a_grant_on_nothing_known_is_refused(core: AnalyticsCore, on: Any) -> None:
     with pytest.raises(PayloadSchemaError, match="on: must be"):
         core.roles.grant(1, on=on)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.shop import KEY, ORDERS, add_reader, ask, column_put, context, hosted_core, rows, shop_url
 
 from analytics_core import AnalyticsCore, Settings, errors
@@ -108,7 +109,7 @@ def test_only_administrators_see_and_manage_rules(host: AnalyticsCore, admin: An
     assert admin.row_level_security.get(made.id).clause == "country = 'France'"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "error", "says"),
     [
         ({"clause": ""}, errors.PayloadSchemaError, "clause: is empty"),

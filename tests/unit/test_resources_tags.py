@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.pages import add_chart, add_dashboard, two_datasets
 from tests.support.small_core import SmallCore, small_core
 
@@ -50,7 +51,7 @@ def test_a_name_is_taken_once(shop: SmallCore) -> None:
         shop.core.tags.update(other.id, {"name": "sales"})
 
 
-@pytest.mark.parametrize("payload", [{}, {"name": ""}, {"name": "x" * 251}, {"name": None}, {"name": "a", "type": 2}])
+@for_each("payload", [{}, {"name": ""}, {"name": "x" * 251}, {"name": None}, {"name": "a", "type": 2}])
 def test_a_payload_that_breaks_the_shape_is_refused(shop: SmallCore, payload: dict[str, Any]) -> None:
     with pytest.raises(PayloadSchemaError):
         shop.core.tags.create(payload)
@@ -114,7 +115,7 @@ def test_only_owners_tag(shop: SmallCore) -> None:
     assert shop.core.tags.list().count == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("target", "names", "path"),
     [
         ("dataset", ["a"], "target"),

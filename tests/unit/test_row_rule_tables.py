@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import RowRule, RowRuleType
 from analytics_core._security.row_rules import TableName, make_rule_set, ruled_dataset, table_key
 
 
-@pytest.mark.parametrize(
+@for_each(
     "written",
     [
         "sales",
@@ -32,7 +32,7 @@ def test_a_name_that_may_lead_to_a_ruled_table_is_bound(written: str) -> None:
     assert ruled.may_be(TableName(table=written))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "written", ["sale", "salesx", "sales_2024", "x*", "sales.x", "wholesales", "sales2024$parts", "\u0441\u0430les"]
 )
 def test_another_table_is_not_bound(written: str) -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 import sqlglot
 from sqlglot import exp
+from tests.support.cases import for_each
 
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.lowering.query import RELATION_ALIAS
@@ -116,8 +117,8 @@ ALL_DIALECTS: Mapping[str, tuple[str, int]] = {
 NO_SUCH_JOIN = {("mysql", "full join")}
 
 
-@pytest.mark.parametrize("on", EVERY_ENGINE)
-@pytest.mark.parametrize("place", ALL_DIALECTS)
+@for_each("on", EVERY_ENGINE)
+@for_each("place", ALL_DIALECTS)
 def test_every_place_that_reads_the_table_is_behind_the_rule(place: str, on: str) -> None:
     sql, places = ALL_DIALECTS[place]
     if (on, place) in NO_SUCH_JOIN:
@@ -165,7 +166,7 @@ OF_ONE_DIALECT = [
 ]
 
 
-@pytest.mark.parametrize(("on", "sql"), OF_ONE_DIALECT)
+@for_each(("on", "sql"), OF_ONE_DIALECT)
 def test_each_dialects_own_ways_are_behind_the_rule(on: str, sql: str) -> None:
     assert readings(ruled_sql(sql, on), on) == (1, 0)
 
@@ -183,7 +184,7 @@ def test_a_dot_in_a_table_name_leads_into_no_other_schema() -> None:
 LONG = "l" * 63
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("on", "name", "is_refused"),
     [
         ("postgresql", LONG, False),
@@ -207,7 +208,7 @@ def test_a_name_that_the_engine_would_cut_is_refused(on: str, name: str, is_refu
             assert name in ruled_sql(sql, on)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("on", "sql"),
     [
         ("postgresql", "SELECT * FROM pg_stats"),
@@ -288,7 +289,7 @@ def test_statistics_views_and_tables_of_passwords_are_refused(on: str, sql: str)
         ruled_sql(sql, on)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("on", "sql"),
     [
         ("postgresql", "SELECT * FROM information_schema.tables"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.support.cases import for_each
 
 from analytics_core._pictures.pages.safe_css import safe_css
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "kept"),
     [
         (".a { color: red; margin: 0 4px }", ".a{color:red;margin:0 4px;}"),
@@ -53,7 +53,7 @@ def test_a_long_sheet_is_cut_and_read_in_one_pass() -> None:
 SIZE = 200_000
 
 
-@pytest.mark.parametrize(
+@for_each(
     "given",
     [
         "a{b:" + " " * SIZE + "\\}",

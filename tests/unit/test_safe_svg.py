@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._pictures.safe_svg import safe_svg
 from analytics_core.errors import PictureError
@@ -15,7 +16,7 @@ def copied(inner: str, **options: str) -> str:
     return safe_svg(f"{HEAD}{inner}</svg>", **options).removeprefix(COPIED.removesuffix(">")).removeprefix(">")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "left"),
     [
         ("<script>alert(1)</script>", ""),
@@ -61,7 +62,7 @@ def test_ids_are_numbered_in_their_order_with_what_names_them() -> None:
     assert copied(inner) == copied(inner.replace("clip7", "clip8"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",

@@ -18,6 +18,7 @@ from urllib.parse import quote
 import pydantic
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.guests import GuestWorld, guest_world
 
 from analytics_core import AnalyticsCore, Settings, errors
@@ -59,7 +60,7 @@ def texts_of(error: BaseException) -> str:
 
 
 # ------------------------------------------------------------------------------------------------- the wrapper's forms
-@pytest.mark.parametrize(
+@for_each(
     "shown",
     [
         repr,
@@ -75,15 +76,15 @@ def texts_of(error: BaseException) -> str:
         lambda secret: json.dumps({"a": secret}, default=str),
     ],
 )
-@pytest.mark.parametrize("kind", [Secret, HiddenText])
+@for_each("kind", [Secret, HiddenText])
 def test_every_printed_form_of_a_secret_is_a_mask(kind: Any, shown: Callable[[Any], str]) -> None:
     text = shown(kind(WORD))
     assert not told(text)
     assert MASK in text or "*" * 10 in text
 
 
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-@pytest.mark.parametrize("kind", [Secret, HiddenText])
+@for_each("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@for_each("kind", [Secret, HiddenText])
 def test_a_secret_is_pickled_by_no_protocol(kind: Any, protocol: int) -> None:
     for item in (kind(WORD), [kind(WORD)], {"a": kind(WORD)}):
         with pytest.raises(TypeError, match="never pickled"):
@@ -199,7 +200,7 @@ def test_a_payload_with_a_secret_prints_copies_and_writes_a_mask(shape: str) -> 
         pickle.dumps(payload)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "changes",
     [
         {"orm_uri": URI + "x" * 2_000},
@@ -221,7 +222,7 @@ def test_a_payload_that_is_refused_does_not_repeat_what_was_in_it(changes: dict[
 
 
 # ------------------------------------------------------------------------------------------------------ URIs in text
-@pytest.mark.parametrize(
+@for_each(
     "uri",
     [
         "trino://ann@h/c?password=s3cr3t",
@@ -282,11 +283,11 @@ def test_a_store_that_cannot_be_reached_tells_no_password() -> None:
         assert driver_texts(rejection.value) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [f"postgresql://ann:{WORD}@h/d", "postgresql://ann:x@h:s3cr3t/d", "s3cr3t", "postgresql://ann:s3cr3t@h:99x/d"],
 )
-@pytest.mark.parametrize("read", [make_store_engine, parse_uri])
+@for_each("read", [make_store_engine, parse_uri])
 def test_a_malformed_url_is_not_repeated_behind_the_error_either(read: Callable[[str], Any], url: str) -> None:
     with pytest.raises(errors.AnalyticsError) as rejection:
         read(url)
@@ -320,7 +321,7 @@ WELL_KNOWN = (
 )
 
 
-@pytest.mark.parametrize("key", [KEY + "\udcff", "s3cr3t", "", "a" * 40, "ChangeMe", *WELL_KNOWN])
+@for_each("key", [KEY + "\udcff", "s3cr3t", "", "a" * 40, "ChangeMe", *WELL_KNOWN])
 def test_a_weak_key_is_refused_as_a_present_and_as_a_previous_one_and_not_repeated(key: str) -> None:
     for options in ({"secret_key": key}, {"secret_key": KEY, "previous_secret_keys": (key,)}):
         with pytest.raises(errors.SettingsError, match="secret_key") as rejection:
@@ -355,7 +356,7 @@ def test_a_log_entry_keeps_no_secret_of_its_json() -> None:
     assert without_secrets(None) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         '{"url": "postgresql:\\/\\/me:s3cret@h"}',

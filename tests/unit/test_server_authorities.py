@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.oauth_provider import make_authority
 from tests.support.small_core import KEY, SmallCore, small_core
 
@@ -61,7 +62,7 @@ def test_every_engine_says_whether_it_takes_certificates() -> None:
     assert {name for name in REGISTRY.names() if REGISTRY.get(name).authorities is None} == set(WITHOUT)
 
 
-@pytest.mark.parametrize("engine", TOLD)
+@for_each("engine", TOLD)
 def test_each_driver_is_told_to_verify(engine: str, bundle: str) -> None:
     spec = REGISTRY.get(engine)
     assert checked(bundle, engine=engine, **spec.parameters.encryption) == bundle
@@ -70,18 +71,18 @@ def test_each_driver_is_told_to_verify(engine: str, bundle: str) -> None:
     assert arguments(spec, spec.authorities, "/f", asked=spec.parameters.encryption) == TOLD[engine]
 
 
-@pytest.mark.parametrize("engine", WITHOUT)
+@for_each("engine", WITHOUT)
 def test_an_engine_that_takes_none_says_so(engine: str, bundle: str) -> None:
     with pytest.raises(ConnectionUriError, match=r"takes no certificates; leave extra\.server_cert out"):
         checked(bundle, engine=engine)
 
 
-@pytest.mark.parametrize("extra", [None, "", "{}", '{"server_cert": null}', "[]", '{"engine_params": {}}'])
+@for_each("extra", [None, "", "{}", '{"server_cert": null}', "[]", '{"engine_params": {}}'])
 def test_none_are_none(extra: str | None) -> None:
     assert check_authorities(extra, REGISTRY.get("sqlite"), asked={}) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "given",
     [
         "",
@@ -118,7 +119,7 @@ def test_a_bundle_has_an_end(bundle: str) -> None:
         checked(bundle + "#" * LONGEST_BUNDLE)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("engine", "asked"),
     [
         ("postgresql", {"sslmode": "disable"}),

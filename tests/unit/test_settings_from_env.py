@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core import Settings
 from analytics_core.errors import SettingsError
@@ -50,13 +51,13 @@ def told(variable: str) -> str:
     return variable
 
 
-@pytest.mark.parametrize("name", sorted(field.name for field in fields(Settings) if field.name not in FUNCTIONS))
+@for_each("name", sorted(field.name for field in fields(Settings) if field.name not in FUNCTIONS))
 def test_a_field_is_read_or_refused_by_the_name_of_its_variable(name: str) -> None:
     variable = f"ANALYTICS_CORE_{name.upper()}"
     assert variable in told(variable) or f"Settings.{name}" in told(variable)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("variable", "text"),
     [
         ("ANALYTICS_CORE_MAX_ROW_LIMIT", "many-secret"),

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     PublicFormat,
 )
+from tests.support.cases import for_each
 from tests.support.small_core import small_core
 
 from analytics_core import AnalyticsCore
@@ -114,7 +115,7 @@ def test_a_key_given_in_place_of_a_password_replaces_it(core: AnalyticsCore) -> 
     assert (tunnel.password, tunnel.private_key_password and tunnel.private_key_password.reveal()) == (None, "pass")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "elsewhere",
     [
         {"server_address": "evil.example"},
@@ -158,7 +159,7 @@ def strange_curve() -> str:
     return made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "field"),
     [
         ({"host_key": None}, "host_key"),

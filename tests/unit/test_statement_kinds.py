@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Mapping
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._engines.registry import installed_engines
 from analytics_core._gate.guard import check_select, check_statement
@@ -151,8 +152,8 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("on", EVERY_ENGINE)
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("on", EVERY_ENGINE)
+@for_each("kind", KINDS)
 def test_a_statement_that_is_no_query_is_refused(kind: str, on: str) -> None:
     for sql, check in itertools.product(KINDS[kind], (check_select_, check_statement_)):
         with pytest.raises(StatementRefusedError, match="read-only: one query") as rejected:
@@ -160,8 +161,8 @@ def test_a_statement_that_is_no_query_is_refused(kind: str, on: str) -> None:
         assert rejected.value.error_type is ErrorType.DML_NOT_ALLOWED_ERROR
 
 
-@pytest.mark.parametrize("on", EVERY_ENGINE)
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("on", EVERY_ENGINE)
+@for_each("kind", KINDS)
 def test_neither_comments_nor_parentheses_nor_a_query_before_it_let_it_through(kind: str, on: str) -> None:
     covers = ("-- SELECT 1\n{}", "/* SELECT */ {}", "({})", ";{}", "SELECT 1; {}")
     for hidden in (cover.replace("{}", sql) for sql in KINDS[kind] for cover in covers):
@@ -191,15 +192,15 @@ INSIDE = (
 )
 
 
-@pytest.mark.parametrize("on", EVERY_ENGINE)
+@for_each("on", EVERY_ENGINE)
 def test_a_change_anywhere_in_the_tree_counts(on: str) -> None:
     for sql, check in itertools.product(INSIDE, (check_select_, check_statement_)):
         with pytest.raises((StatementRefusedError, VirtualDatasetError)):
             check(sql, on)
 
 
-@pytest.mark.parametrize("on", ["sqlite", "duckdb", "postgresql", "mysql"])
-@pytest.mark.parametrize("sql", INSIDE[:3])
+@for_each("on", ["sqlite", "duckdb", "postgresql", "mysql"])
+@for_each("sql", INSIDE[:3])
 def test_a_change_in_a_with_clause_is_refused_by_its_name(sql: str, on: str) -> None:
     with pytest.raises(StatementRefusedError, match=r"(DELETE|INSERT|UPDATE) changes data"):
         check_select_(sql, on)
@@ -218,8 +219,8 @@ LOOK_ALIKES = (
 )
 
 
-@pytest.mark.parametrize("on", EVERY_ENGINE)
-@pytest.mark.parametrize("sql", LOOK_ALIKES)
+@for_each("on", EVERY_ENGINE)
+@for_each("sql", LOOK_ALIKES)
 def test_a_query_that_only_looks_like_another_kind_runs(sql: str, on: str) -> None:
     assert check_select_(sql, on).startswith(("SELECT", "WITH"))
     assert check_statement_(sql, on).startswith(("SELECT", "WITH"))
@@ -266,7 +267,7 @@ HIDDEN_RELATIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize(("on", "sql"), [(on, sql) for on, texts in HIDDEN_RELATIONS.items() for sql in texts])
+@for_each(("on", "sql"), [(on, sql) for on, texts in HIDDEN_RELATIONS.items() for sql in texts])
 def test_a_function_that_takes_sql_or_the_name_of_a_table_is_refused(on: str, sql: str) -> None:
     with pytest.raises((StatementRefusedError, VirtualDatasetError)):
         check_select_(sql, on)

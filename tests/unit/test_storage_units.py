@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.stores import open_store
 
 from analytics_core._adapters.secret_box import AesGcmSecretBox
@@ -198,7 +199,7 @@ def test_a_secret_moved_to_another_record_does_not_open(store):
         unit.databases.get(second.id).uri.reveal()
 
 
-@pytest.mark.parametrize("text", ["", "null", "5", '{"a": 1}', "[[1]]", "[1]"])
+@for_each("text", ["", "null", "5", '{"a": 1}', "[[1]]", "[1]"])
 def test_stored_attributes_that_do_not_decode_are_a_typed_error(store, text):
     with store.unit_of_work() as unit:
         user = unit.users.add(a_user(), actor_id=None)
@@ -219,7 +220,7 @@ def test_the_directory_finds_users_by_id_and_by_name(store):
     assert directory.find(str(ada.id)) is None
 
 
-@pytest.mark.parametrize("record_id", ["1", 1.5, None, 2**31, 2**70])
+@for_each("record_id", ["1", 1.5, None, 2**31, 2**70])
 def test_what_is_no_stored_id_finds_nothing_at_once(store, record_id):
     with store.unit_of_work() as unit:
         unit.charts.add(a_chart(), actor_id=None)

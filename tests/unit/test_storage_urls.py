@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.stores import open_store
 
 from analytics_core._records.secret import Secret
@@ -19,7 +20,7 @@ def test_memory_is_known_as_such(url):
     engine.dispose()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("url", "driver"),
     [
         ("postgresql://u@h/d", "postgresql+psycopg"),
@@ -33,7 +34,7 @@ def test_the_supported_driver_is_chosen(url, driver):
     assert make_store_engine(url).url.drivername == driver
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.planning import spec_of
 
 from analytics_core._compile.templates import TemplateRenderer, TemplateValues
@@ -13,7 +14,7 @@ from analytics_core.errors import TemplateError
 VALUES = TemplateValues(spec=spec_of("sqlite"), user_id=1, template_params={"xs": [1, 2, 3]}, columns=("a",))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "template",
     [
         "{{ ''.__class__ }}",
@@ -114,7 +115,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("template", BOMBS.values(), ids=BOMBS.keys())
+@for_each("template", BOMBS.values(), ids=BOMBS.keys())
 def test_a_bomb_is_a_typed_error_in_little_memory(template: str) -> None:
     renderer = TemplateRenderer()
     renderer.render("{{ 1 }}", VALUES)

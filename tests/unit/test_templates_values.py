@@ -9,6 +9,7 @@ from datetime import datetime
 
 import pytest
 import sqlglot
+from tests.support.cases import for_each
 
 from analytics_core._compile.templates import RenderedSql, TemplateFilter, TemplateRenderer, TemplateValues
 from analytics_core._engines.registry import installed_engines
@@ -62,7 +63,7 @@ def test_text_without_a_template_does_not_load_the_template_engine() -> None:
     assert done.stdout.strip() == "False"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("template", "text"),
     [
         ("x = {{ url_param('region') }}", "x = 'EU'"),
@@ -142,14 +143,12 @@ def test_a_template_renders(template: str, text: str) -> None:
     assert render(template).text == text
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
-@pytest.mark.parametrize(
+@for_each("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
+@for_each(
     "evil",
     ["' OR 1=1 --", "\\' OR 1=1 --", "\\", "'';DROP TABLE x", '"', "/*", "*/", "$$", "{{ x }}", "😀é", "1; x", "-1--"],
 )
-@pytest.mark.parametrize(
-    "template", ["a = {{ url_param('p') }}", "a = '{{ url_param('p') }}'", "a = 'x{{ url_param('p') }}y'"]
-)
+@for_each("template", ["a = {{ url_param('p') }}", "a = '{{ url_param('p') }}'", "a = 'x{{ url_param('p') }}y'"])
 def test_a_users_value_is_one_literal_in_every_dialect(template: str, evil: str, engine: str) -> None:
     spec = ENGINES.get(engine)
     text = render(template, TemplateValues(spec=spec, url_params={"p": evil})).text
@@ -159,7 +158,7 @@ def test_a_users_value_is_one_literal_in_every_dialect(template: str, evil: str,
     assert tree.expression.name == (f"x{evil}y" if "x{{" in template else evil)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "template",
     [
         "SELECT * FROM sales_{{ url_param('region') }}",
@@ -218,7 +217,7 @@ def test_who_may_write_sql_gives_a_part_of_it_where_the_author_asks_for_one() ->
     assert render(requested, replace(VALUES, writes_sql=True)).text == "' OR 1=1 --"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "written"),
     [
         ("1,2, -3", "1,2, (-3)"),
@@ -234,7 +233,7 @@ def test_who_may_not_write_sql_gives_literals_where_the_author_asks_for_a_part_o
     assert render("x IN ({{ url_param('q', escape_result=false) }})", values).text == f"x IN ({written})"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         *("1=1", "1) OR (1=1", "a", "a.b", '"a"', "'x' OR 1=1 --", "'a' 'b'", "1,", ",1", "", " ", "1;2", "1 2", "--1"),
@@ -280,7 +279,7 @@ def test_the_identity_cannot_be_shadowed() -> None:
         render("{% for current_username in ['admin'] %}{{ current_username }}{% endfor %}")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("template", "missing"),
     [
         ("{{ nosuch }}", "'nosuch' is undefined"),
@@ -300,7 +299,7 @@ def test_what_has_no_value_is_told(template: str, missing: str) -> None:
     assert caught.value.error_type is ErrorType.MISSING_TEMPLATE_PARAMS_ERROR
 
 
-@pytest.mark.parametrize("template", ["1\n{{ x", "1\n{% if %}", "1\n{{ 'a' ~ }}", "1\n{% endfor %}", "1\n{% nosuch %}"])
+@for_each("template", ["1\n{{ x", "1\n{% if %}", "1\n{{ 'a' ~ }}", "1\n{% endfor %}", "1\n{% nosuch %}"])
 def test_a_syntax_error_tells_its_line(template: str) -> None:
     with pytest.raises(TemplateError, match=r"^dataset 'd': the template is not valid in line 2") as caught:
         TemplateRenderer().render(template, VALUES, place="dataset 'd'")

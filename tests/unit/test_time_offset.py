@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._compile.calendar import CalendarUnit
 from analytics_core._compile.time_offset import OffsetKind, parse_time_offset
@@ -19,7 +20,7 @@ def shifted(text, since=SINCE, until=UNTIL):
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "kind"),
     [
         ("1 year ago", OffsetKind.RELATIVE),
@@ -41,7 +42,7 @@ def test_relative_offset_keeps_its_text_count_and_unit():
     assert (offset.text, offset.count, offset.unit) == ("28 Days ago", -28, CalendarUnit.DAY)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("1 year ago", ("2003-01-01", "2004-01-01")),
@@ -93,7 +94,7 @@ def compared(text, label, grain):
     return parse_time_offset(text).compared_bucket(label, grain, *bounds)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "label", "grain", "expected"),
     [
         ("1 year ago", datetime(2004, 2, 1), TimeGrain.MONTH, datetime(2003, 2, 1)),
@@ -133,7 +134,7 @@ def test_both_bounds_are_needed(since, until):
         parse_time_offset("1 year ago").shifted(since, until)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "nonsense", "", " ", "year", "1", "1 yaer ago", "-1 year", "one year ago", "1 year before", "last year", "now",

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._compile.time_range import resolve_time_range
 
@@ -161,12 +162,12 @@ ISO = [
 ]
 
 
-@pytest.mark.parametrize(("text", "since", "until"), CONTRACT + CALENDAR + SIDES + ALONE + SPELLING)
+@for_each(("text", "since", "until"), CONTRACT + CALENDAR + SIDES + ALONE + SPELLING)
 def test_form_means_these_bounds(text, since, until):
     assert bounds(text) == (since, until)
 
 
-@pytest.mark.parametrize(("text", "since"), ISO)
+@for_each(("text", "since"), ISO)
 def test_iso_8601_side_means_this_moment(text, since):
     assert bounds(f"{text} : ") == (since, None)
 
@@ -176,7 +177,7 @@ def test_absent_text_is_no_filter(text):
     assert bounds(text) == (None, None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "options", "expected"),
     [
         ("Last week", {"relative_start": "now"}, ("2016-10-31 09:30:10", "2016-11-07")),
@@ -192,7 +193,7 @@ def test_relative_ends_are_today_unless_now_is_asked(text, options, expected):
     assert bounds(text, **options) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("shift", "expected"),
     [
         ("1 week", ("2016-10-24", "2016-10-31")),
@@ -235,7 +236,7 @@ def test_a_naive_present_moment_is_utc():
 RECORDED_NOW = datetime(2024, 7, 1, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "since_ms", "until_ms"),
     [
         ("20 years ago : now", 1088640000000, 1719835200000),
@@ -258,7 +259,7 @@ def test_bounds_are_those_a_real_server_recorded(text, since_ms, until_ms):
     assert [bound and bound.timestamp() * 1000 for bound in (found.since, found.until)] == [since_ms, until_ms]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "needs_seconds"),
     [
         ("Last week", False),

@@ -5,6 +5,7 @@ import sys
 from datetime import UTC, datetime
 
 import pytest
+from tests.support.cases import for_each
 
 from analytics_core._compile.time_range import resolve_time_range
 from analytics_core.errors import TimeRangeError
@@ -17,7 +18,7 @@ def moment(text):
     return found.since.replace(tzinfo=None).isoformat(" ").removesuffix(" 00:00:00")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("DATETIME('now')", "2016-11-07 09:30:10"),
@@ -35,7 +36,7 @@ def test_datetime_reads_a_quoted_or_plain_moment(text, expected):
     assert moment(text) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("unit", "expected"),
     [
         ("year", "2018-11-07"), ("quarter", "2017-05-07"), ("month", "2017-01-07"), ("week", "2016-11-21"),
@@ -62,7 +63,7 @@ def test_dateadd_clamps_to_the_end_of_the_month():
     assert moment("DATEADD(DATETIME('2016-01-31'), 1, month)") == "2016-02-29"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("unit", "expected"),
     [
         ("year", "2016-01-01"), ("quarter", "2016-10-01"), ("month", "2016-11-01"), ("week", "2016-11-07"),
@@ -74,7 +75,7 @@ def test_datetrunc_knows_every_unit(unit, expected):
     assert moment(f"DATETRUNC(DATETIME('2016-11-09T10:20:30.5'), {unit})") == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("unit", "expected"),
     [
         ("year", "2016-12-31"), ("quarter", "2016-12-31"), ("month", "2016-11-30"), ("week", "2016-11-13"),
@@ -89,7 +90,7 @@ def test_lastday_of_the_last_year_of_the_calendar_is_in_reach():
     assert moment("LASTDAY(DATETIME('9999-01-01'), year)") == "9999-12-31"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "expected"),
     [
         ("DATETIME('2016-01-01'), DATETIME('2016-01-31')", "2016-12-07"),
@@ -111,7 +112,7 @@ def test_functions_nest():
     assert moment(text) == "2016-09-30"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("HOLIDAY('christmas')", "2016-12-25"),
@@ -130,7 +131,7 @@ def test_holiday_is_found_by_the_start_of_its_name(text, expected):
     assert moment(text) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "part"),
     [
         ("HOLIDAY('Chrismas Day')", "Christmas Day"),
@@ -169,7 +170,7 @@ def test_missing_holidays_package_is_named_with_its_extra():
     assert 'pip install "analytics-core[holidays]"' in done.stderr
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "DATEADD", "DATEADD(", "DATEADD()", "DATEADD(now)", "DATEADD(now, 1)", "DATEADD(now, 1, day",

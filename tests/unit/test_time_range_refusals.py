@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.steps import calls_of
 
 from analytics_core._compile.time_range import parse_moment, resolve_time_range
@@ -17,7 +18,7 @@ def rejection(text, **options):
     return caught.value.message
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "foo", "12", "last", "Last 5", "Last five days", "Last -5 days", "last7days", "Last 7 fortnights",
@@ -39,7 +40,7 @@ def test_text_outside_the_grammar_is_refused_with_examples(text):
     assert "'Last 7 days'" in rejection(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "2024-02-30", "2023-02-29 : now", "2024-13-01", "2024-00-10", "2024-01-00", "2024-13", "0000", "0000-01-01",
@@ -52,12 +53,12 @@ def test_impossible_date_is_refused(text):
     assert "no calendar or clock shows" in rejection(text)
 
 
-@pytest.mark.parametrize("text", ["2024-02-29", "2024-366", "2020-W53", "2024-01-01T23:59:59 : ", "9998", "0001"])
+@for_each("text", ["2024-02-29", "2024-366", "2020-W53", "2024-01-01T23:59:59 : ", "9998", "0001"])
 def test_rare_but_possible_date_is_accepted(text):
     assert resolve_time_range(text, now=NOW).since is not None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "Last 3000 years", "Last 999999999 days", "Last 999999999 hours", "Next 9000 years", "999999999 years ago : ",
@@ -89,14 +90,12 @@ def test_empty_range_is_accepted():
     assert found.since == found.until
 
 
-@pytest.mark.parametrize(
-    "text", ["now", "2024-01-01T10:00", "DATETIME('now')", "DATEADD(today, 1, day)", "start of this hour"]
-)
+@for_each("text", ["now", "2024-01-01T10:00", "DATETIME('now')", "DATEADD(today, 1, day)", "start of this hour"])
 def test_moment_alone_is_refused_with_advice(text):
     assert "names a moment, not a range" in rejection(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "suggestion"),
     [
         ("last7days", "Last 7 days"),
@@ -129,7 +128,7 @@ def test_too_many_function_calls_are_refused():
     assert resolve_time_range("DATETIME(" * 20 + "now" + ")" * 20 + " : ", now=NOW).since == NOW
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["(" * 500, "'" * 499, '"' * 500, ":" * 500, "2020-" * 100, "1" * 500, "last " * 100,
      "DATETIME(" * 55, "  " * 5_000_000]
@@ -151,7 +150,7 @@ def test_relative_end_other_than_today_or_now_is_refused(value):
     assert "'today' or 'now'" in rejection("Last week", relative_end=value)
 
 
-@pytest.mark.parametrize("shift", ["nonsense", "2020-01-01", "last week", "now", "1", "No filter", "inherit"])
+@for_each("shift", ["nonsense", "2020-01-01", "last week", "now", "1", "No filter", "inherit"])
 def test_time_shift_that_is_no_amount_and_no_range_is_refused(shift):
     with pytest.raises(TimeRangeError):
         resolve_time_range("Last week", now=NOW, time_shift=shift)
@@ -161,7 +160,7 @@ def test_time_shift_out_of_the_calendar_is_refused():
     assert "shift by less" in rejection("Last week", time_shift="9000 years")
 
 
-@pytest.mark.parametrize("text", ["", ":", "2020 : 2021", "No filter", "Last week : "])
+@for_each("text", ["", ":", "2020 : 2021", "No filter", "Last week : "])
 def test_one_side_alone_is_no_range(text):
     with pytest.raises(TimeRangeError):
         parse_moment(text)

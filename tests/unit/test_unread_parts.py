@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import for_each
 from tests.support.stores import open_store
 
 from analytics_core._records.repositories import ListQuery
@@ -11,7 +12,7 @@ from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START, a_database, a_dataset
 
 
-@pytest.mark.parametrize("use", [list, tuple, len, set, bool, lambda parts: 1 in parts, lambda parts: (*parts, 1)])
+@for_each("use", [list, tuple, len, set, bool, lambda parts: 1 in parts, lambda parts: (*parts, 1)])
 def test_using_unread_parts_is_an_error(use):
     with pytest.raises(TypeError, match="listed without these parts"):
         use(UnreadParts())

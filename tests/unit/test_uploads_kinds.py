@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._uploads.kinds import UNKNOWN, ColumnType, TextReader, parse_type
@@ -77,9 +78,7 @@ def moment_of(text: str) -> datetime | None:
         return None
 
 
-@pytest.mark.parametrize(
-    "kind", [ValueKind.BOOLEAN, ValueKind.INTEGER, ValueKind.FLOAT, ValueKind.DATE, ValueKind.TIMESTAMP]
-)
+@for_each("kind", [ValueKind.BOOLEAN, ValueKind.INTEGER, ValueKind.FLOAT, ValueKind.DATE, ValueKind.TIMESTAMP])
 @given(text=TEXTS)
 def test_a_text_is_the_value_that_python_reads_or_is_refused(kind: ValueKind, text: str) -> None:
     wanted = value_of(text, kind)
@@ -131,7 +130,7 @@ def test_the_values_of_a_column_fit_the_type_that_was_found_for_it(values: list[
     assert [value is None for value in read] == [value is None for value in values]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "known"),
     [
         ("integer", "INTEGER"), (" Text ", "TEXT"), ("DECIMAL(10,2)", "DECIMAL(10,2)"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import for_each
 
 from analytics_core._uploads.names import LONGEST_NAME, RESERVED_PREFIX, check_table_name, column_names, is_unfinished
 from analytics_core.errors import PayloadSchemaError
@@ -34,7 +35,7 @@ def test_plain_names_of_tables_are_taken(name: str) -> None:
     assert check_table_name(name) == name
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     ["", "a b", "a.b", "1a", "a-b", 'a"b', "a" * 64, "ü" * 32, "a\0", None, 5, f"{RESERVED_PREFIX}x".upper()],
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cases import for_each
 from tests.support.planning import ENGINES
 from tests.support.small_core import KEY
 
@@ -39,7 +40,7 @@ def fake_packages(name: str) -> Any:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("engine", "given", "taken"),
     [
         ("postgresql", {"user": "ada", "password": "old"}, {"user": "ada", "password": "t0k"}),
@@ -152,13 +153,13 @@ def test_other_secrets_are_refused(uri: str, extra: Any) -> None:
         split_options(json.dumps(extra), checked(uri))
 
 
-@pytest.mark.parametrize("client", ["text", 7, [], {**CLIENT, "id": None}, {"id": "x"}, {**CLIENT, "more": 1}])
+@for_each("client", ["text", 7, [], {**CLIENT, "id": None}, {"id": "x"}, {**CLIENT, "more": 1}])
 def test_a_client_that_breaks_its_shape_is_refused(client: Any) -> None:
     with pytest.raises(PayloadSchemaError, match="oauth2_client_info"):
         split_options(json.dumps({"oauth2_client_info": client}), checked(PG))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         {"id": ""},

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from python_calamine import CalamineWorkbook
+from tests.support.cases import for_each
 from tests.support.formulas import HOSTILE
 from tests.support.frames import frame_of
 
@@ -28,7 +29,7 @@ def sheet_text(frame: Any) -> str:
         return book.read("xl/worksheets/sheet1.xml").decode()
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-a", "@SUM(A1)", "＝1", "\t=1", "{=1}", "=cmd|' /C calc'!A0"])
+@for_each("text", ["=1+1", "+1", "-a", "@SUM(A1)", "＝1", "\t=1", "{=1}", "=cmd|' /C calc'!A0"])
 def test_no_text_becomes_a_formula(text: str) -> None:
     assert "<f>" not in sheet_text(frame_of({text: [text]}))
 
@@ -38,7 +39,7 @@ def test_text_that_begins_like_a_formula_is_neutralised_in_cells_headers_and_ver
     assert rows == [["'=a", "'@b"], ["'=1", "-10.5"]]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+@for_each("text", HOSTILE, ids=ascii)
 def test_hostile_text_is_neutralised_wherever_it_stands(text: str) -> None:
     frame = frame_of({text: [text, None], "b": [text, -1], "c": ["a=1", "-1"]})
     readable = "'" + "".join("\ufffd" if c in "\x00\x1f" else c for c in text)
@@ -51,7 +52,7 @@ def unicode_lines(cell: Any) -> Any:
     return cell.replace("\r\n", "\n").replace("\r", "\n").replace("_x000D_", "") if isinstance(cell, str) else cell
 
 
-@pytest.mark.parametrize("text", ["https://example.org", "mailto:a@example.org", "internal:Sheet1!A1", "12", "TRUE"])
+@for_each("text", ["https://example.org", "mailto:a@example.org", "internal:Sheet1!A1", "12", "TRUE"])
 def test_text_that_looks_like_something_else_stays_text(text: str) -> None:
     assert cells(frame_of({"a": [text]}))[1] == [text]
     assert "<hyperlink" not in sheet_text(frame_of({"a": [text]}))
