@@ -18,6 +18,7 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -119,10 +120,21 @@ def _without(fields: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, 
 
 
 def write_payloads() -> None:
-    """Write the payloads that we build now into the files; forms and SQL stay as they are."""
+    """Write the payloads that we build now into the files, where they changed; forms and SQL stay as they are."""
     for file, pairs in pairs_by_file().items():
-        written = [{**pair, "payload": shortened(built(pair).payload)} for pair in pairs]
-        path_of(file).write_text(f"{as_json(written)}\n", encoding="utf-8")
+        path_of(file).write_text(f"{as_json([_updated(pair) for pair in pairs])}\n", encoding="utf-8")
+
+
+def _updated(pair: Pair) -> Pair:
+    payload = built(pair).payload
+    if payload == expected(pair):
+        return pair
+    short, before = shortened(payload), pair["payload"]["queries"]
+    short["queries"] = [
+        {name: query[name] for name in (*(name for name in old if name in query), *query)}
+        for query, old in zip_longest(short["queries"], before[: len(short["queries"])], fillvalue={})
+    ]
+    return {**pair, "payload": short}
 
 
 def path_of(file: str) -> Path:
