@@ -44,9 +44,9 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def servers(session: nox.Session) -> None:
-    """Run the tests that need private servers or processes: PostgreSQL, MariaDB, OpenSSH, and programs that are killed."""
+    """Run what `tests` leaves out: private PostgreSQL, MariaDB and OpenSSH, processes, one of SQLite and DuckDB."""
     _install(session, ENGINES)
-    session.run("python", "-m", "pytest", "-n", "3", "-m", "(server or processes) and not long", *session.posargs)
+    session.run("python", "-m", "pytest", "-n", "3", "-m", "(server or processes or repeats) and not long", *session.posargs)
 
 
 @nox.session

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,6 +36,7 @@ SERVERS = pytest.StashKey[PrivateServers]()
 
 
 SERVER_FIXTURES = frozenset({"postgres_server", "mariadb_server", "tls_server"})
+IN_PROCESS = ("sqlite", "duckdb")
 
 # Each process of a run, and those that it starts, would compile five hundred modules anew.
 sys.dont_write_bytecode = False
@@ -67,10 +70,22 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as `server` what takes a fixture of one; what asks for it by name as it runs is marked by hand."""
+    """Mark what the usual run leaves to the session `servers`.
+
+    That is what takes a fixture of a server (what asks for one by name as it runs is marked by hand), and one of two
+    tests that differ in the in-process engine alone: which one is decided by the name, so that each engine has half.
+    """
+    by_place: dict[str, dict[str, pytest.Item]] = {}
     for item in items:
         if SERVER_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("server")
+        engines = set(re.findall("|".join(IN_PROCESS), item.nodeid.partition("[")[2]))
+        if len(engines) == 1:
+            place = re.sub("|".join(IN_PROCESS), "*", item.nodeid)
+            by_place.setdefault(place, {})[engines.pop()] = item
+    for place, found in by_place.items():
+        if len(found) == len(IN_PROCESS):
+            found[IN_PROCESS[zlib.crc32(place.encode()) % 2]].add_marker("repeats")
 
 
 def _or_skip(start: Callable[[], Server]) -> Server:

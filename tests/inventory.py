@@ -55,7 +55,8 @@ def gate_of(item: Any) -> str:
         return "attacks"
     if item.get_closest_marker("long"):
         return "faults"
-    return "servers" if item.get_closest_marker("server") else "tests"
+    elsewhere = any(item.get_closest_marker(name) for name in ("server", "processes", "repeats"))
+    return "servers" if elsewhere else "tests"
 
 
 def engine_of(arguments: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 from tests.support.beyond_the_contract import Excuses
@@ -20,7 +19,7 @@ from analytics_core.models import SHAPES
 from analytics_core.models.base import MEANINGS, Answer, DescribedShape
 
 CONTRACT = transcription()
-every_shape = pytest.mark.parametrize("shape", CONTRACT.values(), ids=lambda shape: shape.name)
+every_shape = for_each("shape", CONTRACT.values(), ids=lambda shape: shape.name)
 MODELS = [
     model
     for model in (getattr(models, name) for name in models.__all__)

@@ -80,6 +80,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print the processor time of the run, all its processes together, and write the list."""
     total = processor_s()
+    if not config.stash[SPENT]:
+        return
     terminalreporter.write_line(f"processor time: {total:.0f} s in all processes that have ended, and this one")
     target = config.getoption("slowest")
     if target is not None:
