@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
-from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -18,8 +18,7 @@ from tests.support.newest_tables import newest_tables
 from tests.support.stores import open_store
 
 from analytics_core._records.dashboard import Tag
-from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core._security.row_rules import TableName, table_key
+from analytics_core._records.repositories import ListQuery
 from analytics_core._storage.migrate import HEAD, MIGRATIONS, NEWEST_TABLES, VERSION_TABLE, migrate
 from analytics_core._storage.store_engine import make_store_engine
 from analytics_core._storage.tables import METADATA
@@ -35,10 +34,17 @@ SERVERS = [pytest.param(kind, marks=pytest.mark.server) for kind in ("postgres",
 
 
 @pytest.fixture(params=["file", *SERVERS])
-def url(request, tmp_path):
+def make_url(request, tmp_path):
+    """Give the URL of another empty store of one kind by each call."""
     if request.param == "file":
-        return f"sqlite:///{tmp_path}/meta.db"
-    return request.getfixturevalue(f"make_{request.param}_database")()
+        numbers = count()
+        return lambda: f"sqlite:///{tmp_path}/meta{next(numbers)}.db"
+    return request.getfixturevalue(f"make_{request.param}_database")
+
+
+@pytest.fixture
+def url(make_url):
+    return make_url()
 
 
 @pytest.fixture
@@ -81,7 +87,7 @@ def shape(engine):
     return {
         name: {
             "columns": {
-                column["name"]: (str(column["type"]), column["nullable"], column["default"], column["primary_key"])
+                column["name"]: (str(column["type"]), column["nullable"], column["default"], column.get("primary_key"))
                 for column in inspector.get_columns(name)
             },
             "primary key": inspector.get_pk_constraint(name),
@@ -95,15 +101,15 @@ def shape(engine):
 
 
 @pytest.fixture
-def whole_history(tmp_path):
+def copied_history(tmp_path):
     """The history in a folder of its own: a store that follows it goes through every revision."""
-    return shutil.copytree(MIGRATIONS, tmp_path / "whole", ignore=shutil.ignore_patterns("__pycache__"))
+    return shutil.copytree(MIGRATIONS, tmp_path / "copied", ignore=shutil.ignore_patterns("__pycache__"))
 
 
-def test_a_new_file_has_exactly_what_the_history_makes(tmp_path, whole_history):
+def test_a_new_file_has_exactly_what_the_history_makes(tmp_path, copied_history):
     at_once, step_by_step = (make_store_engine(f"sqlite:///{tmp_path}/{name}.db") for name in ("new", "old"))
     migrate(at_once)
-    migrate(step_by_step, history=whole_history)
+    migrate(step_by_step, history=copied_history)
     assert shape(at_once) == shape(step_by_step)
     assert len(shape(at_once)) == len(METADATA.tables) + 1
     assert version_rows(at_once) == version_rows(step_by_step) == [HEAD]
@@ -140,11 +146,17 @@ def test_a_file_with_tables_of_its_own_keeps_them(tmp_path):
     engine.dispose()
 
 
-def test_migrations_make_exactly_the_tables_of_the_code(engine, whole_history):
-    migrate(engine, history=whole_history)
+def test_migrations_make_exactly_the_tables_of_the_code(engine, make_url, copied_history):
+    migrate(engine, history=copied_history)
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE, "compare_type": True})
         assert compare_metadata(context, METADATA) == []
+    created = make_store_engine(make_url())
+    METADATA.create_all(created)
+    migrated = shape(engine)
+    del migrated[VERSION_TABLE]
+    assert migrated == shape(created)
+    created.dispose()
 
 
 def test_a_store_in_memory_has_exactly_the_tables_of_the_code():
@@ -177,132 +189,23 @@ def test_a_later_revision_runs_once_on_a_store_with_data(url, engine, later_hist
         assert connection.execute(sa.select(METADATA.tables["ac_datasets"].c.id)).scalars().all() == [dataset.id]
 
 
-@pytest.fixture
-def first_history(tmp_path):
-    """The history as it was when there was one revision."""
-    history = tmp_path / "first"
-    shutil.copytree(MIGRATIONS, history, ignore=shutil.ignore_patterns("__pycache__", "r000[2-9]*"))
-    return history
-
-
-def fill_first_tables(engine):
-    """Write a record of each kind that revision 0001 knew, by its own tables, and return all rows of the store."""
-    signed = {"created_on": datetime(2026, 1, 1), "changed_on": datetime(2026, 1, 2), "created_by": 1, "version": 3}
-    user = {"username": "ann", "first_name": "Ann", "last_name": "", "active": True, "attributes": "[]"}
-    flags = (
-        *("expose_in_sqllab", "allow_ctas", "allow_cvas", "allow_dml", "allow_file_upload", "allow_run_async"),
-        *("impersonate_user", "is_managed_externally"),
-    )
-    base = {
-        "uuid": "d",
-        "database_name": "shop",
-        "uri": "sealed",
-        "engine": "sqlite",
-        "configuration_method": "orm_form",
-    }
-    dataset = {"uuid": "t", "database_id": 1, "catalog": "", "schema": "", "table_name": "orders", "offset": 0}
-    switches = ("filter_select_enabled", "is_sqllab_view", "is_managed_externally", "always_filter_main_dttm")
-    column = {"dataset_id": 1, "position": 0, "column_name": "a", **signed}
-    rows = {
-        "ac_users": {**user, **signed},
-        "ac_roles": {"name": "readers", "is_admin": False, **signed},
-        "ac_user_roles": {"user_id": 1, "role_id": 1},
-        "ac_role_grants": {"role_id": 1, "target": "dataset", "target_id": 1, "schema": ""},
-        "ac_databases": {**base, **dict.fromkeys(flags, False), **signed},
-        "ac_datasets": {**dataset, **dict.fromkeys(switches, False), **signed},
-        "ac_dataset_columns": {**column, "filterable": True, "groupby": True, "is_active": True, "is_dttm": False},
-        "ac_dataset_metrics": {"dataset_id": 1, "position": 0, "metric_name": "n", "expression": "COUNT(*)", **signed},
-        "ac_dataset_owners": {"dataset_id": 1, "user_id": 1},
-        "ac_charts": {
-            "uuid": "c",
-            "slice_name": "Ärger 🙂",
-            "datasource_id": 1,
-            "is_managed_externally": False,
-            **signed,
-        },
-        "ac_chart_owners": {"chart_id": 1, "user_id": 1},
-    }
-    before = sa.MetaData()
-    before.reflect(engine)
-    assert set(rows) == set(before.tables) - {VERSION_TABLE}
-    with engine.begin() as connection:
-        for name, row in rows.items():
-            known = {key: value for key, value in row.items() if key in before.tables[name].c}
-            connection.execute(sa.insert(before.tables[name]), known)
-    return before, all_rows(engine, before)
-
-
-def all_rows(engine, metadata):
-    with engine.connect() as connection:
-        return {
-            name: [tuple(row) for row in connection.execute(sa.select(table))]
-            for name, table in metadata.tables.items()
-            if name != VERSION_TABLE
-        }
-
-
-def test_a_store_of_the_first_revision_moves_forward_once_and_keeps_its_data(url, engine, first_history):
-    migrate(engine, history=first_history, head="0001")
-    assert version_rows(engine) == ["0001"]
-    tables, before = fill_first_tables(engine)
-    engine.dispose()
-    results = start_together(url)
-    assert [code for _, code in results] == [0, 0, 0, 0], results
-    assert version_rows(engine) == [HEAD]
-    after = sa.MetaData()
-    after.reflect(engine)
-    assert set(METADATA.tables) <= set(after.tables)
-    assert all_rows(engine, tables) == before
-    assert {name for name, rows in all_rows(engine, after).items() if rows} == set(before)
-    assert "ix_ac_charts_changed" in {index.name for index in after.tables["ac_charts"].indexes}
-
-
-def test_records_of_the_first_revision_are_used_by_the_code_of_today(url, engine, first_history):
-    migrate(engine, history=first_history, head="0001")
-    fill_first_tables(engine)
-    with open_store(url, CLOCK) as store, store.unit_of_work() as unit:
-        tag = unit.tags.add(Tag(name="old"), actor_id=1)
-        chart = unit.charts.get(1)
-        changed = unit.charts.update(replace(chart, tag_ids=(tag.id,)), actor_id=1)
-        dataset = unit.datasets.get(1)
-        over_orders = ListFilter(col="table_key", op="eq", val=table_key(TableName(table="ORDERS")))
-        assert unit.datasets.list(ListQuery(filters=(over_orders,)))[1] == (dataset,)
-    assert (chart.slice_name, chart.owner_ids, chart.tag_ids, chart.audit.version) == ("Ärger 🙂", (1,), (), 3)
-    assert (changed.tag_ids, changed.audit.version) == ((tag.id,), 4)
-    assert [column.column_name for column in dataset.columns] == ["a"]
-    assert [metric.metric_name for metric in dataset.metrics] == ["n"]
-    assert dataset.primary_key == ()
-
-
-OLDER = [f"{number:04}" for number in range(1, int(HEAD))]
-
-
-def history_until(revision, folder):
-    """Return the history as it was when this revision was the newest."""
-    later = [f"r{number:04}*" for number in range(int(revision) + 1, int(HEAD) + 1)]
-    return shutil.copytree(MIGRATIONS, folder / "older", ignore=shutil.ignore_patterns("__pycache__", *later))
-
-
-@pytest.mark.parametrize(
-    ("revision", "url"),
-    [*((one, "file") for one in OLDER), *(pytest.param(OLDER[-1], *one.values, marks=one.marks) for one in SERVERS)],
-    indirect=["url"],
-)
-def test_a_store_of_every_older_revision_gets_the_tables_of_the_code(engine, revision, tmp_path):
-    migrate(engine, history=history_until(revision, tmp_path), head=revision)
-    assert version_rows(engine) == [revision]
-    migrate(engine)
-    assert version_rows(engine) == [HEAD]
-    with engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE, "compare_type": True})
-        assert compare_metadata(context, METADATA) == []
-
-
 def test_a_store_of_a_newer_version_of_the_library_is_left_alone(engine, url, later_history):
     migrate(engine, history=later_history, head="9999")
     with pytest.raises(SettingsError, match="newer version"), open_store(url, CLOCK):
         pass
     assert version_rows(engine) == ["9999"]
+
+
+def test_a_store_from_before_the_first_release_is_refused_with_what_to_do(engine, url):
+    migrate(engine)
+    for revision in ("0001", "0009"):
+        with engine.begin() as connection:
+            connection.execute(sa.text(f"UPDATE {VERSION_TABLE} SET version_num = '{revision}'"))
+        with pytest.raises(SettingsError) as raised, open_store(url, CLOCK):
+            pass
+        advice = f"revision '{revision}'.* before 0\\.1\\.0; .* name an empty store"
+        assert re.search(advice, raised.value.message), f"{revision}: {raised.value.message}"
+        assert version_rows(engine) == [revision]
 
 
 def test_a_process_that_a_newer_version_overtook_reads_and_no_longer_writes(engine, url, later_history):

@@ -23,7 +23,11 @@ HEAD: Final = max(path.name for path in (MIGRATIONS / "versions").glob("r????_*.
 """The newest revision, read from the names of the files; a test keeps it equal to what Alembic finds."""
 
 NEWEST_TABLES: Final = Path(__file__).parent / "newest_tables.sql"
-"""SQLite's script of all tables, which take longer to compile than to make; a test keeps it equal to the code's."""
+"""SQLite's script of all tables; a test keeps it equal to the code's.
+
+`METADATA.create_all` compiles for 20 to 30 ms of CPU what the script makes in 10 (a store in memory: 10 to 41 ms; in a
+file: 24 to 51), and tests make a store each.
+"""
 
 _NEWEST_VERSION_TABLE: Final = (
     f"CREATE TABLE {VERSION_TABLE} "
@@ -51,7 +55,7 @@ def migrate(engine: Engine, *, history: Path = MIGRATIONS, head: str = HEAD) -> 
         head: the newest of them; a store that is there already is not locked.
 
     Raises:
-        SettingsError: the store was written by a newer version of the library.
+        SettingsError: the store has a revision that the history does not know.
     """
     if is_memory(engine):
         _create_in_memory(engine)
@@ -136,7 +140,9 @@ def _run_forward(connection: Connection, history: Path) -> None:
         context.run_migrations(op=Operations(context))
     except CommandError:
         raise SettingsError(
-            "the metadata store was written by a newer version of analytics_core; install that version"
+            f"the metadata store has the revision {connection.execute(_VERSION).scalar()!r}, which this version of "
+            "analytics_core does not know: a newer version wrote it, or one from before 0.1.0; install the version "
+            "that wrote it, or name an empty store"
         ) from None
 
 

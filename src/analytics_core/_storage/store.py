@@ -42,7 +42,7 @@ class SqlMetadataStore:
         timeout_s: seconds that each wait on the store may take: for a connection, an answer, a lock.
 
     Raises:
-        SettingsError: the URL cannot keep metadata, or a newer version of the library wrote the store.
+        SettingsError: the URL cannot keep metadata, or another version of the library wrote the store.
         StoreUnavailableError: the store cannot be reached.
     """
 
