@@ -38,6 +38,15 @@ def test_the_errors_and_ports_can_be_imported_without_a_heavy_package() -> None:
     assert _loaded_by("import analytics_core.errors, analytics_core.ports") & HEAVY == set()
 
 
+def test_the_version_is_printed_without_a_heavy_package() -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "analytics_core", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"analytics_core {analytics_core.__version__}\n"
+    loaded = {line.rpartition("|")[2].strip().split(".")[0] for line in done.stderr.splitlines()}
+    assert "analytics_core" in loaded
+    assert loaded & HEAVY == set()
+
+
 def test_every_public_name_is_listed_and_can_be_reached() -> None:
     assert set(analytics_core.__all__) <= set(dir(analytics_core))
     assert {"AnalyticsCore", "Settings", "connect", "errors", "models", "ports", "resolve_time_range"} <= set(

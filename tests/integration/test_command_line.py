@@ -18,7 +18,8 @@ from tests.support.bundles import bundle, packed
 from tests.support.cases import for_each
 from tests.support.small_core import KEY, small_core
 
-from analytics_core.__main__ import main
+from analytics_core import __version__
+from analytics_core._command_line import main
 
 SHOP = ("--database", "shop=1")
 
@@ -183,6 +184,12 @@ def test_the_store_and_the_actor_may_be_said_before_and_after_the_verb(call: Cal
         call(*said, "check", **unset) == call("check", *said, **unset) == call(*said[:2], "check", *said[2:], **unset)
     )
     assert call("check", *said, **unset).returncode == 0
+
+
+def test_the_version_is_printed_beside_other_options(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--as", "ada", "--version"], {})
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"analytics_core {__version__}\n")
 
 
 @for_each("text", ["1_0", "١", "+1", " 1", "9" * 5_000])
