@@ -46,12 +46,13 @@ def tests(session: nox.Session) -> None:
 def servers(session: nox.Session) -> None:
     """Run what `tests` leaves out: private PostgreSQL, MariaDB and OpenSSH, processes, one of SQLite and DuckDB."""
     _install(session, ENGINES)
-    session.run("python", "-m", "pytest", "-n", "3", "-m", "(server or processes or repeats) and not long", *session.posargs)
+    choice = "(server or processes or repeats) and not long"
+    session.run("python", "-m", "pytest", "-n", "3", "-m", choice, *session.posargs)
 
 
 @nox.session
 def night(session: nox.Session) -> None:
-    """Run all tests with properties that search at random, and hear each statement of SQLAlchemy in search of secrets."""
+    """Run all tests, with properties that search at random; each statement of SQLAlchemy is searched for secrets."""
     _install(session, ENGINES)
     choice = ("-m", "not long", "--hypothesis-profile", "night")
     session.run("python", "-m", "pytest", "-n", "3", *choice, *session.posargs, env={"ANALYTICS_CORE_HEAR_ALL": "1"})
@@ -99,14 +100,18 @@ def docs(session: nox.Session) -> None:
         session.run("python", "-m", "pytest", "-q", "-n", "2", "tests/docs")
 
 
+def _skip(session: nox.Session, reason: str, required: str) -> None:
+    """Skip a session that lacks what it compares with; a variable set to 1 makes that a failure."""
+    if os.environ.get(required) == "1":
+        session.error(reason)
+    session.skip(reason)
+
+
 def _require_shared(session: nox.Session) -> None:
     """Skip a session whose cases a clone does not hold; ANALYTICS_CORE_REQUIRE_SHARED=1 makes that a failure."""
-    if SHARED.is_dir():
-        return
-    told = f"its cases are not at {SHARED}; ANALYTICS_CORE_SHARED names the folder that has them"
-    if os.environ.get("ANALYTICS_CORE_REQUIRE_SHARED") == "1":
-        session.error(told)
-    session.skip(told)
+    if not SHARED.is_dir():
+        reason = f"its cases are not at {SHARED}; ANALYTICS_CORE_SHARED names the folder that has them"
+        _skip(session, reason, "ANALYTICS_CORE_REQUIRE_SHARED")
 
 
 @nox.session
@@ -236,3 +241,26 @@ def beside(session: nox.Session) -> None:
     """Resolve the newest mlflow, Dagster, Airflow, Streamlit and dbt beside this package, and print their versions."""
     _install(session, "uv>=0.9", "packaging")
     session.run("python", "tests/dependencies/resolve_beside.py", *session.posargs)
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Build the wheel and the sdist, and try both in an empty environment: their files, the quick start, a store."""
+    _install(session, "uv>=0.9")
+    session.run("python", "tests/releases/try_package.py")
+
+
+@nox.session
+def previous_release(session: nox.Session) -> None:
+    """Use a store of this code with the code of the last release, and the other way about.
+
+    The last release is the newest tag such as v0.1.0 among what this code comes from. Without one the session is
+    skipped; ANALYTICS_CORE_REQUIRE_RELEASE=1 makes that a failure.
+    """
+    newest = ("git", "tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname")
+    listed = session.run(*newest, external=True, silent=True, log=False) or ""
+    releases = [tag for tag in listed.split() if tag.removeprefix("v").replace(".", "").isdecimal()]
+    if not releases:
+        _skip(session, "there is no tag of a release to compare with", "ANALYTICS_CORE_REQUIRE_RELEASE")
+    _install(session, ENGINES)
+    session.run("python", "-m", "tests.releases.previous_release", releases[0])
