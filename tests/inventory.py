@@ -55,7 +55,7 @@ def gate_of(item: Any) -> str:
         return "attacks"
     if item.get_closest_marker("long"):
         return "faults"
-    elsewhere = any(item.get_closest_marker(name) for name in ("server", "processes", "repeats"))
+    elsewhere = any(item.get_closest_marker(name) for name in ("server", "slow", "repeats"))
     return "servers" if elsewhere else "tests"
 
 

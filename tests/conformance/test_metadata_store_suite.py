@@ -44,6 +44,7 @@ class TestInMemory(Suites):
             yield store
 
 
+@pytest.mark.repeats
 class TestInSqliteFile(Suites):
     @pytest.fixture
     def store(self, clock, secret_box, tmp_path):

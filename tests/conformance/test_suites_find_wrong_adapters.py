@@ -543,7 +543,7 @@ LOST = [
 ]
 
 
-@for_each(("kind", "field", "value"), LOST, ids=[f"{kind}.{field}" for kind, field, _ in LOST])
+@pytest.mark.parametrize(("kind", "field", "value"), LOST, ids=[f"{kind}.{field}" for kind, field, _ in LOST])
 def test_a_store_that_loses_a_field_is_found(store: SqlMetadataStore, kind: str, field: str, value: Any) -> None:
     with store.unit_of_work() as unit:
         named = store_named(unit)
@@ -552,7 +552,7 @@ def test_a_store_that_loses_a_field_is_found(store: SqlMetadataStore, kind: str,
         EveryKindConformance().test_no_field_is_lost_or_made_up(wrong, named)
 
 
-@for_each("kind", ["users", "roles", "databases", "datasets", "tags", "embedded", "jobs"])
+@pytest.mark.parametrize("kind", ["users", "roles", "databases", "datasets", "tags", "embedded", "jobs"])
 def test_a_store_that_writes_over_changes_of_others_is_found(store: SqlMetadataStore, kind: str) -> None:
     with store.unit_of_work() as unit:
         named = store_named(unit)

@@ -13,7 +13,7 @@ import pytest
 import analytics_core
 from analytics_core.errors import SettingsError
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.slow
 
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "how-to" / "add-an-engine.md").read_text(encoding="utf-8")

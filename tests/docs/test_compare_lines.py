@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.slow
 
 PROJECT = Path(__file__).parents[2]
 SCRIPT = PROJECT / "examples" / "compare_lines.py"

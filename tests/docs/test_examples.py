@@ -61,7 +61,7 @@ def _named(path: Path) -> str:
     return path.relative_to(PROJECT).as_posix()
 
 
-@for_each("page", [page for page in PAGES if _examples(page)], ids=_named)
+@pytest.mark.parametrize("page", [page for page in PAGES if _examples(page)], ids=_named)
 def test_the_examples_of_a_page_run_and_print_what_it_shows(page: Path, tmp_path: Path) -> None:
     names: dict[str, Any] = {"__name__": "__main__"}
     with contextlib.chdir(tmp_path), _closing_cores(names):
@@ -170,7 +170,7 @@ def test_the_examples_of_docstrings_give_what_they_show(
     assert runner.tries > 0
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_the_program_of_the_first_chart_prints_sql_rows_and_explanation() -> None:
     command = [sys.executable, "-W", "error", str(PROJECT / "examples" / "first_chart.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
@@ -179,7 +179,7 @@ def test_the_program_of_the_first_chart_prints_sql_rows_and_explanation() -> Non
     assert done.stderr == ""
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_the_quick_start_prints_a_table_and_draws_the_picture_of_the_first_page(tmp_path: Path) -> None:
     command = [
         sys.executable,
@@ -196,7 +196,7 @@ def test_the_quick_start_prints_a_table_and_draws_the_picture_of_the_first_page(
     assert drawn == stored.read_bytes(), "draw it anew: python examples/quickstart.py docs/pictures/revenue.png"
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_a_week_of_reports_passes_in_a_moment() -> None:
     command = [sys.executable, "-W", "error", str(PROJECT / "examples" / "schedule_reports.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
@@ -206,7 +206,7 @@ def test_a_week_of_reports_passes_in_a_moment() -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_what_cron_calls_looks_once(tmp_path: Path) -> None:
     store, key = f"sqlite:///{tmp_path}/meta.db", "a-test-key-that-is-long-enough-9f3a"
     variables = {**os.environ, "ANALYTICS_CORE_STORE": store, "ANALYTICS_CORE_SECRET_KEY": key}

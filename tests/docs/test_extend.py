@@ -13,7 +13,7 @@ import pytest
 
 from analytics_core._storage.migrate import HEAD, MIGRATIONS
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.slow
 
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "how-to" / "extend.md").read_text(encoding="utf-8")

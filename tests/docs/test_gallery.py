@@ -46,6 +46,7 @@ def script() -> Any:
     return module
 
 
+@pytest.mark.slow
 def test_every_picture_still_shows_what_the_gallery_says(tmp_path: Path) -> None:
     """The specifications alone; the test below draws them, too."""
     url = make_shop(tmp_path / "shop.db", orders_per_day=6)

@@ -10,7 +10,7 @@ from typing import Any
 import nbformat
 import pytest
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.slow
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BYTES = re.compile(r"\d+ bytes")

@@ -73,7 +73,7 @@ def test_without_layers_annotation_data_is_empty(core: AnalyticsCore) -> None:
     assert answer(core).to_payload()["annotation_data"] == []
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("days", "are_shown"),
     [
         ("2023-12-31T23:59:59.999999", False),
@@ -92,7 +92,7 @@ def test_annotations_that_touch_the_range_of_the_query_are_shown(
     assert titles(core, layer(releases(core, days))) == ([days] if are_shown else [])
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("query", "expected"),
     [
         ({"time_range": "No filter"}, ["0001-01-01", "2023-05-01", "2024-05-01", "9999-12-31"]),
@@ -117,7 +117,7 @@ def test_the_range_may_be_open_shifted_or_come_from_a_filter(
     assert titles(core, layer(layer_id), query={**HOST, **query}) == expected
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("overrides", "expected"),
     [
         ({"time_range": "2023-01-01 : 2024-01-01"}, ["2023-05-01"]),

@@ -164,6 +164,7 @@ def table(stream: BatchStream) -> pa.Table:
 RAW = {"columns": list(NAMES), "metrics": None, "row_limit": 0, "orderby": [["id", True]]}
 
 
+@pytest.mark.slow
 def test_a_stream_has_the_values_of_the_answer(world: World) -> None:
     answer = world.admin.charts.data(context(RAW, dataset=2), force=True).results[0]
     streamed = table(world.admin.charts.batches(context(RAW, dataset=2)))
@@ -176,6 +177,7 @@ def test_a_stream_has_the_values_of_the_answer(world: World) -> None:
     assert world.lent == 0
 
 
+@pytest.mark.slow
 def test_a_stream_has_the_values_that_were_stored(world: World) -> None:
     shown = table(world.admin.datasets.batches(2)).sort_by("id")
     expected = [row(number) for number in range(COUNT)]
@@ -365,7 +367,7 @@ def _over_a_file(folder: Path) -> AnalyticsCore:
     return core
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "world",
     [

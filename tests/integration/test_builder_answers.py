@@ -409,6 +409,7 @@ def test_a_column_that_is_gone_is_told_when_an_older_object_asks(one: FilteredDa
     admin.datasets.delete(copy.id)
 
 
+@pytest.mark.slow
 def test_the_picture_of_a_question_that_fails_is_its_error_and_a_display_shows_it(core: AnalyticsCore) -> None:
     visits = core.dataset("visits")
     chart = visits.query(visits.sql("SUM(nothing_of_the_kind)", label="x")).by("tenant").chart("pie")

@@ -65,7 +65,7 @@ WITHOUT_RIGHT: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@for_each(("what", "options"), WITHOUT_RIGHT)
+@pytest.mark.parametrize(("what", "options"), WITHOUT_RIGHT)
 def test_who_may_not_create_it_cannot_load_it(shop: SmallCore, what: str, options: dict[str, Any]) -> None:
     reader = shop.reader(("database", 1))
     before = stored(shop.core)
@@ -79,7 +79,7 @@ def test_who_may_not_create_it_cannot_load_it(shop: SmallCore, what: str, option
     assert stored(shop.core) == before
 
 
-@for_each("grants", [(), (("dataset", 1),), (("schema", 1, "main"),)])
+@pytest.mark.parametrize("grants", [(), (("dataset", 1),), (("schema", 1, "main"),)])
 def test_datasets_take_a_grant_on_the_whole_database(shop: SmallCore, grants: tuple[Any, ...]) -> None:
     shop.orders()
     reader = shop.reader(*grants)
@@ -117,7 +117,7 @@ def test_no_bundle_makes_an_administrator(shop: SmallCore) -> None:
 OWNED = {ORDERS: "orders.yaml", BY_COUNTRY: "by_country.yaml", BOARD: "board.yaml"}
 
 
-@for_each("uuid", OWNED)
+@pytest.mark.parametrize("uuid", OWNED)
 def test_what_another_owns_is_not_overwritten(shop: SmallCore, uuid: str) -> None:
     shop.core.load_bundle(packed(bundle()), databases=HERE)
     other = shop.reader(("database", 1))
@@ -173,7 +173,7 @@ REFERENCES: dict[str, tuple[str, References]] = {
 }  # fmt: skip
 
 
-@for_each("what", REFERENCES)
+@pytest.mark.parametrize("what", REFERENCES)
 def test_what_is_not_for_the_loader_is_told_as_what_does_not_exist(shop: SmallCore, what: str) -> None:
     uuid, documents = REFERENCES[what]
     reader = _unreadable(shop)
@@ -212,6 +212,7 @@ FAULTS: dict[str, Callable[[dict[str, Any]], object]] = {
 }
 
 
+@pytest.mark.slow
 @for_each("part", FAULTS)
 def test_a_part_that_is_refused_leaves_the_store_as_it_was(shop: SmallCore, part: str) -> None:
     documents = bundle()
@@ -227,7 +228,7 @@ def test_a_part_that_is_refused_leaves_the_store_as_it_was(shop: SmallCore, part
 LONG = pytest.mark.long
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [pytest.param("0.3", marks=LONG), "0.7", pytest.param("1", marks=LONG)])
 def test_a_process_that_is_killed_leaves_the_store_as_it_was(
     shop: SmallCore, store_url: str, tmp_path: Path, share: str

@@ -203,6 +203,7 @@ def unzipped(packed: bytes, folder: Path) -> Path:
 
 
 # ---------------------------------------------------------------------------------------------------------- the trips
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["file", "bytes", "folder"])
 def test_what_an_empty_store_loads_it_exports_as_the_same_bytes(
     stores: Callable[[str], SmallCore], tmp_path: Path, form: str

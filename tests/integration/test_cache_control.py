@@ -79,7 +79,7 @@ def board(shop: SmallCore, *chart_ids: int, metadata: Any = None, layout: Any = 
 
 
 # ------------------------------------------------------------------------------------------------------ invalidation
-@for_each(
+@pytest.mark.parametrize(
     "request_",
     [
         {"datasource_uids": ["1__table"]},
@@ -322,7 +322,7 @@ def test_a_dashboards_filters_are_applied_as_its_readers_see_them(shop: SmallCor
     assert not is_cached(shop.core, made)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("scope", "reached"),
     [
         ({}, True),
@@ -354,7 +354,7 @@ def test_a_filter_reaches_the_charts_of_its_scope(shop: SmallCore, scope: dict[s
     assert bool(requested["queries"][0].get("filters")) is reached
 
 
-@for_each("metadata", [None, [], "x", {"native_filter_configuration": {"a": 1}}])
+@pytest.mark.parametrize("metadata", [None, [], "x", {"native_filter_configuration": {"a": 1}}])
 def test_any_metadata_of_a_dashboard_leaves_the_chart_as_it_is(shop: SmallCore, metadata: Any) -> None:
     made = chart(shop.core, context())
     on = board(shop, made, metadata=metadata)
@@ -460,6 +460,7 @@ def test_a_warm_up_of_many_streams_and_survives_single_failures(shop: SmallCore)
     assert [one.chart_id for one in shop.core.cache.warm_up_many(dashboard_id=on)] == [ids[2]]
 
 
+@pytest.mark.slow
 def test_a_warm_up_of_a_hundred_charts_goes_through_all_of_them(shop: SmallCore) -> None:
     ids = [chart(shop.core, context(row_limit=number + 1) if number % 10 else None) for number in range(100)]
     progress = shop.core.cache.warm_up_many()

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from tests.support.annotated import chart, layer
-from tests.support.cases import for_each
 from tests.support.tenant_world import KEY, TENANT_CLAUSE, TenantWorld, rule, tenant_world
 
 from analytics_core import AnalyticsCore, Settings, errors
@@ -122,9 +121,9 @@ def failure_of(bench: Bench, dataset: int, *, force: bool) -> errors.AnalyticsEr
     return failure
 
 
-@for_each("force", [False, True])
-@for_each("dataset", DATASETS)
-@for_each(
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize(
     "spoil", [break_stored_rules, lose_the_attribute, misread_the_clause, fail_at_the_host], ids=lambda f: f.__name__
 )
 def test_without_an_identity_of_rules_the_cache_is_neither_read_nor_written(

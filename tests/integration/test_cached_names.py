@@ -171,7 +171,7 @@ def test_no_address_or_password_is_in_a_key(shop: SmallCore, cache: OpenCache) -
     assert all(str(shop.file).encode() not in key.encode() + value for key, value in cache.kept.items())
 
 
-@for_each(
+@pytest.mark.parametrize(
     "spoil",
     [
         lambda _kept, _key: b"",

@@ -141,8 +141,8 @@ ANSWERS = [
 ]
 
 
-@for_each("send", [to_hook, by_bot])
-@for_each(("answer", "state", "retry_after_s"), ANSWERS)
+@pytest.mark.parametrize("send", [to_hook, by_bot])
+@pytest.mark.parametrize(("answer", "state", "retry_after_s"), ANSWERS)
 def test_each_answer_has_its_state(
     server: ChatServer, send: Any, answer: Any, state: DeliveryState, retry_after_s: float | None
 ) -> None:
@@ -256,7 +256,7 @@ def test_a_file_that_is_on_its_way_when_it_fails_lets_all_be_tried_again(
     assert f"/api/{POST}" not in server.paths()
 
 
-@for_each("url", ["http://127.0.0.1/x", "https://u:hunter2@127.0.0.1/", "ftp://x/", "", None, 7])
+@pytest.mark.parametrize("url", ["http://127.0.0.1/x", "https://u:hunter2@127.0.0.1/", "ftp://x/", "", None, 7])
 def test_a_file_goes_to_addresses_of_https_alone(server: ChatServer, url: Any) -> None:
     server.answers[SLOT] = (200, {}, json.dumps({"ok": True, "upload_url": url, "file_id": "F1"}).encode())
     told = by_bot(server, message(attachments=files(), link="https://bi.example.com/7"))

@@ -34,6 +34,7 @@ def wait_until_it_runs(core: analytics_core.AnalyticsCore) -> None:
     time.sleep(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", list(ENDLESS))
 def test_a_question_that_runs_is_stopped_and_told(tmp_path: Path, engine: str) -> None:
     core = analytics_core.connect(shop_url(tmp_path, engine))
@@ -77,6 +78,7 @@ core.charts.data({"datasource": {"id": 1, "type": "table"}, "queries": [{"column
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a signal of Unix")
 @pytest.mark.parametrize("engine", ["duckdb", pytest.param("sqlite", marks=pytest.mark.long)])
 def test_a_handler_that_closes_and_exits_ends_a_process_that_asks(tmp_path: Path, engine: str) -> None:

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from tests.support.filtered_dashboard import fill_visits
 
+pytestmark = pytest.mark.slow
 
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "engine",
     [

@@ -181,6 +181,7 @@ with analytics_core.connect(rows) as core:
 """
 
 
+@pytest.mark.slow
 def test_days_are_those_of_utc_wherever_the_process_runs() -> None:
     around = {**os.environ, "TZ": "Pacific/Auckland"}
     done = subprocess.run([sys.executable, "-c", IN_AUCKLAND], env=around, capture_output=True, text=True, check=True)

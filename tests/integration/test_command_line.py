@@ -158,12 +158,14 @@ def test_reports_that_are_due_are_run_without_anybody_to_act(call: Call, folder:
     assert (wrong.returncode, "SMTP_PORT must be a whole number" in wrong.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_look_without_a_pause_is_refused(folder: Path) -> None:
     command = [sys.executable, "-m", "analytics_core", "serve", "--interval", "0"]  # it would take our signals
     done = subprocess.run(command, env=environment(folder), capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, "interval_s" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_serving_process_ends_when_it_is_told_to(folder: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-m", "analytics_core", "serve", "--interval", "0.1"]
@@ -206,6 +208,7 @@ def test_a_file_that_cannot_be_written_leaves_none(call: Call, folder: Path) -> 
     assert [path.name for path in folder.glob(".out*")] == []
 
 
+@pytest.mark.slow
 def test_a_reader_of_the_output_may_leave(call: Call, folder: Path) -> None:
     call("load", "bundle.zip", *SHOP)
     command = f"{sys.executable} -m analytics_core export - | head -c 10 >/dev/null"
@@ -215,6 +218,7 @@ def test_a_reader_of_the_output_may_leave(call: Call, folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_an_interrupted_call_says_so(folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(30)
@@ -232,6 +236,7 @@ def test_an_interrupted_call_says_so(folder: Path) -> None:
     assert (waiting.returncode, told) == (130, "analytics_core: interrupted\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
@@ -259,6 +264,7 @@ def test_an_output_without_unicode_gets_other_letters_escaped(
     assert told in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("load", "bundle.zip", *SHOP), ("export", "-"), ("check",)])
 def test_a_closed_output_is_told_before_anything_is_done(call: Call, folder: Path, arguments: tuple[str, ...]) -> None:
     done = subprocess.run(
@@ -269,6 +275,7 @@ def test_a_closed_output_is_told_before_anything_is_done(call: Call, folder: Pat
     assert call("check").stdout == "0 of 0 records broken\n"
 
 
+@pytest.mark.slow
 def test_an_error_that_nobody_reads_keeps_its_exit_code(folder: Path) -> None:
     read, write = os.pipe()
     os.close(read)

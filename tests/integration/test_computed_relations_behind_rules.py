@@ -68,6 +68,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield made
 
 
+@pytest.mark.slow
 @for_each("road", ROADS)
 @for_each("relation", RELATIONS)
 def test_what_a_relation_computes_tells_nothing_of_forbidden_rows(world: TenantWorld, relation: str, road: str) -> None:

@@ -33,6 +33,7 @@ print(threading.active_count() < 10)
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_goes_on_upwards_wherever_it_comes() -> None:
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", INTERRUPTED],
@@ -64,6 +65,7 @@ analytics_core.connect(file).close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="a limit of addresses that holds")
 def test_a_lack_of_memory_is_a_typed_error_that_blames_no_file(tmp_path: Path) -> None:
     done = subprocess.run(

@@ -56,6 +56,7 @@ def closed_port() -> int:
         return int(server.getsockname()[1])
 
 
+@pytest.mark.slow
 def test_a_form_is_valid_connects_and_reads(core: AnalyticsCore, form: dict[str, Any]) -> None:
     core.databases.validate_parameters(form | {"database_name": "by form"})
     core.databases.test_connection(form)

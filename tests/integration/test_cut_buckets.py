@@ -36,6 +36,7 @@ def days() -> Iterator[DatasetHandle]:
         yield core.dataset()
 
 
+@pytest.mark.slow
 @for_each(("time_range", "grain"), _RANGES)
 @for_each("offset", _OFFSETS)
 def test_a_note_tells_the_days_that_both_buckets_hold(

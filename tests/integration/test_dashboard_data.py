@@ -42,6 +42,7 @@ def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield made
 
 
+@pytest.mark.slow
 @for_each("who", ["owner", "reader", "guest"])
 @for_each(("given", "condition"), GIVEN)
 def test_filters_narrow_each_chart_as_sql_by_hand_does(

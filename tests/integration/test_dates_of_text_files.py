@@ -103,6 +103,7 @@ def as_moment(value: object) -> object:
     return datetime(value.year, value.month, value.day) if type(value) is date else value
 
 
+@pytest.mark.slow
 @given(columns=st.lists(columns_of_dates(), min_size=1, max_size=5))
 @example(columns=[["1/1/10"] * 3, ["1/1/10 00:00:00"] * 3, ["2010/1/1"] * 3])
 def test_each_column_of_dates_is_read_as_python_reads_it_with_the_day_first(columns: list[list[str]]) -> None:

@@ -214,6 +214,7 @@ ODD_NAMES = (
 )
 
 
+@pytest.mark.slow
 @for_each("name", ODD_NAMES)
 def test_reports_stay_well_formed_whatever_a_chart_is_called_and_asks(shop: SmallCore, name: str) -> None:
     first, second = bundle(), bundle()

@@ -27,7 +27,7 @@ from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core.errors import AccessError, QueryError
 from analytics_core.models.enums import ResultType
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.slow
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 OVER = "SELECT s.id, s.region, t.goal FROM sales s JOIN targets t ON t.id = s.id"

@@ -74,6 +74,7 @@ def _objects(shop: Target) -> list[Any]:
     return shop.rows("SELECT database_name, schema_name, table_name FROM duckdb_tables() ORDER BY ALL")
 
 
+@pytest.mark.slow
 @for_each("sql", [*HOSTILE, *FURTHER_HOSTILE, "SELECT nextval('ids')"])
 def test_no_statement_writes_to_a_file_that_is_open_to_be_changed(shop: Target, folder: Path, sql: str) -> None:
     before = _objects(shop)
@@ -170,6 +171,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["read", "write"])
 def test_a_file_open_in_another_process_is_told_so(shop: Target, folder: Path, how: str) -> None:
     program = [sys.executable, "-c", HOLDER, str(folder / "shop.duckdb"), how]

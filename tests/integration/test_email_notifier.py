@@ -153,6 +153,7 @@ def plain_notifier(plain_server: MailServer) -> Iterator[EmailNotifier]:
         yield made
 
 
+@pytest.mark.slow
 @given(subject=ANY_TEXT, name=ANY_TEXT, text=ANY_TEXT)
 def test_nothing_is_smuggled_into_headers_or_out_of_the_mail(
     plain_server: MailServer, plain_notifier: EmailNotifier, subject: str, name: str, text: str

@@ -26,6 +26,7 @@ def orders(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     engine.dispose()
 
 
+@pytest.mark.slow
 @for_each("situation", ["bare", "index without the rule"])
 def test_no_fragment_fails_on_a_hidden_row(orders: Orders, situation: str) -> None:
     name, connection = orders
@@ -35,6 +36,7 @@ def test_no_fragment_fails_on_a_hidden_row(orders: Orders, situation: str) -> No
     assert count > 100
 
 
+@pytest.mark.slow
 def test_without_a_fence_fragments_tell_of_hidden_rows(orders: Orders) -> None:
     name, connection = orders
     pairs = [("null", fragment) for fragment in FRAGMENTS[name]]

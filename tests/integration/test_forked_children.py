@@ -19,7 +19,7 @@ from analytics_core import AnalyticsCore
 from analytics_core.errors import DatabaseError, StoreUnavailableError
 
 pytestmark = [
-    pytest.mark.processes,
+    pytest.mark.slow,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here"),
     # Python 3.12 warns of forks beside threads, which is what these tests are about.
     pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning"),

@@ -76,6 +76,7 @@ def change(url: str, statement: str) -> None:
     engine.dispose()
 
 
+@pytest.mark.slow
 @for_each("road", ROADS)
 @for_each("who", ["owner", "reader", "guest"])
 @for_each("case", FORMS)

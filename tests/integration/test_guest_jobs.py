@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.cases import for_each
 from tests.support.guests import KEY, QUERY, RULE, GuestWorld, context, dashboard, guest_world, later, requested
 from tests.support.job_worker import QueueOfOthers
 
@@ -146,7 +145,7 @@ TAKEN_AWAY: dict[str, tuple[Callable[[GuestWorld], object], type[errors.Analytic
 }
 
 
-@for_each("how", TAKEN_AWAY)
+@pytest.mark.parametrize("how", TAKEN_AWAY)
 def test_jobs_of_a_guest_who_may_not_ask_any_more_neither_run_nor_are_read(
     world: GuestWorld, elsewhere: AnalyticsCore, how: str
 ) -> None:

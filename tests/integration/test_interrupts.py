@@ -17,7 +17,7 @@ from tests.support.shop import shop_url
 
 from analytics_core._storage.store import DeferredInterrupts
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.slow
 
 PROCESS = Path(__file__).parents[1] / "support" / "interrupted_process.py"
 ROUNDS = 40

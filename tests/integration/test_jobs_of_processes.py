@@ -22,7 +22,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core.models.enums import QueryStatus
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.slow
 
 COUNT = context({"metrics": ["count"]})
 SLOW = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 2000000000) SELECT x FROM n"

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.cases import for_each
 from tests.support.doors import NAMESPACES, anything
 from tests.support.guests import guest_world, later
 from tests.support.many_records import statements_of
@@ -79,8 +78,8 @@ def renamed_and_another_one_came(shop: SmallCore) -> None:
     shop.core.users.create({"username": "bob", "first_name": "New", "roles": [1]})
 
 
-@for_each("change", [deactivated, deleted, renamed_and_another_one_came])
-@for_each("key", [2, "bob", "record"])
+@pytest.mark.parametrize("change", [deactivated, deleted, renamed_and_another_one_came])
+@pytest.mark.parametrize("key", [2, "bob", "record"])
 def test_each_public_call_of_a_kept_namespace_is_refused_when_its_user_is_gone(
     shop: SmallCore, change: Callable[[SmallCore], None], key: int | str
 ) -> None:

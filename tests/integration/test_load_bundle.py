@@ -287,6 +287,7 @@ HOSTILE: list[tuple[str | bytes, str]] = [
 ]
 
 
+@pytest.mark.slow
 @for_each(("text", "message"), HOSTILE)
 def test_a_hostile_file_is_refused_by_its_path(tmp_path: Path, text: str | bytes, message: str) -> None:
     with small_core(tmp_path) as shop:
@@ -408,7 +409,7 @@ def test_ten_thousand_charts_are_loaded_or_refused_as_a_whole(tmp_path: Path) ->
         assert len(shop.core.load_bundle(packed(documents), databases=HERE).of("chart")) == 10_004
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_the_example_loads_an_export_and_asks_its_dashboards(tmp_path: Path) -> None:
     with small_core(tmp_path):
         pass

@@ -17,7 +17,7 @@ from tests.support.stores import open_store
 from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.store_backed import StoreLock
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.slow
 
 TIMES, PROCESSES, TTL_S = 5, 4, 3.0
 STORES = [

@@ -376,6 +376,7 @@ def test_recent_activity_is_of_the_last_year(shop: SmallCore, clock: FixedClock)
     assert [one.action for one in shop.core.logs.recent_activity().result] == ["chart.view"]
 
 
+@pytest.mark.slow
 def test_the_work_for_recent_activity_does_not_grow_with_what_was_done(shop: SmallCore) -> None:
     made = chart(shop.core)
 

@@ -191,7 +191,7 @@ def test_choices_of_row_rules_are_for_whom_the_rules_are(shop: SmallCore) -> Non
         reader.row_level_security.related("tables")
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("namespace", "payload"),
     [("annotation_layers", {"name": "x"}), ("css_templates", {"template_name": "x"}), ("tags", {"name": "x"})],
 )
@@ -268,7 +268,7 @@ def test_what_a_role_may_be_granted_is_for_administrators(shop: SmallCore) -> No
         shop.core.roles.related("database")
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("namespace", "field", "payload"),
     [
         ("annotation_layers", "name", {"descr": "d"}),

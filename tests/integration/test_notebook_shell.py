@@ -154,7 +154,7 @@ def test_a_stored_chart_that_can_be_drawn_is_vega_lite_too(core: AnalyticsCore, 
     assert "Germany" in json.dumps(specification)
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_a_notebook_with_fifty_charts_stays_under_a_megabyte(core: AnalyticsCore, cell: Cell) -> None:
     kinds = ("line", "bar", "area", "pie", "table")
     cell("orders = core.dataset('orders')")

@@ -16,7 +16,7 @@ from tests.support.token_asker import Asker, ask_all, expire
 from analytics_core import AnalyticsCore
 from analytics_core._oauth.tokens import STORE_MARGIN_S
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.slow
 
 PROCESSES, THREADS, ANSWER_S = 4, 50, 1.0
 BEYOND_S = 2.0

@@ -127,6 +127,7 @@ def test_a_revoked_guest_token_stays_revoked(world: GuestWorld) -> None:
         world.host.as_guest(token)
 
 
+@pytest.mark.slow
 def test_one_call_is_bounded_and_the_next_goes_on(world: GuestWorld) -> None:
     with world.host._runtime.store.unit_of_work() as unit:
         ended = replace(LockRecord(name="", owner="o", ends_on=unit.now() - DAY))

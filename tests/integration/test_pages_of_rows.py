@@ -178,7 +178,7 @@ def test_a_refresh_finds_a_key_that_came_later(make_table: Callable[[str], Any])
     assert _shown(core).endswith('ORDER BY "t"."id" ASC LIMIT 3')
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("definition", "order"),
     [
         ("id INTEGER PRIMARY KEY, x TEXT", '"t"."id" ASC'),

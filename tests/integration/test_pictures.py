@@ -406,7 +406,7 @@ def test_what_a_dashboard_has_not_is_an_error(
         world.admin.dashboards.page(made, **options)
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_a_core_without_a_renderer_says_which_extra_brings_one() -> None:
     script = f"""
 import sys; sys.modules['vl_convert'] = None

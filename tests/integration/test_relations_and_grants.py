@@ -68,6 +68,7 @@ def joins() -> list[tuple[str | None, str]]:
     return [(None, name) for name in JOINS] + [(on, name) for on, own in JOINS_OF_ONE_ENGINE.items() for name in own]
 
 
+@pytest.mark.slow
 @for_each(("on", "name"), joins(), ids=lambda value: str(value or "all"))
 def test_no_join_turns_a_rule_off(world: TenantWorld, on: str | None, name: str) -> None:
     if on not in (None, world.engine):

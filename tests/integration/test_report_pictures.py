@@ -305,6 +305,7 @@ def opened(mails: MailServer) -> EmailMessage:
     return found.parsed()
 
 
+@pytest.mark.slow
 def test_a_png_and_a_pdf_arrive_in_a_mail_server_and_open(tmp_path: Path) -> None:
     folder = tmp_path / "mail"
     folder.mkdir()

@@ -13,7 +13,7 @@ from tests.faults.servers import own_server, restart
 from tests.support.report_judge import Judgement
 from tests.support.scheduler_trial import Course, Trial
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.slow
 
 SPRING = datetime(2026, 3, 28, 22, tzinfo=UTC)
 """Three hours before clocks are put forward in Berlin."""

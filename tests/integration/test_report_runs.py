@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from python_calamine import CalamineWorkbook
-from tests.support.cases import for_each
 from tests.support.reports import HOUR, KEY, NOON, ReportWorld, chat, filtered_dashboard, form, mail, report_world
 
 from analytics_core import AnalyticsCore, Settings
@@ -329,7 +328,7 @@ def test_an_error_says_whose_rows_cannot_be_asked(world: ReportWorld) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------ alerts
-@for_each(
+@pytest.mark.parametrize(
     ("sql", "validator", "state", "value"),
     [
         ("SELECT COUNT(*) FROM orders", {"op": ">", "threshold": 2}, "Success", 3.0),
@@ -916,6 +915,7 @@ def test_a_run_that_sent_nothing_cannot_be_replayed(world: ReportWorld) -> None:
         world.admin.reports.replay(made.id, world.runs(made)[0].id)
 
 
+@pytest.mark.slow
 def test_old_runs_are_forgotten(world: ReportWorld) -> None:
     made = world.report(log_retention=1)
     for _ in range(30):

@@ -107,6 +107,7 @@ def test_reports_of_one_owner_that_hang_leave_turns_to_other_owners(tmp_path: Pa
         gate.opened.set()
 
 
+@pytest.mark.slow
 def test_a_tick_that_waits_goes_on_with_others_while_some_hang(tmp_path: Path) -> None:
     with gated(tmp_path, "slow.example.com") as (world, gate):
         for number in range(28):

@@ -161,6 +161,7 @@ def alone(world: TenantWorld) -> dict[str, Any]:
     return answers(world, "acme")
 
 
+@pytest.mark.slow
 @settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(foreign=FOREIGN)
 def test_rows_outside_the_rules_change_no_answer(
@@ -172,6 +173,7 @@ def test_rows_outside_the_rules_change_no_answer(
     assert {road: told[road] for road in told if told[road] != alone[road]} == {}
 
 
+@pytest.mark.slow
 def test_the_helper_of_tests_finds_tenants_apart(world: TenantWorld) -> None:
     world.release()
     world.fill(ROWS)
@@ -234,6 +236,7 @@ def trapped_roads(trap: str) -> Roads:
     }
 
 
+@pytest.mark.slow
 def test_what_fails_on_foreign_rows_tells_nothing_of_them(world: TenantWorld) -> None:
     trap = TRAPS[world.engine]
     world.release()

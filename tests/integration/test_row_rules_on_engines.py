@@ -123,6 +123,7 @@ def spellings() -> list[tuple[str | None, str]]:
     return [(None, name) for name in SPELLINGS] + [(on, name) for on, own in OF_ONE_ENGINE.items() for name in own]
 
 
+@pytest.mark.slow
 @for_each(("on", "name"), spellings(), ids=lambda value: str(value or "all"))
 def test_a_virtual_dataset_holds_permitted_rows_however_it_names_the_table(
     world: TenantWorld, on: str | None, name: str

@@ -40,7 +40,7 @@ def watch() -> Iterator[tuple[SecretWatch, logging.Logger]]:
     logger.removeHandler(made)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("message", "arguments"),
     [
         ("password s3cr3t", ()),
@@ -70,7 +70,7 @@ def test_a_secret_in_an_exception_that_is_logged_is_found(watch: tuple[SecretWat
     assert made.found
 
 
-@for_each(
+@pytest.mark.parametrize(
     "message",
     [
         "postgresql://ann:***@db/shop",

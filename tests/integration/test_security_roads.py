@@ -207,6 +207,7 @@ def assert_refused(world: World, road: Callable[[World, str], str], texts: list[
     assert (world.contents(), world.files()) == before
 
 
+@pytest.mark.slow
 def test_what_an_engine_would_quote_of_a_hidden_row_comes_back_on_no_road(world: World) -> None:
     """A part of the session `attacks`, which tries all texts on all roads, and as other users of the database."""
     roads = {name: ROADS[name] for name in ("where", "ad-hoc column", "explain", "virtual, selected")}
@@ -215,6 +216,7 @@ def test_what_an_engine_would_quote_of_a_hidden_row_comes_back_on_no_road(world:
     assert min(figures.tried["refused"], figures.tried["answered"]) > 0
 
 
+@pytest.mark.slow
 @for_each("road", FRAGMENT_ROADS)
 def test_hostile_fragments_are_refused(world: World, road: str) -> None:
     assert_refused(world, FRAGMENT_ROADS[road], hostile_fragments(world))
@@ -240,6 +242,7 @@ def test_no_condition_or_column_shows_a_hidden_row(world: World, road: str) -> N
         reset(world)
 
 
+@pytest.mark.slow
 @for_each("text", HARMLESS)
 def test_harmless_look_alikes_are_answered_on_every_road(world: World, text: str) -> None:
     literal = f"'{text}'"
@@ -256,6 +259,7 @@ def test_harmless_look_alikes_are_answered_on_every_road(world: World, text: str
         assert error is None, f"{road}: {error}"
 
 
+@pytest.mark.slow
 def test_every_value_of_a_person_stays_a_value(world: World) -> None:
     for text in (*HARMLESS, *hostile_fragments(world), "\\' OR 1=1 --", "%(p0)s :p0 $p0 ?"):
         for op, value in (("==", text), ("IN", [text]), ("LIKE", text)):

@@ -182,6 +182,7 @@ print("ended")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_no_file_is_made_or_changed_anywhere(engine: str, tmp_path: Path) -> None:
     """Not beside the database, in the working folder, in the home or in the folder for temporary files."""
@@ -404,7 +405,7 @@ def test_the_tables_of_a_store_are_no_data(tmp_path: Path) -> None:
 SMUGGLED = ["1%26mode%3Drwc", "1%26vfs%3Dunix-none", "1%26mode%3Dmemory", "1%23", "1%00%26mode=rwc"]
 
 
-@for_each("value", SMUGGLED)
+@pytest.mark.parametrize("value", SMUGGLED)
 def test_the_value_of_an_option_starts_no_option_of_its_own(tmp_path: Path, value: str) -> None:
     make_sqlite_file(tmp_path / "shop.db", "CREATE TABLE orders (id INTEGER)", "INSERT INTO orders VALUES (1)")
     for name in ("shop.db", "new.db"):

@@ -164,7 +164,7 @@ def test_an_annotation_lives_from_creation_to_deletion(world: World) -> None:
     assert actions == ["annotation.create", "annotation.update", "annotation.delete"]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("given", "kept"),
     [
         ("2024-03-01", "2024-03-01T00:00:00Z"),
@@ -193,7 +193,7 @@ def test_an_annotation_does_not_end_before_it_starts(world: World) -> None:
     assert world.creator.annotations.update(layer_id, made.id, moved).to_payload()["end_dttm"] == "2024-03-03T00:00:00Z"
 
 
-@for_each(
+@pytest.mark.parametrize(
     "change",
     [
         {"short_descr": ""},

@@ -77,6 +77,7 @@ def test_what_is_shown_is_the_moment_in_utc(requested: Any) -> None:
     assert shown == {place: milliseconds(moment) for place, moment in enumerate(MOMENTS)}
 
 
+@pytest.mark.slow
 def test_equality_and_lists_find_every_text_of_a_moment(requested: Any) -> None:
     for moment in sorted(set(MOMENTS)):
         same = {place for place, other in enumerate(MOMENTS) if other == moment}
@@ -93,6 +94,7 @@ def test_a_number_finds_every_text_of_its_millisecond(requested: Any, request: p
         assert where(requested, "==", shown) == near
 
 
+@pytest.mark.slow
 def test_bounds_part_the_moments(requested: Any) -> None:
     bounds = {*MOMENTS, *(moment + timedelta(microseconds=1) for moment in MOMENTS[::7])}
     for moment in sorted({*bounds, datetime(2024, 1, 31, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC)}):
@@ -199,8 +201,8 @@ def of_format(time_format: str) -> list[datetime]:
     return sorted({datetime.strptime(moment.strftime(time_format), time_format) for moment in found})
 
 
-@for_each("time_format", SAID)
-@for_each("declared", ["TIMESTAMP", "DATE"])
+@pytest.mark.parametrize("time_format", SAID)
+@pytest.mark.parametrize("declared", ["TIMESTAMP", "DATE"])
 def test_texts_of_a_format_that_the_dataset_says_are_compared_as_they_are(
     tmp_path: Path, time_format: str, declared: str
 ) -> None:
@@ -253,8 +255,8 @@ def test_extremes_of_texts_whose_format_has_a_zone_are_those_of_the_moments(tmp_
             assert found == [{"MIN": min(moments), "MAX": max(moments)}]
 
 
-@for_each("descending", [False, True])
-@for_each(
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize(
     ("texts", "is_told"),
     [
         (("2024-01-01 00:00:00", "2024-01-01 12:00:00", "2024-01-02 00:00:00"), False),

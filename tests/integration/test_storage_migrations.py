@@ -163,6 +163,7 @@ def test_a_store_in_memory_has_exactly_the_tables_of_the_code():
     assert NEWEST_TABLES.read_text(encoding="utf-8") == newest_tables(), "run python -m tests.support.newest_tables"
 
 
+@pytest.mark.slow
 def test_four_processes_that_start_together_migrate_once(url, engine):
     results = start_together(url)
     assert [code for _, code in results] == [0, 0, 0, 0], results
@@ -177,6 +178,7 @@ def test_opening_again_changes_nothing(url, engine):
     assert version_rows(engine) == [HEAD]
 
 
+@pytest.mark.slow
 def test_a_later_revision_runs_once_on_a_store_with_data(url, engine, later_history):
     with open_store(url, CLOCK) as store, store.unit_of_work() as unit:
         database = unit.databases.add(a_database(), actor_id=None)

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import NullPool, create_engine, event, make_url
-from tests.support.cases import for_each
 from tests.support.killed_writers import COUNTED, KEY, TAGS_OF_EVEN, TAGS_OF_ODD, open_core
 
 from analytics_core import AnalyticsCore, Settings
@@ -61,6 +60,7 @@ def run_writers(*arguments):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_writers_killed_in_the_middle_lose_nothing_that_was_acknowledged(url, tmp_path):
     ledger = tmp_path / "ledger"
     ledger.touch()
@@ -102,6 +102,7 @@ def check_file(url):
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retry", ["retry", pytest.param("once", marks=pytest.mark.long)])
 def test_eight_writers_of_one_record_lose_no_update(url, retry):
     accepted, rejected = map(int, run_writers("count", url, COUNTED, 8, 30, retry).split())
@@ -176,7 +177,7 @@ def test_a_file_that_is_replaced_while_a_unit_writes_is_told_though_others_read_
         write()
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("spoil", "cause"),
     [
         ("damage", "no SQLite database or is damaged"),

@@ -67,6 +67,7 @@ FORMS: list[Any] = [
 ]
 
 
+@pytest.mark.slow
 @for_each("tenants", FORMS)
 @for_each("key", ["id", None])
 def test_tenants_who_are_apart_pass(host: AnalyticsCore, tenants: Any, key: str | None) -> None:
@@ -94,6 +95,7 @@ def passes(host: AnalyticsCore, question: dict[str, Any] = QUESTION) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_a_leak_at_any_call_is_found(host: AnalyticsCore, places: Places) -> None:
     places.calls = 0
     assert_isolated(host, QUESTION, tenants=OWNED, key="id")
@@ -128,6 +130,7 @@ SHOWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form_data", SHOWN)
 def test_a_leak_in_what_charts_make_of_their_rows_is_found(
     host: AnalyticsCore, places: Places, form_data: dict[str, Any]
@@ -186,6 +189,7 @@ def test_rows_that_no_column_tells_apart_need_a_key(guests: GuestWorld) -> None:
     assert_isolated(admin, query, tenants=tenants, key="half")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "owned",
     [None, [{"tenant": "acme"}, {"city": ["Oslo", "Rome"]}], [lambda row: row["id"] < 4, lambda row: row["id"] > 3]],

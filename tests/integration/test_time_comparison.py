@@ -227,6 +227,7 @@ def test_a_series_limit_keeps_the_same_series_in_both_ranges(core: Any, grain: s
             assert before == (chosen or None)
 
 
+@pytest.mark.slow
 @for_each("is_templated", [False, True])
 @for_each("since", ["2024-01-01", "2024-09-01", "2024-12-01"])
 def test_what_speaks_of_the_main_range_chooses_the_series_of_both(core: Any, since: str, is_templated: bool) -> None:

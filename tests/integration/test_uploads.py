@@ -97,7 +97,7 @@ def test_a_table_that_exists_is_kept_replaced_or_appended_to(target: UploadTarge
     assert target.tables() == ["uploaded"]
 
 
-@for_each("if_exists", ["fail", "replace", "append"])
+@pytest.mark.parametrize("if_exists", ["fail", "replace", "append"])
 def test_nothing_is_left_of_a_file_that_breaks_late(target: UploadTarget, if_exists: str) -> None:
     if if_exists != "fail":
         target.upload(b"id\n7\n")
@@ -149,7 +149,7 @@ ROW_UNKNOWN = {"duckdb": set(REFUSED), "postgresql": {"reference"}}
 
 
 @pytest.mark.parametrize("several_lines", [False, pytest.param(True, marks=pytest.mark.long)])
-@for_each("case", sorted(REFUSED))
+@pytest.mark.parametrize("case", sorted(REFUSED))
 def test_a_row_that_the_table_does_not_take_is_told_and_nothing_written(
     target: UploadTarget, case: str, several_lines: bool
 ) -> None:
@@ -178,6 +178,7 @@ def test_a_column_that_must_be_given_is_told_by_its_name(target: UploadTarget) -
     assert caught.value.extra["column"] == "name"
 
 
+@pytest.mark.slow
 def test_the_row_is_told_of_workbooks_and_of_later_batches(target: UploadTarget) -> None:
     target.own(*KEYED)
     rows = [["id", "name"], *([number, "a"] for number in range(25_000))]
@@ -296,6 +297,7 @@ def test_engines_say_whether_they_take_uploads(target: UploadTarget) -> None:
     assert told_schema in schemas
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_an_upload_that_takes_too_long_leaves_no_table(engine: str, tmp_path: Path) -> None:
     file = tmp_path / "long.csv"
@@ -318,7 +320,7 @@ def test_an_engine_without_loader_says_so_and_refuses(tmp_path: Path) -> None:
             target.core.databases.upload(other.id, b"id\n1\n", "t", schema="db")
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("content", "name", "told"),
     [
         (b"id\n1\n", "x.xlsx", "its name ends in .xlsx"),
@@ -446,7 +448,7 @@ def test_a_file_object_that_gives_no_bytes_is_told_what_is_wrong(
         assert target.tables() == []
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("kind", "options"),
     [
         ("parquet", {"delimiter": ";"}),
@@ -514,6 +516,7 @@ def test_a_table_that_others_made_before_it_could_be_replaced_may_be_tried_again
     assert target.rows() == [{"id": 2}]
 
 
+@pytest.mark.slow
 @for_each("if_exists", ["fail", "replace"])
 def test_of_uploads_at_the_same_moment_one_is_written_and_the_others_are_told(
     target: UploadTarget, if_exists: str

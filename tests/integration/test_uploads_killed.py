@@ -17,7 +17,7 @@ import analytics_core
 from analytics_core import errors
 from analytics_core._uploads.names import RESERVED_PREFIX
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 

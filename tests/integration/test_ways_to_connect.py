@@ -53,6 +53,7 @@ NAMES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @for_each("way", NAMES)
 def test_a_way_to_connect_gives_the_rows(way: str, folder: Path) -> None:
     with analytics_core.connect(ways(folder)[way]) as core:
@@ -73,6 +74,7 @@ def test_every_way_is_tried_and_stands_on_the_page(folder: Path) -> None:
     assert {*NAMES, "server engine"} <= {row.strip() for row in rows}
 
 
+@pytest.mark.slow
 @for_each("way", ["CSV path", "JSON path", "NDJSON path", "Parquet path", "pandas", "Arrow table"])
 def test_the_time_column_is_found(way: str, folder: Path) -> None:
     with analytics_core.connect(ways(folder)[way]) as core:
@@ -159,7 +161,7 @@ def test_folders_of_parts_give_their_values_as_columns(tmp_path: Path) -> None:
         assert asked(core, "sales", total("amount"), columns=("year",)) == [(2023, 2023), (2024, 2024)]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("name", "contents", "types"),
     [
         ("csv", ["a\n1\n", "a\n1.5\n"], ["DOUBLE"]),

@@ -224,6 +224,7 @@ except analytics_core.errors.SourceError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become somebody without rights")
 def test_a_file_without_rights_is_told() -> None:
     with TemporaryDirectory() as folder:  # not below pytest's, which every session closes to others when it starts

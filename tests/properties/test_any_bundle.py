@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.any_form import HOSTILE, places, with_value
@@ -117,6 +118,7 @@ def export(core: AnalyticsCore) -> bytes:
     )
 
 
+@pytest.mark.slow
 @search
 @given(CHANGES)
 def test_a_changed_bundle_is_loaded_or_refused_as_trying_it_says(changes: list[tuple[tuple[Any, ...], Any]]) -> None:

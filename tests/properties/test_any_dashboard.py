@@ -102,6 +102,7 @@ def without_hidden(shown: FilteredDashboard, **given_: Any) -> None:
                 assert sum(row[0] or 0 for row in data.chart("total").results[0].rows()) <= 150
 
 
+@pytest.mark.slow
 @FUZZ
 @given(data=st.data())
 def test_whatever_is_stored_is_answered_or_told(shown: FilteredDashboard, data: st.DataObject) -> None:
@@ -112,6 +113,7 @@ def test_whatever_is_stored_is_answered_or_told(shown: FilteredDashboard, data: 
         without_hidden(shown)
 
 
+@pytest.mark.slow
 @FUZZ
 @given(data=st.data())
 def test_whatever_layout_is_stored_is_answered_or_told(shown: FilteredDashboard, data: st.DataObject) -> None:
@@ -127,6 +129,7 @@ def test_whatever_layout_is_stored_is_answered_or_told(shown: FilteredDashboard,
         shown.world.admin.dashboards.update(1, {"position_json": json.dumps(layout)})
 
 
+@pytest.mark.slow
 @FUZZ
 @given(data=st.data())
 def test_whatever_is_asked_is_answered_or_told(shown: FilteredDashboard, data: st.DataObject) -> None:

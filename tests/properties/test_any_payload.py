@@ -191,6 +191,7 @@ PLACES = {
 }
 
 
+@pytest.mark.slow
 @for_each("place", list(PLACES))
 def test_no_hostile_text_in_any_place_reads_or_writes_what_it_must_not(world: World, place: str) -> None:
     for text in HOSTILE:

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
@@ -106,6 +107,7 @@ ARROW_TYPES = [
 ]
 
 
+@pytest.mark.slow
 @for_each(("kind", "values"), ARROW_TYPES, ids=[str(kind) for kind, _ in ARROW_TYPES])
 def test_arrow_columns_of_every_type_are_written_as_their_values(kind: Any, values: st.SearchStrategy[Any]) -> None:
     @given(chunks=st.lists(st.lists(st.none() | values, max_size=5), max_size=3), skipped=st.integers(0, 3))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.any_frames import COLUMN_KINDS, any_frames, columns_of_any_dtype, frames_of_k_x_y, picture
@@ -31,6 +32,7 @@ def test_the_options_of_every_operation_are_tried() -> None:
     assert tried == known
 
 
+@pytest.mark.slow
 @for_each("name", OPTIONS)
 def test_any_frame_and_any_options_give_a_frame_or_a_typed_error(name: str) -> None:
     @settings(suppress_health_check=list(HealthCheck))
@@ -48,6 +50,7 @@ def test_any_frame_and_any_options_give_a_frame_or_a_typed_error(name: str) -> N
     holds()
 
 
+@pytest.mark.slow
 @for_each("kind", COLUMN_KINDS)
 def test_a_column_of_any_dtype_gives_a_frame_or_a_typed_error_in_every_operation(kind: str) -> None:
     """The columns that options name are there, so that the operations get to look at the values."""

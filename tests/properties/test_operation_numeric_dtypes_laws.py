@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.any_frames import COLUMN_KINDS
@@ -36,6 +37,7 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @for_each("kind", [*SIGNED, *FLOATS, *UNSIGNED])
 @settings(max_examples=15)
 @given(rows=st.lists(st.tuples(st.sampled_from("ab"), st.integers(-128, 127), st.integers(-128, 127)), max_size=8))

@@ -38,6 +38,7 @@ def window_rows(row: int, rows: int, window: int, *, center: bool) -> range:
     return range(max(end - window, 0), min(end, rows))
 
 
+@pytest.mark.slow
 @for_each("kind", list(OF_SOME))
 @given(values=SERIES, window=st.integers(1, 25), needed=st.integers(0, 5), center=st.booleans())
 def test_each_window_gives_what_its_rows_alone_give(

@@ -149,6 +149,7 @@ SHAPES: dict[str, Callable[[random.Random], list[float | None]]] = {
 }
 
 
+@pytest.mark.slow
 @for_each("shape", SHAPES)
 @for_each("kind", [kind.value for kind in RollingType])
 def test_every_rolling_type_is_that_of_plain_python(kind: str, shape: str) -> None:

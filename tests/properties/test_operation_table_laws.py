@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
@@ -114,6 +115,7 @@ CALLS = {
 }
 
 
+@pytest.mark.slow
 @for_each("name", CALLS)
 @given(table=tables())
 def test_an_operation_leaves_its_input_alone(name: str, table: pd.DataFrame) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import sqlglot
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -71,6 +72,7 @@ def test_planning_and_rendering_are_deterministic(context: dict[str, Any], engin
     assert compile_plan(first, spec_of(engine)) == compile_plan(second, spec_of(engine))
 
 
+@pytest.mark.slow
 @search
 @given(one=contexts(), other=contexts())
 def test_different_plans_have_different_fingerprints(one: dict[str, Any], other: dict[str, Any]) -> None:

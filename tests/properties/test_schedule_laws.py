@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.due_time_reference import expected
@@ -43,6 +44,7 @@ crontabs = st.tuples(
 ).map(" ".join)
 
 
+@pytest.mark.slow
 @given(crontab=crontabs, change=st.sampled_from(CHANGES))
 @example(crontab="30 1 * * *", change=("America/New_York", datetime(2026, 10, 31)))
 @example(crontab="*/15 1 * * *", change=("America/New_York", datetime(2026, 10, 31)))
@@ -63,6 +65,7 @@ def test_due_times_are_those_that_a_look_at_every_minute_finds(crontab: str, cha
     assert list(found) == list(expected(crontab, zone, since=since, until=until))
 
 
+@pytest.mark.slow
 @given(crontab=crontabs, change=st.sampled_from(CHANGES), minutes=st.integers(0, 3000), seconds=st.integers(0, 59))
 def test_whoever_looks_in_between_finds_the_same_due_times(
     crontab: str, change: tuple[str, datetime], minutes: int, seconds: int

@@ -86,7 +86,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def _hears_sqlalchemy(item: pytest.Item) -> bool:
-    is_usual = not any(item.get_closest_marker(name) for name in ("server", "processes", "repeats"))
+    is_usual = not any(item.get_closest_marker(name) for name in ("server", "slow", "repeats"))
     chosen = zlib.crc32(item.nodeid.encode()) % (12 if is_usual else 3) == 0
     return chosen or HEAR_ALL in os.environ or item.get_closest_marker("hears_sqlalchemy") is not None
 

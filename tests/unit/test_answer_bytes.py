@@ -162,6 +162,7 @@ def test_every_answer_comes_back_as_a_reader_sees_it(answer: ChartData) -> None:
     assert again(again(answer)).to_json() == before["json"]
 
 
+@pytest.mark.slow
 @for_each("column", COLUMNS, ids=str)
 @for_each("rows", [[0, 1, 2], [0], []], ids=str)
 def test_every_column_comes_back_as_a_reader_sees_it(column: tuple[str, ValueKind], rows: list[int]) -> None:

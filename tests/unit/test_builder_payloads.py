@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pytest
 from IPython.core.completer import IPCompleter, provisionalcompleter
 from tests.support.builder import RecordingCharts, sales
 from tests.support.cases import for_each
@@ -488,6 +489,7 @@ def test_editors_complete_columns_and_metrics() -> None:
     assert (list(C), len(C)) == (list(SALES.columns), 13)
 
 
+@pytest.mark.slow
 @for_each("asks_jedi", [True, False])
 @for_each(
     ("written", "completed"),

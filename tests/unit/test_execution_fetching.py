@@ -169,7 +169,7 @@ def test_rows_that_suddenly_grow_stop_the_reading_at_once(narrow: int) -> None:
     assert cursor.given <= narrow + 4 + ROWS_UNWEIGHED
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 @for_each(
     ("kind", "make"),
     [

@@ -287,7 +287,7 @@ def peak(work: Callable[[], object]) -> int:
     return most
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 @SQLITE_ALONE
 def test_what_is_in_memory_does_not_grow_with_the_result(shop: Target) -> None:
     shown = "i, 'a text of some length ' || i, i / 3.0"
@@ -326,6 +326,7 @@ def test_a_column_keeps_the_kind_of_its_first_part(shop: Target) -> None:
     assert set(kinds) == {K.FLOAT}
 
 
+@pytest.mark.slow
 def test_many_streams_share_the_pool(shop: Target) -> None:
     found: list[int | AnalyticsError] = []
 

@@ -89,6 +89,7 @@ def test_the_fits_of_the_days_around_a_change_follow_local_time_too(day: str) ->
     assert np.abs(local - y[28 * 24 :]).mean() < np.abs(in_utc - y[28 * 24 :]).mean() / 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["theta", "mstl"])
 def test_a_named_model_works_on_the_wall_clock(model: ForecastModel) -> None:
     moments, y = series("Europe/Oslo", "2024-10-26T12", days=28)

@@ -16,6 +16,7 @@ from analytics_core._forecast import ForecastModel
 NAMED = [name for name in get_args(ForecastModel) if name != "auto"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", NAMED)
 def test_a_named_model_finds_the_week_and_keeps_in_its_bounds(model: ForecastModel) -> None:
     y = noisy_week(98)
@@ -27,6 +28,7 @@ def test_a_named_model_finds_the_week_and_keeps_in_its_bounds(model: ForecastMod
     assert not np.array_equal(result.yhat, forecast(y[:84], periods=14).yhat)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", NAMED)
 def test_a_named_model_without_a_future_gives_its_fits(model: ForecastModel) -> None:
     assert is_finite_and_ordered(forecast(noisy_week(60), periods=0, model=model))
@@ -45,7 +47,7 @@ def test_too_little_for_a_named_model_is_forecast_by_the_default_with_a_note(
     assert result.notes == (*further, f"model '{model}' was replaced by 'auto': there is too little of this series")
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_the_default_model_does_not_load_statsmodels_or_pandas() -> None:
     code = (
         "import sys, numpy as np\n"

@@ -169,7 +169,7 @@ def test_impossible_options_are_refused(changed: dict[str, object], message: str
         forecast([1.0, 2.0], **changed)
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_another_process_with_other_threads_gives_the_same_bits() -> None:
     code = (
         "import hashlib, numpy as np\n"

@@ -182,6 +182,7 @@ def test_sqlite_binds_concatenation_closer_than_the_parser_knows() -> None:
     assert parse("a || (b * 2)", "sqlite").sql == '"t"."a" || ("t"."b" * 2)'
 
 
+@pytest.mark.slow
 @for_each("on", ENGINES)
 @for_each(
     "text",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from analytics_core._pictures.pages.markdown_lines import lines_height, markdown_lines
 from analytics_core._pictures.text_metrics import text_width
 
@@ -66,6 +68,7 @@ def test_a_long_paragraph_is_wrapped_at_the_width() -> None:
     assert all(text_width(line.text, line.size_px) <= 200 for line in lines)
 
 
+@pytest.mark.slow
 def test_texts_beyond_reason_are_cut() -> None:
     assert len(markdown_lines("a\n\n" * 50_000, 200)) <= 500
     assert markdown_lines("> " * 5_000 + "deep", 200) is not None

@@ -175,7 +175,7 @@ print(found['twice'].name, len(found))
     assert done.stdout.split() == ["twice", str(len(Operations()) + 1)]
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["nothing_there:X", "os:sep"])
 def test_an_entry_point_that_is_no_operation_stops_the_start(tmp_path: Path, target: str) -> None:
     info = tmp_path / "plugin-1.0.dist-info"
@@ -186,7 +186,7 @@ def test_an_entry_point_that_is_no_operation_stops_the_start(tmp_path: Path, tar
     assert "SettingsError: the entry point 'broken' of analytics_core.operations" in done.stderr
 
 
-@pytest.mark.processes
+@pytest.mark.slow
 def test_a_core_without_steps_loads_no_pandas() -> None:
     code = "import sys, analytics_core; analytics_core.connect('sqlite://'); print('pandas' in sys.modules)"
     assert _python(code).stdout.strip() == "False"

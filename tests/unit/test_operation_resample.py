@@ -102,6 +102,7 @@ def test_before_the_first_observation_there_is_null_and_after_the_last_its_value
     assert cells(result["none"]) == [None] * 5
 
 
+@pytest.mark.slow
 @for_each(
     ("rule", "older"),
     [

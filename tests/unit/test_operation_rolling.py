@@ -29,7 +29,7 @@ def rolled(frame: pd.DataFrame, rolling_type: str, window: int = 3, **options: A
     return [None if cell is None else round(cell, 9) for cell in cells(result["x"])]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("rolling_type", "options", "values"),
     [
         ("sum", {}, [4, 5, 5, 4, 11, 13]),

@@ -79,8 +79,8 @@ def test_deep_sql_of_a_virtual_dataset_is_refused_at_once(on: str) -> None:
     assert time.process_time() - started < ENOUGH_S
 
 
-@for_each("on", ENGINES)
-@for_each(
+@pytest.mark.parametrize("on", ENGINES)
+@pytest.mark.parametrize(
     "text",
     [
         "DATE(a) = DATE(b) AND CAST(DATE(CAST(a AS CHAR(10))) AS CHAR(7)) = '2024-01'",

@@ -224,6 +224,7 @@ _VALUES = [(place * 7919) % 1000 + 1 for place in range(MANY)]
 _TIMES = [1_700_000_000_000 + place * 60_000 for place in range(MANY)]
 
 
+@pytest.mark.slow
 @for_each("kind", sorted(set(KINDS) - {"big_number_total", "pop_kpi"}))
 def test_a_large_answer_is_cut_to_what_can_be_drawn(kind: str) -> None:
     form, data = sample_of(kind)

@@ -190,6 +190,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @for_each("clause", [*BLANK[:-1], *HOSTILE])
 @for_each("dataset", [None, 1])
 def test_a_rule_that_is_no_condition_is_not_minted_and_shows_no_row(

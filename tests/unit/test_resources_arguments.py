@@ -277,7 +277,7 @@ FORBIDDEN: dict[str, Callable[[AnalyticsCore], Any]] = {
 }
 
 
-@for_each("ask", FORBIDDEN.values(), ids=FORBIDDEN)
+@pytest.mark.parametrize("ask", FORBIDDEN.values(), ids=FORBIDDEN)
 def test_who_may_not_ask_at_all_is_told_so_before_the_payload_is_read(shop: SmallCore, ask: Any) -> None:
     with pytest.raises((PayloadError, UnknownNameError)):
         ask(shop.core)

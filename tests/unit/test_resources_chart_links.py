@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.cases import for_each
 from tests.support.pages import add_chart, add_dashboard, layout, two_datasets
 from tests.support.small_core import SmallCore, small_core
 
@@ -117,7 +116,7 @@ def test_tags_of_a_chart_are_named_by_id_or_by_name(shop: SmallCore) -> None:
     assert shop.core.charts.update(chart, {"tags": []}).tags == ()
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("tag", "error", "message"),
     [
         ({"id": 99}, NotFoundError, "tag 99"),

@@ -424,7 +424,7 @@ def test_a_listed_dashboard_has_its_computed_fields(shop: SmallCore) -> None:
     assert payload["created_on_delta_humanized"]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("col", "op", "val", "expected"),
     [
         ("dashboard_title", "contains", "a", ["Alpha", "Beta"]),

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.support.cases import for_each
 from tests.support.shop import KEY, ORDERS, add_reader, ask, column_put, context, hosted_core, rows, shop_url
 
 from analytics_core import AnalyticsCore, Settings, errors
@@ -109,7 +108,7 @@ def test_only_administrators_see_and_manage_rules(host: AnalyticsCore, admin: An
     assert admin.row_level_security.get(made.id).clause == "country = 'France'"
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("changes", "error", "says"),
     [
         ({"clause": ""}, errors.PayloadSchemaError, "clause: is empty"),
@@ -220,6 +219,7 @@ def permitted(row: dict[str, Any], rules: list[dict[str, Any]], roles: set[int])
     return all(any(members) for members in alternatives.values())
 
 
+@pytest.mark.slow
 def test_base_regular_and_groups_bind_as_the_contract_says(host: AnalyticsCore, admin: AnalyticsCore) -> None:
 
     people = {"anna": add_reader(host, "anna"), "bert": add_reader(host, "bert"), "admin": admin}

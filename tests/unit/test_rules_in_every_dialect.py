@@ -117,6 +117,7 @@ ALL_DIALECTS: Mapping[str, tuple[str, int]] = {
 NO_SUCH_JOIN = {("mysql", "full join")}
 
 
+@pytest.mark.slow
 @for_each("on", EVERY_ENGINE)
 @for_each("place", ALL_DIALECTS)
 def test_every_place_that_reads_the_table_is_behind_the_rule(place: str, on: str) -> None:

@@ -115,7 +115,7 @@ def test_a_key_given_in_place_of_a_password_replaces_it(core: AnalyticsCore) -> 
     assert (tunnel.password, tunnel.private_key_password and tunnel.private_key_password.reveal()) == (None, "pass")
 
 
-@for_each(
+@pytest.mark.parametrize(
     "elsewhere",
     [
         {"server_address": "evil.example"},

@@ -115,6 +115,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.slow
 @for_each("template", BOMBS.values(), ids=BOMBS.keys())
 def test_a_bomb_is_a_typed_error_in_little_memory(template: str) -> None:
     renderer = TemplateRenderer()

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.cases import for_each
 
 from analytics_core._whole_files import write_asked, write_whole
 from analytics_core.errors import FileWriteError
@@ -88,7 +87,7 @@ NOT_WRITTEN: list[tuple[str, str]] = [
 ]
 
 
-@for_each(("name", "told"), NOT_WRITTEN)
+@pytest.mark.parametrize(("name", "told"), NOT_WRITTEN)
 def test_a_file_that_a_caller_named_and_cannot_be_written_is_told_with_its_path(
     tmp_path: Path, name: str, told: str
 ) -> None:

@@ -146,10 +146,7 @@ def connect(
     with enough_memory():
         source = taken(url, FileReading(settings=chosen, **_reading(settings)))
         address = url_of(source) if isinstance(source, DatabaseFile) else source if isinstance(source, str) else ""
-        engines = None
-        if isinstance(source, str):
-            engines = installed_engines(added_by_packages()[ENGINES])  # the core takes them, they are looked for once
-            chosen = replace(chosen, allowed_networks=(*chosen.allowed_networks, *_server_of(source, chosen, engines)))
+        chosen, engines = _with_server_of(source, chosen)
         files = [source.path] if isinstance(source, DatabaseFile) else _file_of(address)
         core = AnalyticsCore(chosen, allowed_files=files, progress=shown_progress(progress), engines=engines)
         try:
@@ -194,6 +191,18 @@ def _file_of(url: str) -> tuple[Path, ...]:
     _, separator, rest = url.partition(":///")
     path = rest.partition("?")[0]
     return (Path(path),) if separator and path and path != ":memory:" else ()
+
+
+def _with_server_of(source: Taken, settings: Settings) -> tuple[Settings, EngineRegistry | None]:
+    """Return settings that let the server of a URL be reached, and the engines among which its own was looked for.
+
+    Of anything but a URL that is the settings as they are, and None.
+    """
+    if not isinstance(source, str):
+        return settings, None
+    engines = installed_engines(added_by_packages()[ENGINES])
+    networks = (*settings.allowed_networks, *_server_of(source, settings, engines))
+    return replace(settings, allowed_networks=networks), engines
 
 
 def _server_of(url: str, settings: Settings, engines: EngineRegistry) -> tuple[str, ...]:
