@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.reports import HOUR, NOON, ReportWorld, chat, mail, report_world
+from tests.support.reports import HOUR, NOON, ReportWorld, chat, mail, report_world, until
 
 from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._records.message import shown_address
@@ -69,14 +68,6 @@ def gated(folder: Path, *held: str, **more: Any) -> Iterator[tuple[ReportWorld, 
             yield world, gate
         finally:
             gate.opened.set()
-
-
-def until(condition: Callable[[], Any], *, seconds: float = 20) -> bool:
-    """Wait until something holds; return whether it does."""
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.02)
-    return bool(condition())
 
 
 # -------------------------------------------------------------------------------------------------------- receivers

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -191,3 +192,11 @@ def drawing_world(tmp_path: Path, renderer: FakeRenderer) -> Iterator[ReportWorl
     """A world whose jobs are done at once and whose pictures `renderer` draws."""
     with report_world(tmp_path, jobs=InlineJobRunner(), renderer=renderer) as made:
         yield made
+
+
+def until(condition: Callable[[], Any], *, seconds: float = 60) -> bool:
+    """Wait until something holds; return whether it does."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return bool(condition())

@@ -1,0 +1,23 @@
+"""The inventory of the tests tells engines and gates apart, and names what a change has lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tests.inventory import engine_of, lost
+
+
+def test_the_engine_of_a_case_is_the_one_that_it_names() -> None:
+    named = {"[sqlite-1": "sqlite", "[1] 'DuckDB'": "duckdb", "[postgres] x": "postgresql", "mysql+pymysql": "mariadb"}
+    assert {arguments: engine_of(arguments) for arguments in named} == named
+    assert engine_of("[1-two]") == "-"
+
+
+def test_cases_that_are_fewer_are_lost_and_cases_of_another_gate_are_not() -> None:
+    one, two = "a.py::one", "a.py::two"
+    before = Counter({(one, "sqlite", "tests"): 3, (one, "duckdb", "tests"): 2, (two, "-", "tests"): 1})
+    after = Counter({(one, "sqlite", "tests"): 1, (one, "sqlite", "servers"): 2, (one, "duckdb", "tests"): 1})
+    assert [*lost(before, after)] == [
+        "a.py::one [duckdb]: 2 cases before, 1 now",
+        "a.py::two [-]: 1 cases before, 0 now",
+    ]
