@@ -165,6 +165,13 @@ def differential(session: nox.Session) -> None:
 
 
 @nox.session
+def mutants(session: nox.Session) -> None:
+    """Try small faults of packages on their tests, and print how many are caught: `-- _compile --mutants 40`."""
+    _install(session, ENGINES)
+    session.run("python", "-m", "tests.mutants", *session.posargs)
+
+
+@nox.session
 def plans(session: nox.Session) -> None:
     """Check the plans of our statements by property at 2 million rows, and print what an expert's cost beside them."""
     _install(session, ENGINES)

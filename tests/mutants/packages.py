@@ -1,0 +1,114 @@
+"""The floor of each package, and which tests are its tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+FLOOR: Final = 70
+"""Per cent of a package's mutants that its tests catch."""
+FLOORS: Final = {"_compile": 80, "_gate": 80, "_security": 80, "_oauth": 80, "_reporting": 80}
+
+_SQL: Final = ("unit/fence", "unit/allowed_functions", "unit/rules_in_every_dialect", "unit/lowering_statements")
+_CHARTS: Final = ("integration/chart_data_*", "integration/time_comparison", "integration/chart_data_post_processing")
+TESTS: Final[dict[str, tuple[str, ...]]] = {
+    "_adapters": (
+        *("conformance/*", "unit/guarded_cache", "unit/memory_cache", "unit/network", "unit/secret_box", "unit/ports"),
+        *("unit/server_authorities", "integration/chat_notifiers", "integration/email_notifier"),
+        *("integration/observer", "integration/token_endpoint", "integration/progress", "integration/pools_after_*"),
+    ),
+    "_builder": ("unit/builder_*", "properties/builder_laws", "integration/builder_*"),
+    "_compile": (
+        *(*_SQL, "unit/calendar", "unit/exact_numbers", "unit/fragments_*", "unit/planner_*", "unit/time_*"),
+        *("unit/templates_*", "unit/python_values", "unit/row_rule_tables", "golden/*", "integration/explain"),
+        *("properties/fragments_laws", "properties/plan_laws", "properties/time_*", "integration/advanced_data_types"),
+    ),
+    "_core": (
+        "integration/facade",
+        "integration/operating",
+        "integration/ways_to_connect",
+        "integration/what_is_not_*",
+    ),
+    "_display": ("unit/displays", "unit/picture_numbers", "integration/notebook_shell"),
+    "_engines": ("unit/engines_*", "unit/coltypes", "unit/statement_kinds", "unit/connection_*", "golden/*", *_SQL),
+    "_execution": (
+        *("unit/execution_*", "unit/connection_*", "unit/batch_stream", "unit/ssh_tunnel_payloads"),
+        *("unit/server_authorities", "unit/user_tokens", "unit/secrets_in_text", "unit/gate"),
+        *("integration/walls_of_what_is_in_hand", "integration/engines_handed_over", "integration/request_budget"),
+    ),
+    "_forecast": ("unit/forecast_*", "unit/operation_forecast", "properties/forecast_laws"),
+    "_formats": ("unit/chart_formats", "unit/column_formats", "unit/picture_numbers"),
+    "_formdata": ("unit/form_*", "unit/picture_forms", "properties/any_form", "integration/charts_of_forms"),
+    "_frames": (
+        *("unit/operation_*", "unit/cache_entry", "unit/csv_text", "unit/stored_bytes", "unit/exact_numbers"),
+        *("properties/operation_*", "properties/pandas_frames", "properties/json_records"),
+    ),
+    "_gate": (
+        *("unit/gate", "unit/guard_*", "unit/statement_kinds", "unit/parse_cost", "unit/row_rule_tables", *_SQL),
+        *("integration/row_rules_*", "integration/relations_and_grants", "integration/tables_without_datasets"),
+        *("integration/isolation_of_rows", "integration/sessions_stay_read_only", "integration/uploads"),
+    ),
+    "_jobs": ("unit/job*", "unit/turns", "integration/jobs_road", "integration/guest_jobs"),
+    "_lookups": ("unit/gate", "unit/rule_sets", "integration/look_ups", "integration/template_lookups"),
+    "_oauth": (
+        *("unit/user_tokens", "unit/purposes_of_keys", "integration/oauth*", "integration/tokens_of_drivers"),
+        *("unit/resources_databases", "integration/token_endpoint"),
+    ),
+    "_pictures": ("unit/picture_*", "unit/page_layout", "unit/markdown_*", "unit/safe_*", "integration/pictures"),
+    "_pivots": ("unit/picture_pivots", "unit/pivot_table_reference", "properties/pivot_table_laws"),
+    "_querying": (
+        *("unit/context_reader", "unit/shared_runs", "unit/parse_cost", "integration/cache", "integration/explain"),
+        *(*_CHARTS, "integration/annotation_layers", "integration/template_lookups", "integration/strict_queries"),
+    ),
+    "_reporting": (
+        *("unit/alert_verdicts", "unit/chat_text", "unit/deliveries", "unit/mail", "unit/report_*", "unit/outbox"),
+        *("properties/schedule_laws", "integration/reports", "integration/report_runs", "integration/report_turns"),
+        *("integration/report_mails", "integration/report_pictures"),
+    ),
+    "_resources": (
+        *("unit/resources_*", "unit/guest_*", "unit/markdown_tables", "unit/jobs", "properties/dashboard_laws"),
+        *("integration/dashboard*", "integration/load_bundle", "integration/further_acts", "integration/look_ups"),
+        *("integration/checks_of_content", "integration/differences_of_content", "integration/datasets_further"),
+        *("integration/explore", "integration/logs", "integration/database_flags", "integration/shared_content"),
+    ),
+    "_results": (
+        *("unit/answer*", "unit/batch_stream", "unit/cache_entry", "unit/client_processing", "unit/coltypes"),
+        *("unit/column_formats", "unit/csv_text", "unit/displays", "unit/exact_numbers", "unit/readable_columns"),
+        *("unit/pivot_table_reference", "unit/xlsx_book", "properties/json_records", "integration/answer_bytes"),
+        "integration/chart_data_results",
+    ),
+    "_security": (
+        *("unit/guest_*", "unit/policy", "unit/purposes_of_keys", "unit/row_rule_tables", "unit/rule_sets"),
+        *("unit/origins", "unit/resources_row_level_security", "unit/resources_people", "unit/context_reader"),
+        *("properties/list_visibility", "integration/isolation_of_rows", "integration/hosts_people_and_policy"),
+        *("unit/jobs", "unit/gate", "integration/rights_to_change_sql", "integration/digests_of_bounds"),
+    ),
+    "_storage": (
+        *("unit/storage_*", "unit/stored_bytes", "unit/unread_parts", "unit/secrets_in_text", "unit/resources_listing"),
+        *("conformance/metadata_store_suite", "conformance/user_directory_suite", "integration/storage_*"),
+    ),
+    "_uploads": ("unit/uploads_*", "integration/uploads*", "integration/reading_of_text_files"),
+}
+"""By package the test modules, under `tests` and without `test_`, whose subject it is; a mutant meets those of their
+tests that reach its lines."""
+
+
+def floor_of(package: str) -> int:
+    """Return the least percentage of mutants that must be caught."""
+    return FLOORS.get(package, FLOOR)
+
+
+def modules_of(package: str, root: Path) -> list[Path]:
+    """Return the test modules of a package, as paths from the project's folder.
+
+    Raises:
+        FileNotFoundError: The table names a module that is not there.
+    """
+    found: list[Path] = []
+    for name in TESTS.get(package, ("unit/*",)):
+        folder, _, subject = name.partition("/")
+        files = sorted((root / "tests" / folder).glob(f"test_{subject}.py"))
+        if not files:
+            raise FileNotFoundError(f"no tests at {name}, which the table of {package} names")
+        found += files
+    return [file.relative_to(root) for file in dict.fromkeys(found)]
