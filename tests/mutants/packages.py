@@ -20,8 +20,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_builder": ("unit/builder_*", "properties/builder_laws", "integration/builder_*"),
     "_compile": (
         *(*_SQL, "unit/calendar", "unit/exact_numbers", "unit/fragments_*", "unit/planner_*", "unit/time_*"),
-        *("unit/templates_*", "unit/python_values", "unit/row_rule_tables", "golden/*", "integration/explain"),
-        *("properties/fragments_laws", "properties/plan_laws", "properties/time_*", "integration/advanced_data_types"),
+        *("unit/templates_*", "unit/python_values", "unit/row_rule_tables", "golden/*", "properties/plan_laws"),
+        *("properties/time_range_laws", "integration/advanced_data_types"),
     ),
     "_core": (
         "integration/facade",
@@ -44,9 +44,9 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("properties/operation_*", "properties/pandas_frames", "properties/json_records"),
     ),
     "_gate": (
-        *("unit/gate", "unit/guard_*", "unit/statement_kinds", "unit/parse_cost", "unit/row_rule_tables", *_SQL),
-        *("integration/row_rules_*", "integration/relations_and_grants", "integration/tables_without_datasets"),
-        *("integration/isolation_of_rows", "integration/sessions_stay_read_only", "integration/uploads"),
+        *("unit/gate", "unit/guard_*", "unit/statement_kinds", "unit/row_rule_tables", "unit/fence"),
+        *("integration/row_rules_on_engines", "integration/row_rules_when_*", "integration/isolation_of_rows"),
+        "integration/tables_without_datasets",
     ),
     "_jobs": ("unit/job*", "unit/turns", "integration/jobs_road", "integration/guest_jobs"),
     "_lookups": ("unit/gate", "unit/rule_sets", "integration/look_ups", "integration/template_lookups"),
@@ -61,7 +61,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *(*_CHARTS, "integration/annotation_layers", "integration/template_lookups", "integration/strict_queries"),
     ),
     "_reporting": (
-        *("unit/alert_verdicts", "unit/chat_text", "unit/deliveries", "unit/mail", "unit/report_*", "unit/outbox"),
+        *("unit/alert_verdicts", "unit/chat_text", "unit/deliveries", "unit/mail", "unit/report_*", "unit/due_runs"),
         *("properties/schedule_laws", "integration/reports", "integration/report_runs", "integration/report_turns"),
         *("integration/report_mails", "integration/report_pictures"),
     ),

@@ -41,3 +41,23 @@ def test_a_cut_text_says_where_the_rest_is() -> None:
 
 def test_an_empty_text_leaves_the_subject() -> None:
     assert chat_text(message("  \n"), max_characters=1_000) == "Sales"
+
+
+def test_files_that_are_left_out_are_named_behind_the_text_with_the_reason() -> None:
+    files = [Attachment(name="a.csv", content_type="text/csv", content=b"x")]
+    named = "Sales\n\nup 3 %\n\nNot attached: a.csv (1 bytes). "
+    assert chat_text(message("up 3 %"), max_characters=1_000, left_out=files, why="It takes none") == (
+        f"{named}It takes none."
+    )
+    assert chat_text(message("up 3 %"), max_characters=1_000, left_out=files) == f"{named}."
+
+
+def test_a_text_that_just_fits_is_all_there_and_a_longer_one_is_cut_between_its_escapes() -> None:
+    exact = "x" * (1_000 - len("Sales\n\n"))
+    assert chat_text(message(exact), max_characters=1_000) == f"Sales\n\n{exact}"
+    tail = "…\n\nThe rest of this text is too long for a chat."
+    for sign, written in (("x", "x"), ("&", "&amp;"), ("<", "&lt;")):
+        found = chat_text(message(sign * 1_000), max_characters=1_000)
+        count, rest = divmod(1_000 - len("Sales\n\n") - len(tail), len(written))
+        assert found == f"Sales\n\n{written * count}{tail}", sign
+        assert len(found) == 1_000 - rest

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import binascii
 import email
+import hashlib
 import io
+import re
 import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,11 +22,13 @@ from tests.support.cases import for_each
 from analytics_core._records.message import Attachment, Delivery, DeliveryState, Message, Recipient
 from analytics_core._reporting.mail import (
     MailAddress,
+    _size,
     fitted,
     mail_headers,
     mail_parts,
     parse_address,
     split_addresses,
+    without,
 )
 from analytics_core.errors import ErrorType, NotificationError
 
@@ -63,6 +68,132 @@ def types_of(found: EmailMessage) -> list[str]:
 
 
 # ----------------------------------------------------------------------------------------------------------- the parts
+EVERY_PART = """\
+From: =?utf-8?b?QmVyaWNodGUgZsO8ciBhbGxl?=
+ <reports@example.com>
+To: "A \\"B\\" C" <a@example.com>,
+ b@example.com
+Cc: c@example.com
+Subject: Sales
+Date: Thu, 26 Nov 2026 12:00:00 +0000
+Message-ID: <{key}@example.com>
+Auto-Submitted: auto-generated
+MIME-Version: 1.0
+Content-Type: multipart/mixed;
+ boundary="=_m_{mark}"
+
+--=_m_{mark}
+Content-Type: multipart/alternative;
+ boundary="=_a_{mark}"
+
+--=_a_{mark}
+Content-Type: text/plain; charset=utf-8
+Content-Transfer-Encoding: quoted-printable
+
+3 =E2=82=AC
+--=_a_{mark}
+Content-Type: multipart/related; type="text/html";
+ boundary="=_r_{mark}"
+
+--=_r_{mark}
+Content-Type: text/html; charset=utf-8
+Content-Transfer-Encoding: quoted-printable
+
+<p>3</p>
+--=_r_{mark}
+Content-Type: image/png
+Content-Transfer-Encoding: base64
+Content-ID: <chart-1>
+Content-Disposition: inline;
+ filename="chart.png"
+
+AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
+AA==
+--=_r_{mark}--
+--=_a_{mark}--
+--=_m_{mark}
+Content-Type: text/csv
+Content-Transfer-Encoding: base64
+Content-Disposition: attachment;
+ filename*=utf-8''%C3%A4.csv
+
+YQ==
+--=_m_{mark}--
+"""
+
+
+def test_a_mail_with_every_kind_of_part_is_written_to_the_byte() -> None:
+    png = Attachment(name="chart.png", content_type="image/png", content=bytes(58), content_id="chart-1")
+    sent = message(text="3 €\n", html="<p>3</p>", images=(png,), attachments=(csv_file("ä.csv", b"a"),))
+    recipient = Recipient(
+        kind="Email",
+        to=('"A \\"B\\" C" <a@example.com>', "b@example.com"),
+        cc=("c@example.com",),
+        bcc=("d@example.com",),
+    )
+    mark = hashlib.sha256(sent.key.encode()).hexdigest()[:24]
+    meant = EVERY_PART.format(mark=mark, key=sent.key_for(recipient)).replace("\n", "\r\n")
+    assert composed(sent, recipient).decode() == meant
+
+
+def test_addresses_and_words_of_headers_are_taken_up_to_their_longest() -> None:
+    name = "n" * (500 - len(" <a@example.com>"))
+    assert parse_address(f"{name} <a@example.com>") == MailAddress(address="a@example.com", name=name)
+    with pytest.raises(NotificationError):
+        parse_address(f"{name}n <a@example.com>")
+    assert parse_address("a" * 64 + "@example.com").domain == "example.com"
+    with pytest.raises(NotificationError):
+        parse_address("a" * 65 + "@example.com")
+    for subject, is_plain in (("x" * 66, True), ("x" * 67, False), ("x" * 65 + "é", False), ("=?x", False)):
+        lines = composed(message(subject=subject)).decode().split("\r\n")
+        assert (f"Subject: {subject}" in lines) is is_plain, subject
+        assert max(map(len, lines)) <= 78
+    for length, is_quoted in ((60, True), (61, False)):
+        to = Recipient(kind="Email", to=(f"{'n' * length} <a@example.com>",))
+        assert (f'To: "{"n" * length}" <a@example.com>'.encode() in composed(message(), to)) is is_quoted
+    words = re.findall(r"=\?utf-8\?b\?(.*?)\?=", composed(message(subject="y" * 85 + "é")).decode())
+    assert [len(binascii.a2b_base64(word)) for word in words[-3:]] == [42, 42, 3]
+
+
+def test_a_file_that_just_fits_is_sent_and_one_byte_less_of_room_leaves_it_out() -> None:
+    file = csv_file(content=b"x" * 58)
+    text = sum(map(len, mail_parts(message()))) - len("plain") + len("html")
+    room = 10_000 + text + 2 * 78 + 1_200
+    sent = message(attachments=(file,))
+    assert fitted(sent, max_bytes=room) == (sent, ())
+    less, left_out = fitted(sent, max_bytes=room - 1)
+    assert (less.attachments, left_out) == ((), (file,))
+    both = message(attachments=(file, replace(file, name="second.csv")))
+    assert [one.name for one in fitted(both, max_bytes=room)[1]] == ["second.csv"]
+
+
+def test_a_note_names_what_was_left_out_with_its_size_and_why() -> None:
+    sizes = {
+        1: "1 bytes",
+        999: "999 bytes",
+        1_000: "1.0 kB",
+        99_949: "99.9 kB",
+        100_000: "100 kB",
+        1_500_000: "1.5 MB",
+        250_000_000: "250 MB",
+        3_000_000_000: "3.0 GB",
+    }
+    for count, said in sizes.items():
+        assert _size(count) == said
+    files = (csv_file("a.csv", b"a"), csv_file("b.csv", b"bb"))
+    plain = without(message(text="3 \n\n", attachments=files), files[:1], why="It is secret")
+    assert plain.text == "3\n\nNot attached: a.csv (1 bytes). It is secret.\n"
+    assert (plain.html, plain.attachments) == (None, files[1:])
+    sent = message(text="3", html="<body><p>3</p></body>", attachments=files, link="https://bi.example.com/?a&b")
+    page = without(sent, files, why="It is secret")
+    told = "Not attached: a.csv (1 bytes), b.csv (2 bytes). It is secret; see "
+    assert page.text == f"3\n\n{told}https://bi.example.com/?a&b.\n"
+    link = '<a href="https://bi.example.com/?a&amp;b">https://bi.example.com/?a&amp;b</a>'
+    assert page.html == f"<body><p>3</p><p>{told}{link}.</p></body>"
+    bare = without(replace(sent, html="<p>3</p>", link=None), files, why="It is secret").html
+    assert bare == "<p>3</p><p>Not attached: a.csv (1 bytes), b.csv (2 bytes). It is secret.</p>"
+
+
 def test_text_alone_is_one_part() -> None:
     found = read(message())
     assert types_of(found) == ["text/plain"]

@@ -34,6 +34,26 @@ def test_every_event_may_happen_somewhere() -> None:
     assert {event for following in NEXT.values() for event in following} == set(RunEvent)
 
 
+def test_what_may_happen_to_a_run_and_what_follows_is_the_table_of_the_contract() -> None:
+    working, claimed = RunState.WORKING, None
+    table = {
+        (claimed, "begun"): "Working",
+        (claimed, "begun within grace"): "On Grace",
+        (claimed, "an earlier run still works"): "Error",
+        (claimed, "failed"): "Error",
+        (claimed, "missed"): "Not triggered",
+        (working, "not triggered"): "Not triggered",
+        (working, "begun within grace"): "On Grace",
+        (working, "an earlier run still works"): "Error",
+        (working, "sent"): "Success",
+        (working, "failed"): "Error",
+        (working, "timed out"): "Error",
+    }
+    assert {(state, event.value): end.value for state, ends in NEXT.items() for event, end in ends.items()} == table
+    with pytest.raises(ValueError, match="a run that is not begun cannot be sent"):
+        next_state(None, RunEvent.SENT)
+
+
 @for_each("state", [state for state in RunState if state is not RunState.WORKING])
 @for_each("event", RunEvent)
 def test_nothing_happens_to_a_run_that_is_over(state: RunState, event: RunEvent) -> None:

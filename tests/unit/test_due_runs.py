@@ -1,0 +1,200 @@
+"""Due times are claimed once, in their order, and what is made up for is what the schedule's owner chose."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from tests.support.stores import open_store
+
+from analytics_core._records.report import ReportExecution, ReportProgress, ReportSchedule, RunCause, RunState
+from analytics_core._records.repositories import ListQuery
+from analytics_core._records.secret import Secret
+from analytics_core._reporting.claims import MISSED, MOST_AT_A_TIME, STILL_WORKING, Claims, DueRuns, kept_for
+from analytics_core.errors import StoredDataError
+from analytics_core.ports import MetadataStore
+from analytics_core.testing.clock import FixedClock
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+class World:
+    """A store with schedules, and who looks for what is due."""
+
+    def __init__(self, store: MetadataStore) -> None:
+        self.store = store
+        self.due_runs = DueRuns(store, on_time_s=300.0, lease_s=30.0)
+        self.made = 0
+
+    def add(self, *, next_due_on: datetime | None = NOON, missed: str | None = None, **facts: Any) -> ReportProgress:
+        """Store a schedule of every hour, and return where it stands."""
+        self.made += 1
+        extra = None if missed is None else json.dumps({"missed": missed})
+        fields: dict[str, Any] = {"crontab": "0 * * * *", "extra": extra, **facts}
+        schedule = ReportSchedule(
+            uuid=f"{self.made}",
+            name=f"{self.made}",
+            type="Report",
+            report_format="CSV",
+            recipients=Secret("[]"),
+            **fields,
+        )
+        with self.store.unit_of_work() as unit:
+            made = unit.report_schedules.add(schedule, actor_id=None)
+            return unit.report_progress.add(ReportProgress(schedule_id=made.id, next_due_on=next_due_on), actor_id=None)
+
+    def progress(self, progress: ReportProgress) -> ReportProgress:
+        with self.store.unit_of_work() as unit:
+            return unit.report_progress.get(progress.id)
+
+    def rows(self) -> list[ReportExecution]:
+        with self.store.unit_of_work() as unit:
+            query = ListQuery(order_by=(("scheduled_dttm", False),), page_size=5_000)
+            return list(unit.report_executions.list(query)[1])
+
+
+@contextmanager
+def world(now: datetime = NOON) -> Iterator[World]:
+    with open_store("sqlite://", FixedClock(now)) as store:
+        yield World(store)
+
+
+def test_what_is_due_now_is_found_longest_wait_first() -> None:
+    with world() as w:
+        now, later = w.add(), w.add(next_due_on=NOON + timedelta(microseconds=1))
+        before, never = w.add(next_due_on=NOON - HOUR), w.add(next_due_on=None)
+        assert [one.id for one in w.due_runs.due(NOON)] == [before.id, now.id]
+        assert {later.id, never.id}.isdisjoint(one.id for one in w.due_runs.due(NOON))
+
+
+def test_a_due_time_is_claimed_once_with_a_lease_and_moves_the_schedule_on() -> None:
+    with world() as w:
+        progress = w.add()
+        claims = w.due_runs.claim(progress, NOON)
+        (run,) = claims.runs
+        assert (run.scheduled_dttm, run.cause, run.state) == (NOON, RunCause.DUE, RunState.WORKING)
+        assert (claims.missed, claims.schedules) == (0, 1)
+        with w.store.unit_of_work() as unit:
+            assert run.lease_until is not None
+            assert timedelta() < run.lease_until - unit.now() + timedelta(seconds=5) < timedelta(seconds=36)
+        assert w.progress(progress).next_due_on == NOON + HOUR
+        assert w.due_runs.claim(progress, NOON) == Claims()  # of what was read before: others were faster
+        assert [row.uuid for row in w.rows()] == [run.uuid]
+        assert list(w.due_runs.open_runs()) == [run]
+
+
+def test_of_several_missed_times_those_are_run_that_the_owner_chose() -> None:
+    hours = [NOON - 2 * HOUR, NOON - HOUR, NOON]
+    late = NOON + timedelta(seconds=301)
+    cases = (
+        (None, NOON, hours[2:], 2),
+        ("latest", NOON, hours[2:], 2),
+        ("all", NOON, hours, 0),
+        ("skip", NOON, hours[2:], 2),
+        ("skip", NOON + timedelta(seconds=300), hours[2:], 2),
+        ("skip", late, [], 3),
+        ("latest", late, hours[2:], 2),
+    )
+    for missed, now, run, count in cases:
+        with world(now) as w:
+            claims = w.due_runs.claim(w.add(next_due_on=hours[0], missed=missed), now)
+            over = [row for row in w.rows() if row.end_dttm is not None]
+            assert [one.scheduled_dttm for one in claims.runs] == run, (missed, now)
+            assert (claims.missed, [one.scheduled_dttm for one in over]) == (count, [h for h in hours if h not in run])
+            for row in over:
+                assert (row.state, row.cause) == (RunState.NOT_TRIGGERED, RunCause.MISSED)
+                assert (row.error_message, row.start_dttm, row.end_dttm) == (MISSED, now, now)
+            leases = [one.lease_until is not None for one in claims.runs]
+            assert leases == [number == 0 for number in range(len(run))], missed
+
+
+def test_while_a_run_works_the_next_one_is_written_as_not_begun_or_waits() -> None:
+    for missed in (None, "all"):
+        with world(NOON + HOUR) as w:
+            progress = w.add(missed=missed)
+            assert len(w.due_runs.claim(progress, NOON).runs) == 1
+            claims = w.due_runs.claim(w.progress(progress), NOON + HOUR)
+            first, second = w.rows()
+            assert (claims.runs, claims.missed, claims.schedules) == ((), 0, 1)
+            if missed:
+                assert (second.state, second.lease_until, second.end_dttm) == (RunState.WORKING, None, None)
+                assert list(w.due_runs.open_runs()) == [first, second]
+            else:
+                assert (second.state, second.cause) == (RunState.ERROR, RunCause.DUE)
+                assert second.error_message == STILL_WORKING
+
+
+def test_one_look_takes_so_many_times_and_the_next_one_goes_on_behind_them() -> None:
+    first = NOON - timedelta(minutes=MOST_AT_A_TIME + 1)
+    with world() as w:
+        progress = w.add(crontab="* * * * *", next_due_on=first)
+        claims = w.due_runs.claim(progress, NOON)
+        assert (claims.runs, claims.missed) == ((), MOST_AT_A_TIME)
+        assert w.progress(progress).next_due_on == first + timedelta(minutes=MOST_AT_A_TIME)
+        claims = w.due_runs.claim(w.progress(progress), NOON)
+        assert [run.scheduled_dttm for run in claims.runs] == [NOON]
+        assert (claims.missed, w.progress(progress).next_due_on) == (1, NOON + timedelta(minutes=1))
+
+
+def test_times_that_have_a_row_get_no_second_one() -> None:
+    with world() as w:
+        progress = w.add(missed="all")
+        w.due_runs.claim(progress, NOON)
+        with w.store.unit_of_work() as unit:  # its clock was put back
+            back = replace(w.progress(progress), next_due_on=NOON - HOUR)
+            again = unit.report_progress.update(back, actor_id=None)
+        w.due_runs.claim(again, NOON)
+        assert [row.scheduled_dttm for row in w.rows()] == [NOON - HOUR, NOON]
+
+
+def test_times_of_which_no_log_is_kept_are_not_written() -> None:
+    for days, count in ((2, 3), (None, 91), (0, 91)):
+        with world() as w:
+            progress = w.add(log_retention=days, crontab="0 12 * * *", next_due_on=NOON - timedelta(days=95))
+            claims = w.due_runs.claim(progress, NOON)
+            assert claims.missed + len(claims.runs) == len(w.rows()) == count, days
+
+
+def test_a_schedule_that_is_not_active_or_cannot_be_read_is_not_due_any_more() -> None:
+    for facts in ({"active": False}, {"crontab": "nonsense"}):
+        with world() as w:
+            progress = w.add(**facts)
+            assert w.due_runs.claim(progress, NOON) == Claims()
+            assert w.progress(progress).next_due_on is None
+            assert w.rows() == []
+
+
+def test_a_zone_that_this_machine_does_not_know_is_left_to_others() -> None:
+    for facts in ({"timezone": "Mars/Olympus"}, {"timezone": "Mars/Olympus", "crontab": "nonsense"}):
+        with world() as w:
+            progress = w.add(**facts)
+            with pytest.raises(StoredDataError, match="Mars/Olympus"):
+                w.due_runs.claim(progress, NOON)
+            assert w.progress(progress) == progress
+
+
+def test_options_that_cannot_be_read_make_up_for_the_latest() -> None:
+    with world() as w:
+        claims = w.due_runs.claim(w.add(next_due_on=NOON - HOUR, extra='{"missed": "sometimes"}'), NOON)
+        assert ([run.scheduled_dttm for run in claims.runs], claims.missed) == ([NOON], 1)
+
+
+def test_a_schedule_that_is_gone_is_claimed_as_nothing() -> None:
+    with world() as w:
+        progress = w.add()
+        with w.store.unit_of_work() as unit:
+            unit.report_progress.delete(progress.id)
+            unit.report_schedules.delete(progress.schedule_id)
+        assert w.due_runs.claim(progress, NOON) == Claims()
+
+
+def test_a_log_is_kept_for_days_a_century_at_most_or_for_ever() -> None:
+    days = {None: None, 0: None, -1: None, 1: 1, 30: 30, 36_500: 36_500, 36_501: 36_500, 10**9: 36_500}
+    for retention, expected in days.items():
+        assert kept_for(retention) == (None if expected is None else timedelta(days=expected)), retention
