@@ -51,8 +51,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_jobs": ("unit/job*", "unit/turns", "integration/jobs_road", "integration/guest_jobs"),
     "_lookups": ("unit/gate", "unit/rule_sets", "integration/look_ups", "integration/template_lookups"),
     "_oauth": (
-        *("unit/user_tokens", "unit/purposes_of_keys", "integration/oauth*", "integration/tokens_of_drivers"),
-        *("unit/resources_databases", "integration/token_endpoint"),
+        *("unit/user_tokens", "unit/oauth_*", "unit/purposes_of_keys", "integration/oauth*"),
+        *("unit/resources_databases", "integration/tokens_of_drivers", "integration/token_endpoint"),
     ),
     "_pictures": ("unit/picture_*", "unit/page_layout", "unit/markdown_*", "unit/safe_*", "integration/pictures"),
     "_pivots": ("unit/picture_pivots", "unit/pivot_table_reference", "properties/pivot_table_laws"),
