@@ -42,7 +42,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_gate": (
         *("unit/gate", "unit/guard_*", "unit/statement_kinds", "unit/row_rule_tables", "unit/fence"),
         *("integration/row_rules_on_engines", "integration/row_rules_when_*", "integration/isolation_of_rows"),
-        "integration/tables_without_datasets",
+        *("integration/tables_without_datasets", "integration/cached_names", "integration/uploads"),
     ),
     "_jobs": ("unit/job*", "unit/turns", "integration/jobs_road"),
     "_lookups": ("unit/gate", "unit/rule_sets", "integration/look_ups", "integration/template_lookups"),

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient
-from analytics_core._reporting.delivery import Deliveries, RetryPolicy
-from analytics_core.errors import DatabaseError, ErrorType, NotificationError
+from analytics_core._reporting.delivery import Deliveries, RetryPolicy, installed_notifiers
+from analytics_core.errors import DatabaseError, ErrorType, NotificationError, SettingsError
 from analytics_core.ports import AddressLookup
 from analytics_core.testing.clock import FixedClock
 
@@ -171,3 +171,39 @@ def test_a_recipient_that_nobody_takes_is_told() -> None:
     error = found.error()
     assert error is not None
     assert error.to_payload()["errors"][0]["error_type"] == "REPORT_NOTIFICATION_ERROR"
+
+
+def test_notifiers_of_packages_come_in_the_order_of_their_names_and_what_makes_none_is_refused() -> None:
+    class Entry:
+        def __init__(self, name: str, made: Any) -> None:
+            self.name, self.made = name, made
+
+        def load(self) -> Any:
+            if isinstance(self.made, Exception):
+                raise self.made
+            return self.made
+
+    first, second = ScriptedNotifier(), ScriptedNotifier()
+    entries: Any = [Entry("b", lambda: second), Entry("a", lambda: first)]
+    assert installed_notifiers(entries) == (first, second)
+    for made, match in (
+        (ImportError("x"), "'c' of .* cannot be loaded"),
+        (AttributeError("x"), "'c' of .* cannot be loaded"),
+        (lambda needed: needed, "'c' of .* cannot be loaded"),
+        (object, "'c' of .* must make a Notifier"),
+    ):
+        broken: Any = [Entry("c", made)]
+        with pytest.raises(SettingsError, match=match):
+            installed_notifiers(broken)
+
+
+def test_the_policy_of_the_contract_tries_five_times_in_five_minutes() -> None:
+    clock = FixedClock(datetime(2026, 1, 1, tzinfo=UTC))
+    for jitter, slept in ((0.0, [0.5, 1.0, 2.0, 4.0]), (1.0, [1.0, 2.0, 4.0, 8.0])):
+        time, notifier = PassingTime(clock), ScriptedNotifier(*[all_are(UNAVAILABLE)] * 9)
+        deliveries = Deliveries([notifier], clock=clock, sleeper=time, jitter=lambda jitter=jitter: jitter)
+        assert {one.state for one in deliveries.deliver(MESSAGE, THREE)} == {UNAVAILABLE}
+        assert (time.slept, len(notifier.asked)) == (slept, 5)
+    long_pauses = {"attempts": 20, "first_pause_s": 40.0}
+    _, pauses, _ = deliver(ScriptedNotifier(*[all_are(UNAVAILABLE)] * 30), **long_pauses)
+    assert pauses == [40.0, 60.0, 60.0, 60.0, 60.0]

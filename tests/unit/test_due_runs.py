@@ -135,7 +135,7 @@ def test_one_look_takes_so_many_times_and_the_next_one_goes_on_behind_them() -> 
     with world() as w:
         progress = w.add(crontab="* * * * *", next_due_on=first)
         claims = w.due_runs.claim(progress, NOON)
-        assert (claims.runs, claims.missed) == ((), MOST_AT_A_TIME)
+        assert (claims.runs, claims.missed) == ((), 1_000)
         assert w.progress(progress).next_due_on == first + timedelta(minutes=MOST_AT_A_TIME)
         claims = w.due_runs.claim(w.progress(progress), NOON)
         assert [run.scheduled_dttm for run in claims.runs] == [NOON]
