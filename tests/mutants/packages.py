@@ -71,7 +71,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("unit/pivot_table_reference", "unit/xlsx_book"),
     ),
     "_security": (
-        *("unit/guest_*", "unit/policy", "unit/purposes_of_keys", "unit/row_rule_tables", "unit/rule_sets"),
+        *("unit/guest_*", "unit/policy", "unit/purposes_of_keys", "unit/row_rule_*", "unit/rule_sets", "unit/scopes"),
         *("unit/origins", "unit/resources_row_level_security", "unit/resources_people", "unit/context_reader"),
         *("properties/list_visibility", "integration/isolation_of_rows", "integration/hosts_people_and_policy"),
         *("unit/jobs", "unit/gate", "integration/rights_to_change_sql", "integration/digests_of_bounds"),
