@@ -40,7 +40,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_formdata": ("unit/form_*", "unit/picture_forms", "integration/charts_of_forms"),
     "_frames": ("unit/operation_*", "unit/cache_entry", "unit/csv_text", "unit/stored_bytes", "unit/exact_numbers"),
     "_gate": (
-        *("unit/gate", "unit/guard_*", "unit/statement_kinds", "unit/row_rule_tables", "unit/fence"),
+        *("unit/gate", "unit/guard_*", "unit/statement_kinds", "unit/row_*", "unit/fence", "unit/names_of_databases"),
         *("integration/row_rules_on_engines", "integration/row_rules_when_*", "integration/isolation_of_rows"),
         *("integration/tables_without_datasets", "integration/cached_names", "integration/uploads"),
     ),

@@ -30,7 +30,13 @@ def total(count: int, price: int) -> int:
 def is_free(price: int) -> bool:
     return price == 0
 '''
-TESTS = """import shop.prices
+TESTS = """import pytest
+import shop.prices
+
+
+@pytest.mark.server
+def test_nothing_is_free():
+    assert shop.prices.is_free(0)
 
 
 def test_pieces_are_multiplied():
@@ -62,7 +68,7 @@ def test_the_runner_reports_what_is_caught_and_what_survives(tmp_path: Path) -> 
     results = tmp_path / "results.json"
     options = ["--project", str(project), "--library", "shop", "--mutants", "20", "--cache", str(tmp_path / "cache")]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.mutants", "prices", *options, "--results", str(results), "--light"],
+        [sys.executable, "-m", "tests.mutants", "prices", *options, "--results", str(results), "--light", "--servers"],
         cwd=PROJECT,
         env={**os.environ, "PYTHONPATH": str(PROJECT)},
         capture_output=True,
@@ -73,7 +79,9 @@ def test_the_runner_reports_what_is_caught_and_what_survives(tmp_path: Path) -> 
     found = json.loads(results.read_text())
     outcomes = {(row["scope"], row["outcome"]) for row in found["mutants"]}
     assert outcomes == {("total", "caught"), ("is_free", "unreached"), ("", "caught")}, done.stdout + done.stderr
-    assert "prices.py:17 is_free" in done.stdout
+    assert "prices.py:17 is_free: comparison (unreached, caught with servers)" in done.stdout
+    (missed,) = [row for row in found["mutants"] if row["outcome"] == "unreached"]
+    assert (found["by_servers"], missed["server_test"]) == (1, "tests/unit/test_prices.py::test_nothing_is_free")
     assert done.returncode == (0 if found["share"] >= 70 else 1)
 
 
