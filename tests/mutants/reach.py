@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import coverage
 import pytest
@@ -19,6 +20,7 @@ from tests.mutants.operators import Mutant
 SHARED: Final = ""
 """The context of lines that run for a module's tests together: imports and fixtures of a wider scope."""
 LONGEST_S: Final = 7200.0
+LONGEST_TEST_S: Final = 120.0
 EMPTY: Final = {"tests": [], "shared": {}, "lines": {}}
 
 
@@ -82,7 +84,9 @@ class _Recorder:
         """Measure a test."""
         began = sum(os.times()[:4])
         self._switch(item.nodeid)
+        signal.setitimer(signal.ITIMER_REAL, LONGEST_TEST_S)
         result = yield
+        signal.setitimer(signal.ITIMER_REAL, 0)
         self._switch(SHARED)
         self._seconds[item.nodeid] = sum(os.times()[:4]) - began
         if nextitem is None or nextitem.path != item.path:
@@ -149,8 +153,13 @@ class ReachMap:
         source = self._library.folder / "library" / self._library.name
         measured = coverage.Coverage(data_file=None, config_file=False, source=[str(source)])
         recorder = _Recorder(measured, source, files)
+        signal.signal(signal.SIGALRM, _end_test)
         measured.start()
         return self._library.pytest(["-m", self._markers, *files], [recorder])
+
+
+def _end_test(*_: object) -> NoReturn:
+    pytest.fail(f"the test took longer than {LONGEST_TEST_S:g} s", pytrace=False)
 
 
 def _record(file: Path) -> Record:
