@@ -41,6 +41,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_frames": ("unit/operation_*", "unit/cache_entry", "unit/csv_text", "unit/stored_bytes", "unit/exact_numbers"),
     "_gate": (
         *("unit/gate", "unit/guard_*", "unit/statement_kinds", "unit/row_*", "unit/fence", "unit/names_of_databases"),
+        "unit/newest_partitions",
         *("integration/row_rules_on_engines", "integration/row_rules_when_*", "integration/isolation_of_rows"),
         *("integration/tables_without_datasets", "integration/cached_names", "integration/uploads"),
     ),
