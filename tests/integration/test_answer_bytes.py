@@ -88,7 +88,7 @@ def assert_same(answer: ChartData) -> None:
 
 @for_each("result_type", ResultType)
 def test_answers_of_every_result_type_come_back(core: AnalyticsCore, result_type: ResultType) -> None:
-    limit = 1_500 if result_type is ResultType.FULL else 50
+    limit = 300 if result_type is ResultType.FULL else 20
     queries = {**QUERIES, "rows": {**QUERIES["rows"], "row_limit": limit}}
     requested = context(*queries.values(), result_type=result_type.value, form_data=FORMS["table"])
     for _ in range(2):  # the second answer comes from the cache

@@ -188,6 +188,7 @@ def test_a_stream_has_the_values_that_were_stored(world: World) -> None:
         assert mine == values, name
 
 
+@pytest.mark.slow
 def test_batches_are_small_and_of_one_schema(world: World) -> None:
     with world.admin.datasets.batches(2, columns=["id", "late"]) as stream:
         assert [field.name for field in stream.schema] == ["id", "late"]
@@ -197,6 +198,7 @@ def test_batches_are_small_and_of_one_schema(world: World) -> None:
     assert stream.was_cut is False
 
 
+@pytest.mark.slow
 def test_no_rows_have_a_schema_too(world: World) -> None:
     query = {**RAW, "filters": [{"col": "id", "op": "<", "val": 0}]}
     streamed = table(world.admin.charts.batches(context(query, dataset=2)))
@@ -270,6 +272,7 @@ def test_groups_stream_too(world: World) -> None:
     assert sum(streamed["count"].to_pylist()) == COUNT
 
 
+@pytest.mark.slow
 def test_each_stream_is_observed_once(world: World) -> None:
     table(world.admin.charts.batches(context({**RAW, "row_limit": 7}, dataset=2)))
     world.recorder.forget(last=7)
@@ -294,6 +297,7 @@ def test_other_libraries_take_a_stream(world: World) -> None:
     assert world.lent == 0
 
 
+@pytest.mark.slow
 def test_an_early_end_stops_the_statement_on_the_server(world: World) -> None:
     for _ in range(10):  # more often than there are connections
         with world.admin.datasets.batches(2) as stream:

@@ -183,18 +183,21 @@ QUESTIONS: list[tuple[Question, str]] = [
 ]
 
 
+@pytest.mark.slow
 @for_each(("question", "statement"), QUESTIONS)
 def test_a_question_is_answered_as_sql_by_hand_is(world: FilteredDashboard, question: Question, statement: str) -> None:
     visits = world.world.admin.as_of(NOW).dataset("visits")
     assert answered(question(visits)) == by_hand(statement)
 
 
+@pytest.mark.slow
 def test_the_statement_of_a_query_is_the_one_that_runs(core: AnalyticsCore) -> None:
     query = core.dataset("visits").query("revenue").by("city").top(3)
     assert query.sql == query.run().results[0].query
     assert str(query.explain().queries[0].clauses[0].origin) == "payload: columns[0]"
 
 
+@pytest.mark.slow
 def test_a_saved_query_is_answered_as_the_query_is(core: AnalyticsCore) -> None:
     for number, (question, _) in enumerate(QUESTIONS):
         query = question(core.dataset("visits"))
@@ -220,6 +223,7 @@ CHARTS: Sequence[tuple[str, Question]] = (
 )
 
 
+@pytest.mark.slow
 @for_each(("kind", "question"), CHARTS)
 def test_a_chart_is_stored_and_answered_as_it_is_asked(core: AnalyticsCore, kind: str, question: Question) -> None:
     chart = question(core.dataset("visits")).chart(kind)
@@ -397,6 +401,7 @@ def test_a_core_with_one_dataset_needs_no_name(one: FilteredDashboard) -> None:
     assert one.reader.dataset().name == "visits"
 
 
+@pytest.mark.slow
 def test_a_column_that_is_gone_is_told_when_an_older_object_asks(one: FilteredDashboard) -> None:
     admin = one.world.admin
     copy = admin.datasets.create({"database": 1, "table_name": "copies", "sql": "SELECT id, city FROM visits"})

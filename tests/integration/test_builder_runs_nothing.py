@@ -53,6 +53,7 @@ def core(connector: CountingConnector, tmp_path: Path) -> Iterator[AnalyticsCore
         yield admin
 
 
+@pytest.mark.slow
 def test_no_database_is_reached_before_a_question_is_run(core: AnalyticsCore, connector: CountingConnector) -> None:
     connector.asked = 0
     orders = core.dataset("orders")

@@ -250,6 +250,7 @@ def test_a_round_trip_keeps_what_was_said(stores: Callable[[str], SmallCore]) ->
     ]
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_content_there_and_back(stores: Callable[[str], SmallCore], tmp_path: Path) -> None:
     fill(stores("here").core)
     stores("there")

@@ -478,6 +478,7 @@ def test_no_answer_needs_the_cache(tmp_path: Path, caplog: pytest.LogCaptureFixt
     assert "the cache" in caplog.text
 
 
+@pytest.mark.slow
 def test_one_cold_question_of_many_callers_is_one_statement(tmp_path: Path) -> None:
     with hosted_core(shop_url(tmp_path)) as host:
         core = host.as_user("admin")

@@ -189,6 +189,7 @@ def test_a_name_that_means_nothing_is_not_found(shop: SmallCore, name: dict[str,
     assert shop.core.cache.invalidate({}) == 0
 
 
+@pytest.mark.slow
 def test_a_name_without_a_database_means_the_datasets_of_that_name_in_all(shop: SmallCore) -> None:
     named = {"datasources": [{"datasource_type": "table", "datasource_name": "orders"}]}
     assert not is_cached(shop.core, context())

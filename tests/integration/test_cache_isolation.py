@@ -121,6 +121,7 @@ def failure_of(bench: Bench, dataset: int, *, force: bool) -> errors.AnalyticsEr
     return failure
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("dataset", DATASETS)
 @pytest.mark.parametrize(
@@ -140,6 +141,7 @@ def test_without_an_identity_of_rules_the_cache_is_neither_read_nor_written(
 
 
 # --------------------------------------------------------------------------------------------------- what a key is of
+@pytest.mark.slow
 def test_every_rule_that_binds_is_in_the_key_also_those_inside_sql(bench: Bench) -> None:
     for dataset in DATASETS:
         keys = [bench.result(who, dataset).cache_key for who in ("acme", "bolt", "admin")]

@@ -51,6 +51,7 @@ def virtual(core: Any, name: str, sql: str, **changes: Any) -> int:
 
 
 # ---------------------------------------------------------------------------------------------------- virtual datasets
+@pytest.mark.slow
 def test_a_virtual_dataset_is_queried_like_a_table(core: Any) -> None:
     sql = "SELECT country AS land, count(*) AS orders, max(order_date) AS latest FROM orders GROUP BY country;"
     dataset = virtual(core, "by land", sql)
@@ -375,6 +376,7 @@ def test_comparisons_and_offsets_work_on_each(times: Any, column: str) -> None:
     assert row[0] == sum(datetime(2024, 4, 3, 6) <= moment < datetime(2024, 4, 5) for moment in EVENTS)
 
 
+@pytest.mark.slow
 @for_each("column", CLOTHES)
 def test_the_hours_of_a_dataset_move_its_moments(times: Any, column: str) -> None:
     times.datasets.update(1, {"offset": 5})

@@ -48,6 +48,7 @@ def test_a_name_of_no_chart_or_of_several_is_an_error(core: AnalyticsCore, name:
             ask(name)
 
 
+@pytest.mark.slow
 def test_a_query_context_as_text_is_still_one(core: AnalyticsCore) -> None:
     context = {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["region"], "metrics": ["count"]}]}
     assert core.charts.data(json.dumps(context)).results[0].rowcount == 2

@@ -94,6 +94,7 @@ def test_a_handler_that_closes_and_exits_ends_a_process_that_asks(tmp_path: Path
         assert time.monotonic() - began < SHORTLY_S
 
 
+@pytest.mark.slow
 def test_a_picture_of_a_closed_core_is_not_drawn_anew(tmp_path: Path) -> None:
     core = analytics_core.connect([{"g": "a", "v": 1}, {"g": "b", "v": 2}])
     made = core.dataset("data").query("v").by("g").chart("bar").picture(format="svg")

@@ -54,6 +54,7 @@ TYPES = {
 }
 
 
+@pytest.mark.slow
 def test_types_of_pandas_are_those_of_the_dataset() -> None:
     given = {name: pd.DataFrame({"a": series}) for name, (series, _, _) in TYPES.items()}
     with analytics_core.connect(given) as core:
@@ -101,6 +102,7 @@ def test_missing_numbers_of_pandas_are_null_and_nan_of_polars_stays_out_of_answe
     assert values(pl.DataFrame({"a": [1.0, float("nan")]}), "a") == [1.0, None]
 
 
+@pytest.mark.slow
 def test_nested_columns_are_read_but_not_grouped_wrong() -> None:
     nested = pl.DataFrame({"tags": [["a", "b"], ["c"]], "place": [{"lat": 1.5}, {"lat": 2.5}], "n": [1, 2]})
     assert columns(nested) == {"tags": "VARCHAR[]", "place": "STRUCT(lat DOUBLE)", "n": "BIGINT"}
@@ -129,6 +131,7 @@ def test_odd_headers_are_columns(headers: list[Any], expected: list[str] | None)
             assert asked(core, "data", total(name)) == [(place,)]
 
 
+@pytest.mark.slow
 def test_an_index_with_a_name_or_of_moments_is_a_column() -> None:
     rows = pd.DataFrame({"n": [1, 2, 3]})
     assert list(columns(rows)) == ["n"]

@@ -73,6 +73,7 @@ def test_a_store_that_is_not_there_is_not_made(call: Call, folder: Path, verb: t
     assert not (folder / "mata.db").exists()
 
 
+@pytest.mark.slow
 def test_content_is_loaded_exported_checked_and_compared(call: Call, folder: Path) -> None:
     tried = call("load", "bundle.zip", "--dry-run", *SHOP)
     assert (tried.returncode, tried.stdout.splitlines()[0]) == (

@@ -70,6 +70,7 @@ def test_a_form_is_valid_connects_and_reads(core: AnalyticsCore, form: dict[str,
     }
 
 
+@pytest.mark.slow
 @for_each(
     ("change", "error_type"),
     [

@@ -55,6 +55,7 @@ def outcome(small: SmallCore, payload: Any) -> errors.AnalyticsError | None:
     return failure
 
 
+@pytest.mark.slow
 @for_each(
     ("payload", "kind"),
     [

@@ -61,6 +61,7 @@ def test_a_grain_sets_the_steps_of_the_axis(shown: FilteredDashboard, who: str) 
     assert years == [("2024-01", *by_hand("total", permitted)[0])]
 
 
+@pytest.mark.slow
 @for_each("who", ["owner", "reader", "guest"])
 def test_options_are_inside_the_rows_of_the_actor_and_the_values_of_the_parents(
     shown: FilteredDashboard, who: str
@@ -78,6 +79,7 @@ def test_options_are_inside_the_rows_of_the_actor_and_the_values_of_the_parents(
     assert highest(row["max"] for row in ends) == (400 if who == "owner" else 50)
 
 
+@pytest.mark.slow
 def test_the_first_item_of_a_filter_is_that_of_each_actor(shown: FilteredDashboard) -> None:
     first = {"defaultToFirstItem": True}
     shown.store(
@@ -101,6 +103,7 @@ def test_the_first_item_of_a_filter_is_that_of_each_actor(shown: FilteredDashboa
 
 
 # ------------------------------------------------------------------------------ picks, permalinks and addresses
+@pytest.mark.slow
 @for_each("who", ["owner", "reader"])
 def test_picks_and_permalinks_filter_as_sql_by_hand_does(shown: FilteredDashboard, who: str) -> None:
     core, permitted = shown.actors()[who]
@@ -120,6 +123,7 @@ def test_picks_and_permalinks_filter_as_sql_by_hand_does(shown: FilteredDashboar
     assert answered(core, "ids", **cleared) == by_hand("ids", month, permitted)
 
 
+@pytest.mark.slow
 @for_each("who", ["owner", "reader", "guest"])
 def test_defaults_and_scopes_by_tab_and_chart_act_for_everybody(shown: FilteredDashboard, who: str) -> None:
     core, permitted = shown.actors()[who]
@@ -143,6 +147,7 @@ def test_defaults_and_scopes_by_tab_and_chart_act_for_everybody(shown: FilteredD
         shown.store(*FILTERS)
 
 
+@pytest.mark.slow
 @for_each("who", ["owner", "reader"])
 def test_parameters_of_the_address_and_customisations_act_alike_on_each_engine(
     shown: FilteredDashboard, who: str

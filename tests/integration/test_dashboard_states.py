@@ -58,6 +58,7 @@ def test_a_default_counts_until_somebody_sets_or_clears_the_filter(
     assert state.chart_ids == tuple(sorted(shown.charts.values()))
 
 
+@pytest.mark.slow
 @for_each(
     ("extra", "condition"),
     [
@@ -110,6 +111,7 @@ def test_a_condition_of_a_mask_stands_beside_those_of_the_chart(shown: FilteredD
     assert answered(core, "ids") == both
 
 
+@pytest.mark.slow
 @for_each("extras", [{"where": 5}, {"having": ["x"]}, "x", 5, ["where"]])
 def test_a_chart_whose_conditions_are_malformed_fails_alone(
     shown: FilteredDashboard, core: AnalyticsCore, extras: Any
@@ -161,6 +163,7 @@ def test_parents_in_a_circle_end(shown: FilteredDashboard, core: AnalyticsCore) 
     assert core.dashboards.filter_options(1, "city").raise_for_error().results[0].rowcount
 
 
+@pytest.mark.slow
 def test_a_cascade_of_any_length_ends(shown: FilteredDashboard, core: AnalyticsCore) -> None:
     first = {"controlValues": {"defaultToFirstItem": True}}
     chain = [
@@ -209,6 +212,7 @@ def test_options_keep_to_the_conditions_and_the_order_of_their_filter(
 
 
 # ------------------------------------------------------------------------------------------------- picks in charts
+@pytest.mark.slow
 def test_what_is_picked_in_a_chart_filters_the_others(shown: FilteredDashboard, core: AnalyticsCore) -> None:
     source = shown.charts["cities"]
     for picked in ({"city": ["Kiel"]}, {"city": "Kiel"}, {"extraFormData": among("city", "Kiel")}):
@@ -274,6 +278,7 @@ def test_tabs_are_named_by_ids_or_titles(core: AnalyticsCore) -> None:
             core.dashboards.data(1, tabs=tabs)
 
 
+@pytest.mark.slow
 def test_parameters_of_the_address_reach_the_templates(shown: FilteredDashboard, core: AnalyticsCore) -> None:
     context = json.loads(core.charts.get(shown.charts["ids"]).query_context or "")
     context["queries"][0]["extras"] = {"where": "city = {{ url_param('city', 'Ulm') }}"}

@@ -189,6 +189,7 @@ def test_an_option_is_kept_shown_changed_and_cleared(town: Town, make: Any, name
             admin.databases.update(chosen, {name: None})
 
 
+@pytest.mark.slow
 @for_each("name", OPTIONS)
 def test_readers_see_an_option_and_only_administrators_set_it(town: Town, make: Any, name: str) -> None:
     option = OPTIONS[name]

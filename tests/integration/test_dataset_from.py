@@ -70,6 +70,7 @@ def test_a_name_that_is_taken_is_told(core: AnalyticsCore) -> None:
         core.dataset_from(frame(), "a.b")
 
 
+@pytest.mark.slow
 def test_another_frame_takes_the_place_and_kept_answers_go(core: AnalyticsCore) -> None:
     sales = core.dataset_from(frame(), "sales")
     assert asked(core, "sales", total("amount")) == [(12.5,)]
@@ -82,6 +83,7 @@ def test_another_frame_takes_the_place_and_kept_answers_go(core: AnalyticsCore) 
     assert core.dataset_from(frame(), "new", replace=True).table_name == "new"
 
 
+@pytest.mark.slow
 def test_sql_over_a_frame_that_was_replaced_gives_the_new_rows(core: AnalyticsCore) -> None:
     database = core.dataset_from(frame(), "sales").database.id
     sql = {"database": database, "table_name": "big", "sql": "SELECT * FROM sales WHERE amount > 5"}

@@ -116,6 +116,7 @@ def test_each_column_of_dates_is_read_as_python_reads_it_with_the_day_first(colu
         assert any(f"'c{place}'" in note for note in table.notes) == is_open, texts
 
 
+@pytest.mark.slow
 @for_each("between", ["/", "-", "."])
 @for_each("form", ["%d{0}%m{0}%y", "%m{0}%d{0}%y", "%y{0}%m{0}%d"])
 def test_two_digit_years_are_read_as_told_and_without_a_note(tmp_path: Path, form: str, between: str) -> None:

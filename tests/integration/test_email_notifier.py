@@ -333,6 +333,7 @@ def connections_to(port: int) -> list[str]:
     return [link for link in links if link.removeprefix("socket:[").rstrip("]") in own]
 
 
+@pytest.mark.slow
 @for_each(
     ("script", "state"),
     [

@@ -62,6 +62,7 @@ def origins(core: Any, query: dict[str, Any]) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_clause_has_its_origin(core: Any) -> None:
     found = origins(core, FULL)
     assert found["select"] == [
@@ -104,6 +105,7 @@ def test_deprecated_fields_have_the_names_that_the_payload_gave_them(core: Any) 
     assert both["group by"] == ["payload: columns[0]"]
 
 
+@pytest.mark.slow
 def test_limits_of_settings_are_told_as_such(core: Any) -> None:
     assert origins(core, {"metrics": ["count"]})["limit"] == ["setting: default_row_limit", SURPLUS]
     assert origins(core, {"metrics": ["count"], "row_limit": 0})["limit"] == ["setting: max_row_limit", SURPLUS]

@@ -56,6 +56,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Analy
         yield {"admin": world.admin, "analyst": world.user("acme"), "reader": world.user("reader")}
 
 
+@pytest.mark.slow
 @for_each("road", ROADS)
 def test_a_reader_is_held_to_the_list_on_every_road(people: dict[str, AnalyticsCore], road: str) -> None:
     query = ROADS[road]

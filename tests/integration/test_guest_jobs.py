@@ -145,6 +145,7 @@ TAKEN_AWAY: dict[str, tuple[Callable[[GuestWorld], object], type[errors.Analytic
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", TAKEN_AWAY)
 def test_jobs_of_a_guest_who_may_not_ask_any_more_neither_run_nor_are_read(
     world: GuestWorld, elsewhere: AnalyticsCore, how: str
@@ -261,6 +262,7 @@ def test_what_counts_as_now_for_a_guests_job_is_when_it_was_submitted(world: Gue
         assert rows_of(core.as_guest(world.token("acme")).charts.job(job.job_id)) == [{"city": "Kiel", "count": 1}]
 
 
+@pytest.mark.slow
 def test_jobs_of_guests_take_half_of_the_places(world: GuestWorld, tmp_path: Path) -> None:
     with another_core(world, tmp_path, max_jobs=3) as core:
         guest = core.as_guest(world.token("acme"))

@@ -94,6 +94,7 @@ def test_every_method_of_these_namespaces_is_walked(kept: Kept) -> None:
     assert found == CALLS.keys() - {"explore.advanced_data_types"}  # an attribute
 
 
+@pytest.mark.slow
 @for_each("name", CALLS)
 def test_a_guest_is_refused_what_works_for_others(kept: Kept, name: str) -> None:
     before = rows(kept)
@@ -105,6 +106,7 @@ def test_a_guest_is_refused_what_works_for_others(kept: Kept, name: str) -> None
         CALLS[name](kept.admin, kept)
 
 
+@pytest.mark.slow
 def test_the_whole_walk_leaves_the_store_as_it_was(kept: Kept) -> None:
     before, walked = rows(kept), 0
     for namespace in NAMESPACES:

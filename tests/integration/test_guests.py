@@ -96,6 +96,7 @@ def sold(guest: AnalyticsCore, question: Any = 1, metric: str = "revenue") -> di
 
 
 # ----------------------------------------------------------------------------------------------------------- isolation
+@pytest.mark.slow
 @for_each("tenant", TENANTS)
 def test_a_guest_sees_the_rows_of_their_tenant_on_every_road(world: GuestWorld, tenant: str) -> None:
     guest = world.guest(tenant)
@@ -112,6 +113,7 @@ def test_a_guest_sees_the_rows_of_their_tenant_on_every_road(world: GuestWorld, 
         assert {row["city"] for row in values} == set(revenue(tenant))
 
 
+@pytest.mark.slow
 @for_each("chart_id", [5, 6, 7])
 def test_a_rule_for_all_datasets_binds_on_virtual_ones(world: GuestWorld, chart_id: int) -> None:
     for tenant in TENANTS:
@@ -190,6 +192,7 @@ def test_no_or_in_a_clause_widens_another_rule(world: GuestWorld) -> None:
     assert sold(world.host.as_guest(token)) == revenue("acme")
 
 
+@pytest.mark.slow
 def test_many_guests_at_once_get_their_own_rows(world: GuestWorld) -> None:
     guests = {tenant: world.guest(tenant) for tenant in TENANTS}
 

@@ -253,6 +253,7 @@ def test_a_stopped_answer_is_not_kept(core: Any, slow: dict[str, Any]) -> None:
         assert job.status is QueryStatus.STOPPED
 
 
+@pytest.mark.slow
 def test_the_time_limit_stops_a_statement(engine: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     url = shop_url(tmp_path_factory.mktemp("timeout"), engine)
     with hosted_core(url, settings={"statement_timeout_s": 1.0}) as host:
@@ -265,6 +266,7 @@ def test_the_time_limit_stops_a_statement(engine: str, tmp_path_factory: pytest.
         assert core.charts.data(context(FAST)).raise_for_error().results[0].data == [{"count": len(ORDERS)}]
 
 
+@pytest.mark.slow
 def test_the_time_of_a_request_stops_its_statement_and_leaves_the_others_unasked(
     engine: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

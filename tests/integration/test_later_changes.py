@@ -104,6 +104,7 @@ def test_quick_changes_have_moments_of_their_own_also_when_the_clock_goes_back(r
     assert read.now_says() == "step5"
 
 
+@pytest.mark.slow
 def test_a_moment_may_be_a_text_naive_or_of_another_zone(read: Read) -> None:
     read.world.clock.advance(timedelta(microseconds=123_457))
     read.change("second", None)

@@ -56,6 +56,7 @@ def make(people: People) -> Iterator[Callable[[Life], Key]]:
             life.delete(people.maker(life), key)
 
 
+@pytest.mark.slow
 @for_each("name", LIVES)
 def test_who_made_it_reads_changes_and_deletes_it(people: People, make: Callable[[Life], Key], name: str) -> None:
     life = LIVES[name]
@@ -91,6 +92,7 @@ def test_others_see_what_the_policy_lets_them_see_and_change_nothing(
     assert life.read(people.maker(life), key) == "first"
 
 
+@pytest.mark.slow
 @for_each("name", LIVES)
 def test_a_guest_makes_sees_and_changes_nothing(people: People, make: Callable[[Life], Key], name: str) -> None:
     life = LIVES[name]

@@ -228,6 +228,7 @@ def test_all_that_is_wrong_is_told_at_once_and_nothing_is_stored(shop: SmallCore
     assert counts(shop.core) == (0, 0, 0)
 
 
+@pytest.mark.slow
 @for_each(
     ("change", "message"),
     [
@@ -307,6 +308,7 @@ def test_a_path_that_leads_out_of_the_zip_file_is_refused(tmp_path: Path, name: 
         shop.core.load_bundle(packed({name: "a: 1"}), databases=HERE)
 
 
+@pytest.mark.slow
 def test_sources_that_are_no_bundles_are_refused(tmp_path: Path) -> None:
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as zipped:
@@ -354,6 +356,7 @@ def test_uuids_are_read_however_they_are_written(shop: SmallCore) -> None:
 NO_IDS = ["\x1f", "\x1f1", "\x1f²", "²", "٤١", "1_0", " 41", "+41", "041", "41.0", "9" * 5_000]
 
 
+@pytest.mark.slow
 @for_each("text", NO_IDS)
 def test_a_text_that_only_python_reads_as_a_number_is_no_id(tmp_path: Path, text: str) -> None:
     documents = bundle()

@@ -104,6 +104,7 @@ def test_people_of_a_hosts_directory_are_found_by_the_records_that_name_them(tmp
         assert texts(made.core.charts.related("owners")) == ["Ada Admin", "bob", "eve"]
 
 
+@pytest.mark.slow
 @for_each("size", [1, 2, 3, 4, 5, 100])
 def test_people_of_a_host_stand_between_the_stored_ones_on_every_page(tmp_path: Path, size: int) -> None:
     hosted = {key: User(id=key, username=name, role_ids=(1,)) for key, name in enumerate("adfhz", start=70)}

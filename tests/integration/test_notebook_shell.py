@@ -98,6 +98,7 @@ def fill(core: AnalyticsCore) -> None:
     core.charts.create({"slice_name": "<i>Orders</i>", "viz_type": "table", "dashboards": [board], **source})
 
 
+@pytest.mark.slow
 def test_every_object_shows_itself_and_nothing_acts(core: AnalyticsCore, cell: Cell) -> None:
     fill(core)
     for code in EVERY_OBJECT:

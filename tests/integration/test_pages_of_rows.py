@@ -115,6 +115,7 @@ def pages(core: Any, dataset: str, query: dict[str, Any]) -> list[tuple[Any, ...
 ORDERS: tuple[list[Any], ...] = ([], [["grp", True]], [["num", False]])
 
 
+@pytest.mark.slow
 @for_each("orderby", ORDERS, ids=str)
 @for_each(
     ("dataset", "columns"),

@@ -39,6 +39,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     engine.dispose()
 
 
+@pytest.mark.slow
 @for_each("case", ASSERTED, ids=lambda case: case.name)
 def test_a_plan_shows_what_it_must(world: Any, case: Case) -> None:
     engine, connection, made = world

@@ -212,6 +212,7 @@ def test_a_core_without_connect_shows_nothing() -> None:
         assert isinstance(core._runtime.progress, SilentProgress)
 
 
+@pytest.mark.slow
 def test_a_stored_notebook_keeps_nothing_of_a_bar() -> None:
     work = "import time\nfrom analytics_core._adapters.progress_bars import TqdmProgress\n"
     work += "with TqdmProgress(delay_s=0).bar('load', total=2, unit='rows') as tell:\n"

@@ -167,6 +167,7 @@ def test_a_note_holds_no_value_of_a_row(german: Path) -> None:
     assert not any("1.234" in str(one.message) or "2024" in str(one.message) for one in told)
 
 
+@pytest.mark.slow
 @for_each(
     "text",
     [

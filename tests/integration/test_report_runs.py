@@ -328,6 +328,7 @@ def test_an_error_says_whose_rows_cannot_be_asked(world: ReportWorld) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------ alerts
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "validator", "state", "value"),
     [
@@ -652,6 +653,7 @@ def _send_until_killed(world: ReportWorld, runner: ForgetfulRunner, *, at: int) 
     deliveries._notifiers = (outbox,)
 
 
+@pytest.mark.slow
 def test_runs_that_find_no_room_wait_and_lose_no_attempt(tmp_path: Path) -> None:
     runner = ForgetfulRunner()
     with report_world(tmp_path, jobs=runner, settings={"max_jobs": 2}) as world:

@@ -71,6 +71,7 @@ def gated(folder: Path, *held: str, **more: Any) -> Iterator[tuple[ReportWorld, 
 
 
 # -------------------------------------------------------------------------------------------------------- receivers
+@pytest.mark.slow
 def test_a_slow_web_hook_does_not_hold_back_reports_to_others(tmp_path: Path) -> None:
     with gated(tmp_path, "slow.example.com") as (world, gate):
         slow = [world.report(name=f"slow {number}", recipients=[chat(SLOW)]) for number in range(8)]

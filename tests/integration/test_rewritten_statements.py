@@ -124,6 +124,7 @@ def _filters() -> st.SearchStrategy[list[dict[str, Any]]]:
     return st.lists(one, max_size=2)
 
 
+@pytest.mark.slow
 @quick
 @given(
     keys=st.lists(
@@ -163,6 +164,7 @@ def _rank(value: Any) -> Any:
     return (0, value)
 
 
+@pytest.mark.slow
 @quick
 @given(
     columns=st.lists(st.sampled_from(KEYS), min_size=1, max_size=2, unique=True),
@@ -323,6 +325,7 @@ def test_an_index_of_another_character_set_is_not_asked_for_what_that_set_lacks(
             assert ("`s` = '😀' AND" in ids("==", "😀")[1]) == (name == "utf8mb4")
 
 
+@pytest.mark.slow
 @for_each("where", ["", "id + 0 >= 0"])
 def test_every_page_keeps_to_row_rules_where_rows_have_a_key_and_where_they_have_none(world: World, where: str) -> None:
     """The fragment is one that a fence keeps from hidden rows."""

@@ -91,6 +91,7 @@ WRONG_TYPES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @for_each(("column", "declared", "test"), WRONG_TYPES.values(), ids=WRONG_TYPES)
 @for_each("is_virtual", [True, False])
 def test_a_type_that_somebody_declares_tells_nothing_of_forbidden_rows(

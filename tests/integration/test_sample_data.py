@@ -69,6 +69,7 @@ def test_making_a_shop_again_replaces_the_old_one(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM orders").fetchone()[0] == len(shop_rows(days=10)["orders"])
 
 
+@pytest.mark.slow
 def test_duckdb_holds_the_same_rows(tmp_path: Path) -> None:
     url = make_shop(f"duckdb:///{tmp_path / 'shop.duckdb'}", days=20)
     assert _rows(url) == shop_rows(days=20)["orders"]

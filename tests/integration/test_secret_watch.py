@@ -119,6 +119,7 @@ def test_a_value_of_a_statement_that_is_not_hidden_would_be_found(pytestconfig: 
         assert bool(watch.found) is not hides
 
 
+@pytest.mark.slow
 @for_each(
     ("phases", "fails"),
     [

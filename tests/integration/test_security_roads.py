@@ -267,6 +267,7 @@ def test_every_value_of_a_person_stays_a_value(world: World) -> None:
             assert '"rowcount":0' in shown
 
 
+@pytest.mark.slow
 def test_names_of_a_payload_are_looked_up_and_never_written(world: World) -> None:
     before = world.contents(), world.files()
     for text in hostile_fragments(world):

@@ -432,6 +432,7 @@ def test_a_harmless_option_of_a_file_still_works(tmp_path: Path) -> None:
         assert shop.rows("SELECT count(*) FROM orders") == [(0,)]
 
 
+@pytest.mark.slow
 @for_each(
     "uri",
     [

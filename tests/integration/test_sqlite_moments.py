@@ -201,6 +201,7 @@ def of_format(time_format: str) -> list[datetime]:
     return sorted({datetime.strptime(moment.strftime(time_format), time_format) for moment in found})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time_format", SAID)
 @pytest.mark.parametrize("declared", ["TIMESTAMP", "DATE"])
 def test_texts_of_a_format_that_the_dataset_says_are_compared_as_they_are(

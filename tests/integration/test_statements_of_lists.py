@@ -79,6 +79,7 @@ def test_a_page_of_25_and_one_of_100_cost_the_same_few_statements(admin, name):
     assert len(of_small) == len(of_large) <= MOST, of_large
 
 
+@pytest.mark.slow
 @for_each("name", FOR_EVERYBODY)
 def test_a_page_for_a_reader_costs_no_more(reader, name):
     page, statements = cost(reader, name, page_size=100)

@@ -65,6 +65,7 @@ def check_whole(store, dataset_id, *, times):
         assert len(dataset.columns) == int(dataset.extra)
 
 
+@pytest.mark.slow
 def test_eight_writers_and_two_readers_of_three_datasets(store, dataset_ids):
     with ThreadPoolExecutor(10) as pool:
         running = [

@@ -146,6 +146,7 @@ def test_a_file_with_tables_of_its_own_keeps_them(tmp_path):
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_migrations_make_exactly_the_tables_of_the_code(engine, make_url, copied_history):
     migrate(engine, history=copied_history)
     with engine.connect() as connection:

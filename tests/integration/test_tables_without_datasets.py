@@ -115,6 +115,7 @@ def test_views_are_told_from_tables(shop: SmallCore) -> None:
     assert databases.table(2, "rich").primary_key == ()
 
 
+@pytest.mark.slow
 @for_each("name", ["orders", "rich", ODD])
 def test_the_select_of_the_first_rows_runs_on_its_engine(shop: SmallCore, name: str) -> None:
     sql = shop.core.databases.select_star(2, name, rows=2)

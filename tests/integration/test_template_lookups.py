@@ -118,6 +118,7 @@ def test_metrics_that_take_each_other_in_are_refused(world: World) -> None:
         ask(world.admin, {"metrics": [itself]}, dataset=made)
 
 
+@pytest.mark.slow
 def test_loops_of_metrics_inside_metrics_do_not_multiply(world: World) -> None:
     """If they did, an answer would take hours."""
     made = world.virtual("loops", "SELECT id FROM orders")

@@ -110,6 +110,7 @@ def test_a_leak_at_any_call_is_found(host: AnalyticsCore, places: Places) -> Non
     assert calls > 40
 
 
+@pytest.mark.slow
 def test_a_leak_in_a_metric_alone_is_found_however_the_tenants_are_told_apart(
     host: AnalyticsCore, places: Places
 ) -> None:
@@ -147,6 +148,7 @@ def test_a_leak_in_what_charts_make_of_their_rows_is_found(
     assert unnoticed == [last - 4, last - 2, last]  # on three roads the query that is narrowed
 
 
+@pytest.mark.slow
 def test_a_leak_in_an_annotation_layer_alone_is_found(host: AnalyticsCore, places: Places) -> None:
     drawn = context({"columns": ["country", "id"], "row_limit": 5_000})
     chart = host.as_user(1).charts.create(
@@ -173,6 +175,7 @@ def test_a_leak_in_an_annotation_layer_alone_is_found(host: AnalyticsCore, place
         assert_isolated(host, question, tenants=OWNED, key="id")
 
 
+@pytest.mark.slow
 def test_rows_that_no_column_tells_apart_need_a_key(guests: GuestWorld) -> None:
     admin = guests.admin
     halves = admin.datasets.create(
@@ -212,6 +215,7 @@ def test_a_guest_who_sees_rows_of_another_is_found(guests: GuestWorld) -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_user_and_a_guest_can_be_told_apart(guests: GuestWorld) -> None:
     rule = {"name": "own", "filter_type": "Base", "roles": [], "tables": [1], "clause": "tenant <> 'acme'"}
     role = guests.admin.roles.create({"name": "readers"})

@@ -41,6 +41,7 @@ def ask_by_form(shown: FilteredDashboard, name: str, **form: Any) -> None:
     shown.world.admin.charts.update(shown.charts[name], changes)
 
 
+@pytest.mark.slow
 @for_each(
     "form",
     [

@@ -353,6 +353,7 @@ def parquet() -> bytes:
     return sink.getvalue()
 
 
+@pytest.mark.slow
 @for_each(
     ("content", "options", "told"),
     [

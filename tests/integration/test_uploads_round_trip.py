@@ -113,6 +113,7 @@ def check_both(target: UploadTarget, examples: int) -> None:
     check_any()
 
 
+@pytest.mark.slow
 def test_values_come_back_as_they_were(target: UploadTarget) -> None:
     check_both(target, 5)
 

@@ -159,6 +159,7 @@ def test_thousands_of_shapes_that_shine_through_are_no_drawings_of_their_own_in_
     assert len(made["/Resources"]["/XObject"]) == 50
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a script that counts is a program there")
 def test_a_picture_that_takes_too_long_is_given_up_at_once_and_the_next_one_is_drawn(tmp_path: Path) -> None:
     counting, starts = tmp_path / "python", tmp_path / "starts"
@@ -210,6 +211,7 @@ def test_two_processes_draw_at_a_time() -> None:
         both.close()
 
 
+@pytest.mark.slow
 def test_a_process_that_was_killed_is_replaced(renderer: VegaRenderer) -> None:
     before = renderer.render_pages([PAGE], format=PictureFormat.PNG)
     for process in renderer._idle:
@@ -270,6 +272,7 @@ def test_a_renderer_that_nobody_closes_takes_its_process_along() -> None:
     assert process._process.wait(10) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such clock here")
 def test_a_process_whose_parent_was_killed_ends_at_the_limit_of_its_picture(tmp_path: Path) -> None:
     text = json.dumps(NEVER_ENDS).encode()
@@ -331,6 +334,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) or not same)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0, -1, 100, float("nan")])
 def test_a_scale_beyond_reason_is_an_error(renderer: VegaRenderer, scale: float) -> None:
     with pytest.raises(PictureError, match="scale"):

@@ -65,6 +65,7 @@ def test_sql_of_the_session_reads_no_other_file(core: AnalyticsCore, folder: Pat
     root.close()
 
 
+@pytest.mark.slow
 @for_each(
     "statement",
     [

@@ -116,6 +116,7 @@ def test_a_workbook_is_a_dataset_for_each_sheet_with_rows(tmp_path: Path) -> Non
         assert core.datasets.list().count == 2
 
 
+@pytest.mark.slow
 @for_each(
     ("file", "name"),
     [
@@ -144,6 +145,7 @@ def test_a_glob_is_called_as_its_fixed_part_or_its_folder(pattern: str, name: st
         assert asked(core, name, "count") == [(2,)]
 
 
+@pytest.mark.slow
 def test_relative_paths_and_the_home_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here.csv").write_text("a\n1\n")
     monkeypatch.chdir(tmp_path)
@@ -275,6 +277,7 @@ def test_an_engine_with_a_driver_that_is_not_ours_is_refused_by_name() -> None:
     assert "s3cr3t" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_frames_are_asked_by_several_threads_at_once() -> None:
     rows = pd.DataFrame({"group": [number % 7 for number in range(20_000)], "amount": 1.0})
     with analytics_core.connect({"sales": rows}) as core, ThreadPoolExecutor(8) as pool:

@@ -75,6 +75,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnalyticsCore]:
         yield add_reader(host, "anna", ("dataset", 1))
 
 
+@pytest.mark.slow
 @search
 @given(layers=st.lists(LAYERS, min_size=1, max_size=3), time_range=st.sampled_from([*RANGES, *EDGES, None]))
 def test_any_layer_gives_annotations_or_a_typed_error(

@@ -101,6 +101,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallCore]:
         yield made
 
 
+@pytest.mark.slow
 @settings(
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -143,6 +143,7 @@ def requested(**query: Any) -> dict[str, Any]:
     return {"datasource": {"id": 1, "type": "table"}, "queries": [query]}
 
 
+@pytest.mark.slow
 @search
 @given(payload=contexts())
 def test_any_payload_gives_rows_or_a_typed_error(world: World, payload: dict[str, Any]) -> None:

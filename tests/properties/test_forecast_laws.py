@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.forecasting import START, forecast, is_finite_and_ordered, moments_of
@@ -61,6 +62,7 @@ def test_the_same_series_gives_the_same_bits(
         assert getattr(first, name).tobytes() == getattr(second, name).tobytes()
 
 
+@pytest.mark.slow
 @given(seeds, st.sampled_from([TimeGrain.HOUR, TimeGrain.DAY, TimeGrain.MONTH]), st.integers(1, 7))
 @settings(max_examples=20)
 def test_where_the_numbers_lie_in_memory_does_not_change_a_bit(seed: int, grain: TimeGrain, at: int) -> None:

@@ -79,6 +79,7 @@ relationships = st.frozensets(
 tables = st.one_of(st.just(RULES), st.fixed_dictionaries(dict.fromkeys(READING.values(), relationships)))
 
 
+@pytest.mark.slow
 @given(actor=actors, table=tables)
 @example(actor=Actor(user=User(id=2, username="u")), table=RULES)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -54,6 +54,7 @@ def test_every_dtype_of_numbers_gives_what_int64_gives(kind: str, rows: list[tup
         assert pictured(made) == pictured(wanted), name
 
 
+@pytest.mark.slow
 @for_each("kind", ["int8", "Int16", "uint32", "float16", "float32", "Float32", "decimals", "arrow uint8"])
 @for_each("method", ["asfreq", "bfill", "ffill", "linear", "mean", "median", "sum"])
 def test_resample_gives_of_every_dtype_what_it_gives_of_int64(kind: str, method: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
@@ -39,6 +40,7 @@ def test_aggregate_equals_a_loop_over_each_group(table: pd.DataFrame, operator: 
         assert same_number(made, aggregate_of(operator, groups[key], q)), (key, operator)
 
 
+@pytest.mark.slow
 @given(table=tables(), operator=OPERATORS, value=VALUES, q=st.integers(0, 100))
 def test_pivot_equals_a_loop_over_each_cell(table: pd.DataFrame, operator: str, value: str, q: int) -> None:
     result = postprocessing.pivot(table, index="d", columns="k", aggregates={"made": spec(operator, value, q)})
@@ -85,6 +87,7 @@ def test_a_pivot_leaves_its_input_alone(table: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(table, before)
 
 
+@pytest.mark.slow
 @for_each("operator", EVERY_OPERATOR)
 def test_many_groups_give_what_few_groups_give(operator: str) -> None:
     """Beyond a thousand groups order statistics are taken by one sort instead of one partition for each group."""

@@ -6,6 +6,7 @@ import math
 from datetime import datetime
 
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.window_frames import cells
@@ -33,6 +34,7 @@ def test_sums_keep_the_total(rows: dict[datetime, tuple[float | None, float | No
     assert result.index.is_monotonic_increasing
 
 
+@pytest.mark.slow
 @given(rows=ROWS, rule=RULES)
 def test_filling_forward_takes_the_last_value_before(
     rows: dict[datetime, tuple[float | None, float | None]], rule: str
@@ -44,6 +46,7 @@ def test_filling_forward_takes_the_last_value_before(
         assert value == (before.iloc[-1] if len(before) else None)
 
 
+@pytest.mark.slow
 @given(rows=ROWS, rule=RULES)
 def test_straight_lines_lie_between_the_neighbours(
     rows: dict[datetime, tuple[float | None, float | None]], rule: str

@@ -76,6 +76,7 @@ def test_a_place_counts_from_the_first_row_of_the_window_to_the_first_extreme(
         assert made == (held.index(choose(known)) if known else None)
 
 
+@pytest.mark.slow
 @given(
     values=SERIES,
     window=st.integers(1, 12),

@@ -76,6 +76,7 @@ def test_unescaping_gives_escaped_labels_back(labels: list[str]) -> None:
     assert list(postprocessing.unescape_separator(escaped).columns) == labels
 
 
+@pytest.mark.slow
 @given(table=tables(), bins=st.integers(1, 9))
 def test_a_histogram_counts_every_number_once(table: pd.DataFrame, bins: int) -> None:
     held = pd.to_numeric(table["x"].astype("float64")).dropna().to_numpy()

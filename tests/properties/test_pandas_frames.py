@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
@@ -26,6 +27,7 @@ VALUES: dict[ValueKind, st.SearchStrategy[Any]] = {
 }
 
 
+@pytest.mark.slow
 @for_each("kind", VALUES)
 @given(data=st.data())
 def test_values_come_back_as_they_were(kind: ValueKind, data: st.DataObject) -> None:
@@ -35,6 +37,7 @@ def test_values_come_back_as_they_were(kind: ValueKind, data: st.DataObject) -> 
     assert list(map(type, back.columns[0].to_list())) == list(map(type, values))
 
 
+@pytest.mark.slow
 @for_each("kind", VALUES)
 @given(data=st.data())
 def test_arrow_columns_give_the_same_as_lists(kind: ValueKind, data: st.DataObject) -> None:

@@ -142,6 +142,7 @@ def check_against_pandas(rows: list[Row], layout: PivotLayout) -> None:
     assert compared >= {key for key in found if (len(key[0]), len(key[1])) == depth and key[2] != BOTH}
 
 
+@pytest.mark.slow
 @settings(max_examples=6)
 @given(rows=ROWS, layout=LAYOUTS)
 def test_cells_subtotals_and_totals_are_those_of_pandas(rows: list[Row], layout: PivotLayout) -> None:

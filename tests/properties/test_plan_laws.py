@@ -63,6 +63,7 @@ def planned(context: dict[str, Any], engine: str) -> QueryPlan:
 ANY_ENGINE = st.sampled_from(ENGINES.names())
 
 
+@pytest.mark.slow
 @search
 @given(context=contexts(), engine=ANY_ENGINE)
 def test_planning_and_rendering_are_deterministic(context: dict[str, Any], engine: str) -> None:
@@ -80,6 +81,7 @@ def test_different_plans_have_different_fingerprints(one: dict[str, Any], other:
     assert (first == second) == (fingerprint(first) == fingerprint(second))
 
 
+@pytest.mark.slow
 @search
 @given(context=contexts(), engine=ANY_ENGINE)
 def test_a_statement_is_one_query_with_a_sound_select(context: dict[str, Any], engine: str) -> None:
@@ -96,6 +98,7 @@ def test_a_statement_is_one_query_with_a_sound_select(context: dict[str, Any], e
     assert all(len(name.encode()) <= (spec.max_identifier_bytes or 10_000) for name in names)
 
 
+@pytest.mark.slow
 @search
 @given(context=contexts(), engine=ANY_ENGINE)
 def test_the_row_rule_stands_alone_in_every_where(context: dict[str, Any], engine: str) -> None:
