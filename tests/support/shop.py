@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.servers import LOOPBACK
-from tests.support.templates import copied_file, furnish
+from tests.support.templates import copied_file, furnish, is_copy
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings
@@ -51,11 +51,30 @@ def shop_url(folder: Path, engine: str = "sqlite") -> str:
     return f"{engine}:///{file}"
 
 
+def _is_untouched(url: str) -> bool:
+    """Return whether a URL names a file as `shop_url` made it, so that its datasets are known."""
+    engine, _, file = url.partition(":///")
+    return bool(file) and Path(file).is_file() and is_copy(Path(file), f"shop {engine}")
+
+
 def orders_core(url: str, **settings: Any) -> AnalyticsCore:
-    """Return a core whose dataset 1 is the table `orders` of the shop at `url`."""
-    core = analytics_core.connect(url, **settings)
-    core.datasets.create({"database": 1, "table_name": "orders"})
-    return core
+    """Return a core as of `connect` whose dataset 1 is the table `orders` of the shop at `url`."""
+    engine, _, file = url.partition(":///")
+    if not _is_untouched(url):
+        core = analytics_core.connect(url, **settings)
+        core.datasets.create({"database": 1, "table_name": "orders"})
+        return core
+    core = AnalyticsCore(
+        Settings(**{"secret_key": KEY, "environment_passwords": True, **settings}), allowed_files=[file]
+    )
+
+    def fill() -> None:
+        admin = core.as_user(core.create_first_administrator("admin", first_name="Admin").id)
+        admin.databases.create({"database_name": "main", "orm_uri": url})
+        admin.datasets.create({"database": 1, "table_name": "orders"})
+
+    furnish(core, f"orders {engine} {sorted(settings.items())}", fill, file=Path(file))
+    return core.as_user(1)
 
 
 def hosted_core(
@@ -86,7 +105,7 @@ def hosted_core(
         admin.datasets.create({"database": 1, "table_name": "orders"})
 
     engine, _, file = url.partition(":///")
-    if ports or row_filters or not file or metadata_url != "sqlite://":
+    if ports or row_filters or metadata_url != "sqlite://" or not _is_untouched(url):
         fill()
     else:
         furnish(core, f"hosted {engine} {database} {settings}", fill, file=Path(file))

@@ -28,6 +28,11 @@ def copied_file(file: Path, key: str, make: Callable[[Path], None]) -> Path:
     return file
 
 
+def is_copy(file: Path, key: str) -> bool:
+    """Return whether a file is as `copied_file` made it."""
+    return _FILES.get(key) == file.read_bytes()
+
+
 def furnish(core: AnalyticsCore, key: str, fill: Callable[[], object], *, file: Path) -> None:
     """Fill the core's store in memory, which is empty, by `fill` or by what that stored the first time.
 
