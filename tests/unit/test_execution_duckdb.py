@@ -213,6 +213,7 @@ def test_the_time_limit_stops_the_statement(shop: Target) -> None:
     assert shop.rows("SELECT 1") == [(1,)]
 
 
+@pytest.mark.slow
 def test_cancelling_at_any_moment_ends_the_statement_and_spares_the_connection(shop: Target) -> None:
     chance = random.Random(7)
     for _ in range(50):

@@ -52,6 +52,7 @@ def test_a_steady_slope_is_found() -> None:
     assert slopes[-1] == pytest.approx(3.0, abs=0.2)
 
 
+@pytest.mark.slow
 def test_the_level_model_is_as_good_as_that_of_statsmodels() -> None:
     from statsmodels.tsa.exponential_smoothing.ets import ETSModel
 

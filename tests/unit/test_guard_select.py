@@ -159,6 +159,7 @@ def test_the_meaning_of_regexp_is_kept_for_mariadb() -> None:
     assert source.sql == "SELECT a FROM t WHERE (REGEXP_INSTR(a, 'x') > 0)"
 
 
+@pytest.mark.slow
 def test_a_long_in_list_is_read_in_time() -> None:
     members = ", ".join(map(str, range(10_000)))
     assert check_select(f"SELECT a FROM t WHERE a IN ({members})", spec=engine("sqlite"), place="d").sql

@@ -404,6 +404,7 @@ def test_a_token_with_a_rule_on_a_dataset_that_is_gone_opens_nothing(world: Gues
 ALLOWED = ["https://shop.example", "http://localhost:8080"]
 
 
+@pytest.mark.slow
 @for_each(
     ("origin", "is_open"),
     [

@@ -130,6 +130,7 @@ def test_every_named_column_rolls() -> None:
     assert result[["x", "y", "z"]].iloc[-1].tolist() == [12, 7, 12]
 
 
+@pytest.mark.slow
 def test_each_model_forecasts_in_its_own_way() -> None:
     days = pd.date_range("2024-01-01", periods=42)
     noise = np.random.default_rng(1).normal(0, 3, 42)

@@ -12,6 +12,8 @@ from tests.support.fragments import ENGINES, engine, parse
 from analytics_core._gate.guard import check_select
 from analytics_core.errors import FragmentError, VirtualDatasetError
 
+pytestmark = pytest.mark.slow
+
 ENOUGH_S = 3.0
 """Processor time for one text on a slow machine; what is refused here took from ten seconds to days."""
 

@@ -153,6 +153,7 @@ def test_the_rest_of_a_header_changes_nothing(world: GuestWorld, headers: dict[s
 
 
 # ------------------------------------------------------------------------------------------------------- comparisons
+@pytest.mark.slow
 def test_signatures_are_compared_in_constant_time() -> None:
     assert "compare_digest" in jwt.algorithms.HMACAlgorithm.verify.__code__.co_names
     compared = [
