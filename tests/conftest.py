@@ -25,6 +25,7 @@ from tests.support.servers import (
 from tests.support.stores import empty_store
 
 pytest_plugins = [
+    "tests.support.byte_code",
     "tests.support.secret_watch",
     "tests.support.lean_run",
     "tests.support.shared_statements",
