@@ -12,9 +12,17 @@ from tests.support.execution import REGISTRY, database, settings
 
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._compile.fragments.parser import FragmentParser
+from analytics_core._compile.plan import SqlSource, TableSource
 from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._execution.statements import StatementRunner
-from analytics_core._gate.gate import DatabaseUse, DatasetAdmission, Gate, SchemaTables
+from analytics_core._gate.gate import (
+    DatabaseUse,
+    DatasetAdmission,
+    Gate,
+    SchemaTables,
+    UploadSchema,
+    upload_schemas,
+)
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._lookups.loading import LoadedDataset
 from analytics_core._records.datasource import Access, Dataset, Identity
@@ -22,7 +30,7 @@ from analytics_core._records.people import Grant, GrantTarget, GuestPass, GuestR
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._security.row_rules import RuleSet, TableName, make_rule_set
-from analytics_core.errors import AccessError, DatabaseAccessError
+from analytics_core.errors import AccessError, AnalyticsError, DatabaseAccessError
 
 SHOP = database("sqlite://")
 ORDERS = Dataset(id=3, uuid="u", table_name="orders", schema="main", database_id=SHOP.id)
@@ -213,3 +221,116 @@ def test_the_identity_is_the_users_where_the_database_impersonates(gate: Gate) -
         assert gate.admit(OF_DATABASE, impersonating, on=on).identity == Identity(username="ann")
     for on in (LOADED, DatabaseUse.LIST):
         assert gate.admit(OF_DATABASE, SHOP, on=on).identity is None
+
+
+# ------------------------------------------------------------------------------------------------------------- uploads
+def takes_files(extra: str | None = None, **changes: Any) -> Any:
+    return replace(SHOP, **{"allow_file_upload": True, "extra": extra, **changes})
+
+
+def test_the_schemas_of_uploads_are_those_that_extra_names_and_what_cannot_be_read_names_none_that_is_there() -> None:
+    for extra, named in (
+        (None, ()),
+        ("", ()),
+        ("{}", ()),
+        ('{"schemas_allowed_for_file_upload": null}', ()),
+        ('{"schemas_allowed_for_file_upload": []}', ()),
+        ('{"schemas_allowed_for_file_upload": ["a", "b"]}', ("a", "b")),
+        ('{"schemas_allowed_for_file_upload": ["a", 5]}', ("a", "")),
+        ('{"schemas_allowed_for_file_upload": "a"}', ("",)),
+        ("{", ("",)),
+        ("[]", ("",)),
+        ("[" * 100_000, ("",)),
+    ):
+        assert upload_schemas(takes_files(extra)) == named, extra
+
+
+def test_files_go_where_the_database_takes_them_and_change_tables_only_in_named_schemas(gate: Gate) -> None:
+    def admitted(who: Actor, record: Any, *, schema: str = "main", changes: bool = False) -> bool:
+        try:
+            gate.admit(who, record, on=UploadSchema(schema, changes_tables=changes), access=Access.WRITE)
+        except DatabaseAccessError:
+            return False
+        return True
+
+    open_to_all, named = takes_files(), takes_files('{"schemas_allowed_for_file_upload": ["main"]}')
+    closed = takes_files(allow_file_upload=False)
+    for who, may in ((NOBODY, False), (OF_DATASET, False), (OF_SCHEMA, True), (OF_DATABASE, True), (ADMIN, True)):
+        assert admitted(who, open_to_all) is admitted(who, named) is may
+        assert not admitted(who, closed)
+        assert not admitted(who, named, schema="other")
+        assert admitted(who, open_to_all, schema="other") is (who in (OF_DATABASE, ADMIN))
+        assert admitted(who, open_to_all, changes=True) is (who is ADMIN)
+        assert admitted(who, named, changes=True) is may
+    for record, changes, match in (
+        (closed, False, "database 1 takes no files in this schema"),
+        (open_to_all, True, "you may upload new tables into database 1, not replace or append"),
+    ):
+        with pytest.raises(DatabaseAccessError, match=match):
+            gate.admit(OF_DATABASE, record, on=UploadSchema("main", changes_tables=changes), access=Access.WRITE)
+
+
+# -------------------------------------------------------------------------------------------------------- whose tokens
+class Tokens:
+    """Asks each database in the name of its users, who signed in as their own number."""
+
+    def are_asked_by(self, _database: object) -> bool:
+        return True
+
+    def authorization(self, _database: object, user_id: int) -> int:
+        return user_id * 10
+
+
+def test_where_users_are_asked_by_their_tokens_each_is_admitted_anew_and_guests_are_not() -> None:
+    made = gate_with(Books())
+    made._tokens = Tokens()  # type: ignore[assignment]
+    identity = Identity(username="ann", user_id=5, authorization=50)
+    first, second = (made.admit(OF_DATASET, SHOP, on=LOADED) for _ in range(2))
+    assert (first.identity, first is second, first == second) == (identity, False, True)
+    assert made.admit(OF_DATABASE, SHOP, on=DatabaseUse.LIST).identity == identity
+    rights = GuestPass(
+        dashboard_ids=frozenset(), chart_ids=frozenset(), dataset_ids=frozenset({ORDERS.id}), rules=(), all_rows=None
+    )
+    guest = Actor(user=User(id=0, username="guest"), guest=rights)
+    with pytest.raises(DatabaseAccessError, match="database 1 is asked in the name of its users, and guests are none"):
+        made.admit(guest, SHOP, on=LOADED)
+    plain = gate_with(Books())
+    assert plain.admit(guest, SHOP, on=LOADED).row_filters == ()
+    impersonating = replace(SHOP, impersonate_user=True)
+    with pytest.raises(DatabaseAccessError, match="in the name of its users"):
+        plain.admit(guest, impersonating, on=replace(LOADED, database=impersonating))
+
+
+# -------------------------------------------------------------------------------------------------------- what is read
+def test_a_source_is_the_table_or_the_checked_sql_with_the_rules_of_now(gate: Gate) -> None:
+    admission = gate.admit(OF_DATASET, SHOP, on=LOADED)
+    table = gate.source(admission, None)
+    assert isinstance(table, TableSource)
+    assert gate.tables_in(admission, [table]) == frozenset()
+    source = gate.source(admission, "SELECT a FROM x JOIN main.y ON 1 = 1")
+    assert isinstance(source, SqlSource)
+    tables = frozenset({TableName(table="x"), TableName(table="y", schema="main")})
+    assert gate.tables_in(admission, [table, source]) == tables
+    again = gate.source(admission, "SELECT a FROM x JOIN main.y ON 1 = 1")
+    assert isinstance(again, SqlSource)
+    assert again.tree is source.tree
+    assert gate.still_ruled(admission, [table, source])
+    assert gate.rules_on(admission, frozenset()) == ""
+    with pytest.raises(AnalyticsError, match="read-only"):
+        gate.source(admission, "DELETE FROM x")
+    hidden = Dataset(id=9, uuid="u", table_name="ac_users", database_id=SHOP.id)
+    with pytest.raises(AnalyticsError, match="ac_users"):
+        gate.source(replace(admission, loaded=replace(LOADED, dataset=hidden)), None)
+
+
+def test_a_source_is_ruled_no_longer_once_a_rule_on_a_table_inside_is_stored() -> None:
+    books = ChangingBooks()
+    made = gate_with(books)
+    admission = made.admit(OF_DATASET, SHOP, on=LOADED)
+    source = made.source(admission, "SELECT a FROM orders")
+    names = frozenset({TableName(table="orders")})
+    before = made.rules_on(admission, names)
+    assert made.still_ruled(admission, [source])
+    books.clauses.append("1 = 1")
+    assert not made.still_ruled(admission, [source])
+    assert made.rules_on(admission, names) != before
