@@ -25,8 +25,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_builder": ("unit/builder_*", "properties/builder_laws"),
     "_compile": (
         *(*_SQL, "unit/calendar", "unit/exact_numbers", "unit/fragments_*", "unit/planner_*", "unit/time_*"),
-        *("unit/templates_*", "unit/python_values", "unit/row_rule_tables", "golden/*", "properties/plan_laws"),
-        *("properties/time_range_laws", "integration/advanced_data_types"),
+        *("unit/templates_*", "unit/python_values", "unit/row_rule_tables", "golden/*"),
     ),
     "_core": ("integration/facade", "integration/operating", "integration/ways_to_*"),
     "_display": ("unit/displays", "unit/picture_numbers", "integration/notebook_shell"),
