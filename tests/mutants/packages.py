@@ -25,7 +25,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_builder": ("unit/builder_*", "properties/builder_laws"),
     "_compile": (
         *(*_SQL, "unit/calendar", "unit/exact_numbers", "unit/fragments_*", "unit/planner_*", "unit/time_*"),
-        *("unit/templates_*", "unit/python_values", "unit/row_rule_tables", "golden/*"),
+        *("unit/template*", "unit/python_values", "unit/row_rule_tables", "unit/fingerprints", "golden/*"),
+        "integration/advanced_data_types",
     ),
     "_core": ("integration/facade", "integration/operating", "integration/ways_to_*"),
     "_display": ("unit/displays", "unit/picture_numbers", "integration/notebook_shell"),
