@@ -11,7 +11,7 @@ from tests.support.cases import for_each
 from tests.support.planning import COLUMNS, NOW, plan, query_of, scope_of, view_of
 
 from analytics_core._compile.plan import BucketExpr, ColumnExpr, FragmentExpr, OriginKind, QueryPlan, Within
-from analytics_core._compile.planner import PlanRequest, plan_query
+from analytics_core._compile.planner import PlanRequest, plan_query, steps_on_granularity
 from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.time_bounds import plan_time_bounds
 from analytics_core._compile.time_range import TimeRange
@@ -468,3 +468,21 @@ def test_a_query_without_any_range_is_bounded_as_one_that_says_so(always: bool, 
     scope = scope_of(view_of(always_filter_main_dttm=always))
     without, told = (query_of({"metrics": ["orders"], **extra}) for extra in ({}, {"time_range": "No filter"}))
     assert plan_time_bounds(scope, without, [], axis=axis) == plan_time_bounds(scope, told, [], axis=axis)
+
+
+def test_steps_name_the_granularity_in_the_place_of_an_axis_by_its_label_or_its_column() -> None:
+    options = {"index": ["ordered_at", "t"], "columns": ["ordered_at", "t"], "aggregates": {"t": {"operator": "sum"}}}
+    step = {"operation": "pivot", "options": options}
+
+    def steps(axis: Any, granularity: str | None) -> dict[str, Any]:
+        given = {"columns": [axis], "metrics": ["count"], "granularity": granularity, "post_processing": [step]}
+        (found,) = steps_on_granularity(query_of(given), view_of())
+        return {name: found.options[name] for name in ("index", "columns", "aggregates")}
+
+    plain = {"columnType": "BASE_AXIS", "sqlExpression": "ordered_at", "timeGrain": "P1M"}
+    labelled = {**plain, "label": "t"}
+    assert steps(plain, "shipped_on") == {**options, "index": ["shipped_on", "t"]}
+    assert steps(labelled, "shipped_on") == {**options, "index": ["ordered_at", "shipped_on"]}
+    for axis, granularity in ((plain, None), (plain, "ordered_at"), ("country", "shipped_on")):
+        assert steps(axis, granularity) == options
+    assert steps({**plain, "sqlExpression": "country"}, "shipped_on") == options
