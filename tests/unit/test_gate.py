@@ -76,13 +76,13 @@ class Curfew(Policy):
         return not self.is_night and super().can_read_dataset(actor, dataset)
 
 
-def gate_with(books: Books, policy: Policy | None = None) -> Gate:
+def gate_with(books: Books, policy: Policy | None = None, *, tokens: Any = None) -> Gate:
     connector = SqlAlchemyConnector(settings=settings(), specs=REGISTRY.get)
     parser = FragmentParser(max_length=100)
     row_security = RowSecurity(books=books, sources=(), renderer=TemplateRenderer(), parser=parser)
     runner = StatementRunner(connector)
     policy = policy or Policy()
-    return Gate(policy=policy, registry=REGISTRY, runner=runner, row_security=row_security, books=books)
+    return Gate(policy=policy, registry=REGISTRY, runner=runner, row_security=row_security, books=books, tokens=tokens)
 
 
 @pytest.fixture(scope="module")
@@ -282,8 +282,7 @@ class Tokens:
 
 
 def test_where_users_are_asked_by_their_tokens_each_is_admitted_anew_and_guests_are_not() -> None:
-    made = gate_with(Books())
-    made._tokens = Tokens()  # type: ignore[assignment]
+    made = gate_with(Books(), tokens=Tokens())
     identity = Identity(username="ann", user_id=5, authorization=50)
     first, second = (made.admit(OF_DATASET, SHOP, on=LOADED) for _ in range(2))
     assert (first.identity, first is second, first == second) == (identity, False, True)

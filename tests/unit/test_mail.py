@@ -186,10 +186,10 @@ def test_a_note_names_what_was_left_out_with_its_size_and_why() -> None:
     assert (plain.html, plain.attachments) == (None, files[1:])
     sent = message(text="3", html="<body><p>3</p></body>", attachments=files, link="https://bi.example.com/?a&b")
     page = without(sent, files, why="It is secret")
-    told = "Not attached: a.csv (1 bytes), b.csv (2 bytes). It is secret; see "
-    assert page.text == f"3\n\n{told}https://bi.example.com/?a&b.\n"
+    note = "Not attached: a.csv (1 bytes), b.csv (2 bytes). It is secret; see "
+    assert page.text == f"3\n\n{note}https://bi.example.com/?a&b.\n"
     link = '<a href="https://bi.example.com/?a&amp;b">https://bi.example.com/?a&amp;b</a>'
-    assert page.html == f"<body><p>3</p><p>{told}{link}.</p></body>"
+    assert page.html == f"<body><p>3</p><p>{note}{link}.</p></body>"
     bare = without(replace(sent, html="<p>3</p>", link=None), files, why="It is secret").html
     assert bare == "<p>3</p><p>Not attached: a.csv (1 bytes), b.csv (2 bytes). It is secret.</p>"
 

@@ -34,16 +34,16 @@ class CountingReflector:
     """Has a schema and a table more at each question."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.calls = 0
 
     def schemas(self, _admission: Admission) -> Sequence[str]:
-        self.asked += 1
-        return tuple(f"s{number}" for number in range(self.asked))
+        self.calls += 1
+        return tuple(f"s{number}" for number in range(self.calls))
 
     def tables(self, _admission: Admission, schema: str | None) -> Sequence[ReflectedTable]:
-        self.asked += 1
+        self.calls += 1
         view = ReflectedTable(name="v", is_view=True, is_materialized=True)
-        return (ReflectedTable(name=f"{schema} {self.asked}"), view)
+        return (ReflectedTable(name=f"{schema} {self.calls}"), view)
 
 
 class World:
@@ -65,9 +65,9 @@ class World:
         return self.names.tables(admission(self.shop), schema, force=force)
 
 
-def test_names_are_kept_for_the_seconds_of_their_kind() -> None:
-    for kept, count in (({"schema_cache_timeout": 60}, [1, 1, 2]), ({"table_cache_timeout": 60}, [1, 2, 3])):
-        w = World(**kept)
+def test_names_are_cached_for_the_seconds_of_their_kind() -> None:
+    for timeouts, count in (({"schema_cache_timeout": 60}, [1, 1, 2]), ({"table_cache_timeout": 60}, [1, 2, 3])):
+        w = World(**timeouts)
         found = [w.schemas(), w.schemas()]
         w.clock.advance(timedelta(seconds=60))
         assert [*found, w.schemas()] == count
@@ -81,16 +81,16 @@ def test_names_are_kept_for_the_seconds_of_their_kind() -> None:
     assert w.tables("a")[0].name == "a 4"
 
 
-def test_nought_keeps_for_ever_and_what_cannot_be_set_keeps_nothing() -> None:
-    for value, is_kept in ((0, True), (2**31 - 1, True), (2**31, False), (-1, False), (True, False), (1.5, False)):
+def test_nought_caches_for_ever_and_what_cannot_be_set_caches_nothing() -> None:
+    for value, is_cached in ((0, True), (2**31 - 1, True), (2**31, False), (-1, False), (True, False), (1.5, False)):
         w = World(schema_cache_timeout=value, table_cache_timeout=value)
         w.schemas()
         w.clock.advance(timedelta(days=2_000 if value == 0 else 1))
-        assert w.schemas() == (1 if is_kept else 2), value
+        assert w.schemas() == (1 if is_cached else 2), value
     for extra in (None, "", "[]", "{", '{"metadata_cache_timeout": 5}', '{"metadata_cache_timeout": null}'):
         w = World()
         w.shop = replace(w.shop, extra=extra)
-        assert [w.schemas(), w.schemas(), len(w.tables()), w.reflector.asked] == [1, 2, 2, 3], extra
+        assert [w.schemas(), w.schemas(), len(w.tables()), w.reflector.calls] == [1, 2, 2, 3], extra
 
 
 def test_force_asks_and_keeps_the_new_answer() -> None:
@@ -132,7 +132,7 @@ def test_an_entry_that_was_not_sealed_for_its_key_is_a_miss() -> None:
     entry = w.cache.get(key) or b""
     forged = json.dumps([["evil"], ["worse"], ["worst"]]).encode()
     for spoilt in (b"", entry[:10], entry[:-1], forged, entry[:28] + forged, b"\0" + entry[1:]):
-        before = w.reflector.asked
+        before = w.reflector.calls
         w.cache.set(key, spoilt, timeout_s=60)
         assert w.schemas() == before + 1, spoilt
     assert b"pw" not in key.encode()

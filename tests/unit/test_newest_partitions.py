@@ -111,13 +111,13 @@ def test_the_listing_names_table_and_schema_as_values_and_has_limits() -> None:
     w = World(["1"], ["1"])
     budget: Any = object()
     assert w.latest("sales.or'ders", budget=budget) == "1"
-    (listing, limits, spent), (asked, *_) = w.ran
+    (listing, limits, spent), (first, *_) = w.ran
     assert listing.sql == "LIST 'or''ders' OF 'sales' LIKE 'a%%'"
     assert listing.display_sql == "LIST 'or''ders' OF 'sales' LIKE 'a%'"
     assert (listing.labels, listing.kinds) == (("a", "b", "c"), (ValueKind.TEXT,) * 3)
     assert (limits.max_rows, limits.max_bytes, limits.timeout_s) == (2_000, 4_000_000, 7.0)
     assert spent is budget
-    assert (asked.labels, asked.kinds) == (("a",), (ValueKind.INTEGER,))
+    assert (first.labels, first.kinds) == (("a",), (ValueKind.INTEGER,))
     assert w.admitted == [(ANN, TableName(table="or'ders", schema="sales"))]
     w = World(["1"], ["1"])
     w.latest()

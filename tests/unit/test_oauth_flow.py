@@ -143,15 +143,15 @@ def test_without_a_client_a_callback_or_an_address_that_is_taken_nobody_starts()
             w.flow.start(SHOP, 7)
     with world(plain, oauth2_http_hosts=("id.example",)) as w:
         assert w.flow.start(SHOP, 7).redirect_uri == "https://app.example/callback"
-    asked: list[Any] = []
+    calls: list[Any] = []
 
     def url_for(page: str, facts: Any) -> str:
-        asked.append((page, facts))
+        calls.append((page, facts))
         return "https://host.example/back"
 
     with world(CLIENT.model_copy(update={"redirect_uri": None}), url_for=url_for) as w:
         assert w.flow.start(SHOP, 7).redirect_uri == "https://host.example/back"
-        assert asked == [("oauth2_callback", {})]
+        assert calls == [("oauth2_callback", {})]
 
 
 def test_a_code_is_redeemed_once_for_the_client_and_server_that_it_was_asked_for() -> None:
@@ -223,7 +223,7 @@ def test_the_way_to_sign_in_stands_beside_an_error_of_signing_in_alone() -> None
         def beside(self, other: Any) -> Any:
             self.added.append(other)
 
-    somebody = Identity(username="ada", user_id=7)
+    ada = Identity(username="ada", user_id=7)
     known = (
         ErrorType.CONNECTION_INVALID_USERNAME_ERROR,
         ErrorType.CONNECTION_INVALID_PASSWORD_ERROR,
@@ -233,7 +233,7 @@ def test_the_way_to_sign_in_stands_beside_an_error_of_signing_in_alone() -> None
         users = UserTokens(flow=w.flow, tokens=SimpleNamespace(), client_of=lambda database: w.client)  # type: ignore[arg-type]
         for error_type in ErrorType:
             failure = Failure(error_type)
-            assert users.add_way_in(failure, SHOP, somebody) is (error_type in known), error_type
+            assert users.add_way_in(failure, SHOP, ada) is (error_type in known), error_type
             assert [type(one) for one in failure.added] == [OAuth2RedirectError] * (error_type in known)
         for identity in (None, Identity(username="ada", user_id=None)):
             failure = Failure(known[0])
@@ -241,5 +241,5 @@ def test_the_way_to_sign_in_stands_beside_an_error_of_signing_in_alone() -> None
             assert failure.added == []
         w.client = None  # nobody can sign in: what went wrong first is told
         failure = Failure(known[0])
-        assert users.add_way_in(failure, SHOP, somebody)
+        assert users.add_way_in(failure, SHOP, ada)
         assert failure.added == []

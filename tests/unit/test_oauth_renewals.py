@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -54,15 +55,40 @@ class FreeLock:
         return True
 
 
+class SlowLock(FreeLock):
+    """Takes some seconds for each answer."""
+
+    def __init__(self, clock: FixedClock, seconds: float, taken: int) -> None:
+        super().__init__(taken)
+        self.clock, self.seconds = clock, seconds
+
+    def acquire(self, name: str, *, ttl_s: float) -> Lease | None:
+        self.clock.advance(timedelta(seconds=self.seconds))
+        return super().acquire(name, ttl_s=ttl_s)
+
+
+class FailingStore(StoredTokens):
+    """Fails so many times to store what a provider gave."""
+
+    def __init__(self, store: Any, clock: FixedClock, failures: list[Exception]) -> None:
+        super().__init__(store, clock)
+        self.failures = failures
+
+    def renew(self, claimed: OAuth2TokenRecord, grant: TokenGrant) -> str | None:
+        if self.failures:
+            raise self.failures.pop(0)
+        return super().renew(claimed, grant)
+
+
 class World:
     """A store with one user and one database, and a provider that answers by a script."""
 
-    def __init__(self, store: Any, clock: FixedClock, lock: FreeLock) -> None:
-        self.clock, self.lock, self.store = clock, lock, store
+    def __init__(self, store: Any, clock: FixedClock, lock: FreeLock, stored: StoredTokens) -> None:
+        self.clock, self.lock, self.store, self.stored = clock, lock, store, stored
+        self.client: OAuth2Client | Exception | None = CLIENT
         self.slept: list[float] = []
         self.answers: list[Any] = []
         self.sent: list[str] = []
-        self.stored = StoredTokens(store, clock)
         with store.unit_of_work() as unit:
             self.user_id = unit.users.add(a_user(), actor_id=None).id
             self.database = unit.databases.add(a_database(), actor_id=None)
@@ -75,9 +101,14 @@ class World:
             clock=clock,
             sleeper=self,
             requests=TokenRequests(self),
-            client_of=lambda database: CLIENT,
+            client_of=self.client_of,
             timeout_s=30.0,
         )
+
+    def client_of(self, _database: Database) -> OAuth2Client | None:
+        if isinstance(self.client, Exception):
+            raise self.client
+        return self.client
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -112,10 +143,12 @@ class World:
 
 
 @contextmanager
-def world(*, taken: int = 0) -> Iterator[World]:
+def world(
+    *, taken: int = 0, lock_s: float = 0.0, stored_by: Callable[[Any, FixedClock], StoredTokens] = StoredTokens
+) -> Iterator[World]:
     clock = FixedClock(NOW)
     with open_store("sqlite://", clock) as store:
-        yield World(store, clock, FreeLock(taken))
+        yield World(store, clock, SlowLock(clock, lock_s, taken), stored_by(store, clock))
 
 
 # ------------------------------------------------------------------------------------------------------ what is stored
@@ -235,7 +268,7 @@ def test_nobody_is_asked_for_who_has_no_token_or_no_client() -> None:
         assert w.get() == "a1"
         assert w.tokens.access_token(w.database, 0) is None
         assert (w.sent, w.lock.acquired) == ([], [])
-        w.tokens._client_of = lambda database: None
+        w.client = None
         assert w.get() is None
 
 
@@ -261,19 +294,9 @@ def test_a_renewal_that_fails_takes_its_mark_back_and_its_lock_is_let_go() -> No
 
 
 def test_a_store_that_took_half_of_the_margin_is_not_followed_by_a_request() -> None:
-    class SlowLock(FreeLock):
-        def __init__(self, clock: FixedClock, seconds: float) -> None:
-            super().__init__()
-            self.clock, self.seconds = clock, seconds
-
-        def acquire(self, name: str, *, ttl_s: float) -> Lease | None:
-            self.clock.advance(timedelta(seconds=self.seconds))
-            return super().acquire(name, ttl_s=ttl_s)
-
     for seconds, is_sent in ((5.0, True), (5.1, False)):
-        with world() as w:
+        with world(lock_s=seconds) as w:
             w.add()
-            w.tokens._lock = SlowLock(w.clock, seconds)
             w.answers = [{"access_token": "a2"}]
             if is_sent:
                 assert w.get() == "a2"
@@ -285,21 +308,10 @@ def test_a_store_that_took_half_of_the_margin_is_not_followed_by_a_request() -> 
 
 
 def test_what_a_provider_gave_is_stored_again_and_again_while_the_lock_lasts() -> None:
-    class FailingStore(StoredTokens):
-        failures: list[Exception]
-
-        def renew(self, claimed: OAuth2TokenRecord, grant: TokenGrant) -> str | None:
-            if self.failures:
-                raise self.failures.pop(0)
-            return super().renew(claimed, grant)
-
     away = StoreUnavailableError("away", retryable=True)
     for count, is_stored in ((3, True), (10_000, False)):
-        with world() as w:
+        with world(stored_by=partial(FailingStore, failures=[away] * count)) as w:
             w.add()
-            stored = FailingStore(w.store, w.clock)
-            stored.failures = [away] * count
-            w.tokens._stored = stored
             w.answers = [{"access_token": "a2"}]
             if is_stored:
                 assert w.get() == "a2"
@@ -308,11 +320,9 @@ def test_what_a_provider_gave_is_stored_again_and_again_while_the_lock_lasts() -
                 with pytest.raises(StoreUnavailableError):
                     w.get()
                 assert 39.5 < sum(w.slept) <= 40.0
-    with world() as w:
+    full = StoreUnavailableError("full", retryable=False)
+    with world(stored_by=partial(FailingStore, failures=[full])) as w:
         w.add()
-        stored = FailingStore(w.store, w.clock)
-        stored.failures = [StoreUnavailableError("full", retryable=False)]
-        w.tokens._stored = stored
         w.answers = [{"access_token": "a2"}]
         with pytest.raises(StoreUnavailableError):
             w.get()
@@ -355,11 +365,7 @@ def test_tokens_that_were_given_to_the_client_of_now_stay_when_it_comes_back() -
         with w.store.unit_of_work() as unit:
             w.tokens.drop_for_others(unit, w.database, before=former, is_elsewhere=False)
         assert w.record() is not None
-
-        def broken(database: Database) -> OAuth2Client | None:
-            raise OAuth2Error("unreadable")
-
-        w.tokens._client_of = broken
+        w.client = OAuth2Error("unreadable")
         assert w.tokens._digest_of(w.database) == ""
 
 

@@ -112,7 +112,7 @@ def test_texts_have_facts_in_the_places_of_their_names_and_nothing_else_changes(
     assert FACTS == ("name", "type", "title", "scheduled", "value", "link")
 
 
-def test_names_that_are_no_facts_and_lonely_braces_are_told() -> None:
+def test_names_that_are_no_facts_and_lonely_braces_are_problems() -> None:
     assert list(unknown_names("{{ name }} { } {{value}}")) == []
     assert list(unknown_names("{{ qqq }}")) == [
         "names 'qqq' in double braces; it may name name, type, title, scheduled, value, link"

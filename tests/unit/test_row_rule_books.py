@@ -100,10 +100,10 @@ def test_filters_are_named_for_people_by_name_and_for_guests_by_number() -> None
     assert found.columns == (("region", "TEXT"),)
 
 
-def test_every_rule_that_concerns_a_dataset_is_told_once_binding_or_not() -> None:
+def test_every_rule_that_concerns_a_dataset_is_named_once_binding_or_not() -> None:
     made = book(rule(1, 2), rule(2, 1, 2, role_ids=()), rule(3, 4), rule(4, 6))
-    told = [(one.id, place) for one, place in made.concerning(made.datasets[1])]
-    assert told == [(2, "this dataset"), (1, "another dataset over the same table")]
+    found = [(one.id, place) for one, place in made.concerning(made.datasets[1])]
+    assert found == [(2, "this dataset"), (1, "another dataset over the same table")]
     assert [one.id for one, _ in made.concerning(made.datasets[6])] == [4]
     over = made.rules_over(1, TableName(table="orders"), two_parts_are_loose=False)
     assert [one.id for one in over] == [1, 2]

@@ -38,10 +38,10 @@ class Books:
 
     def __init__(self, *rules: RowRule) -> None:
         self.rules = rules
-        self.asked: list[Any] = []
+        self.calls: list[Any] = []
 
     def book(self, database_id: int, dataset_id: int | None, tables: frozenset[TableName], *, role_ids: Any) -> RuleSet:
-        self.asked.append((database_id, dataset_id, tables, role_ids))
+        self.calls.append((database_id, dataset_id, tables, role_ids))
         return make_rule_set(self.rules, ALL)
 
     def tables(self, database_id: int, name: TableName) -> tuple[Dataset, ...]:
@@ -109,13 +109,13 @@ def test_a_book_is_asked_for_the_dataset_its_table_and_the_roles() -> None:
     made = security()
     books: Any = made._books
     ruled = made.ruled(actor(), ORDERS, SPEC)
-    assert books.asked == [(1, 1, frozenset({TableName(table="orders", schema="sales")}), frozenset({1}))]
+    assert books.calls == [(1, 1, frozenset({TableName(table="orders", schema="sales")}), frozenset({1}))]
     made.ruled(actor(), VIRTUAL, SPEC)
-    assert books.asked[-1] == (1, 4, frozenset(), frozenset({1}))
+    assert books.calls[-1] == (1, 4, frozenset(), frozenset({1}))
     names = frozenset({TableName(table="items")})
     assert made.digest(ruled, names) == make_rule_set((), ALL).digest
-    assert books.asked[-1] == (1, None, names, frozenset({1}))
-    assert (made.digest(ruled, frozenset()), len(books.asked)) == ("", 3)
+    assert books.calls[-1] == (1, None, names, frozenset({1}))
+    assert (made.digest(ruled, frozenset()), len(books.calls)) == ("", 3)
     assert made.ruled(actor(), ORDERS, SPEC, own=ruled_dataset(OTHER)).own.id == 3
 
 
@@ -172,7 +172,7 @@ def test_all_rules_on_a_dataset_and_on_its_tables_are_told_with_their_place() ->
         (3, "table items in its SQL"),
     ]
     books: Any = made._books
-    assert books.asked[-1][2:] == (
+    assert books.calls[-1][2:] == (
         frozenset({TableName(table="items"), TableName(table="orders", schema="sales")}),
         None,
     )

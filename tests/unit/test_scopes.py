@@ -96,14 +96,14 @@ def test_a_way_that_the_table_does_not_name_is_no_part_of_a_scope() -> None:
     assert without(Relationship.OWNER)[4] == Scope()
     assert without(Relationship.DATABASE_GRANT)[0] == Scope(ids=frozenset({2}))
     assert without(Relationship.SCHEMA_GRANT)[0] == Scope(ids=frozenset({1}))
-    whole = Scope(owner_id=5, ids=frozenset({3}), database_ids=frozenset({1}), schemas=frozenset({(2, "sales")}))
-    assert without(Relationship.SCHEMA_GRANT)[1] == replace(whole, schemas=frozenset())
-    assert without(Relationship.DATABASE_GRANT)[1] == replace(whole, database_ids=frozenset())
-    assert without(Relationship.DATASET_GRANT)[1] == replace(whole, ids=frozenset())
+    every = Scope(owner_id=5, ids=frozenset({3}), database_ids=frozenset({1}), schemas=frozenset({(2, "sales")}))
+    assert without(Relationship.SCHEMA_GRANT)[1] == replace(every, schemas=frozenset())
+    assert without(Relationship.DATABASE_GRANT)[1] == replace(every, database_ids=frozenset())
+    assert without(Relationship.DATASET_GRANT)[1] == replace(every, ids=frozenset())
     assert without(Relationship.READER_OF_ITS_DATASET)[2] == Scope(owner_id=5)
     assert without(Relationship.AUDIENCE)[3] == Scope(owner_id=5)
-    nobody = Policy({one: RULES[one] - {Relationship.ADMINISTRATOR} for one in RULES})
-    assert scopes(actor(is_admin=True), nobody)[4] == Scope(owner_id=5)
+    closed = Policy({one: RULES[one] - {Relationship.ADMINISTRATOR} for one in RULES})
+    assert scopes(actor(is_admin=True), closed)[4] == Scope(owner_id=5)
 
 
 def test_a_role_that_a_hosts_table_names_opens_all_and_a_way_unknown_to_scopes_asks_each_record() -> None:
@@ -131,11 +131,11 @@ def test_a_policy_of_methods_of_its_own_has_no_scope_where_they_decide() -> None
         "enough_for": [True] * 5,
         "require_write_tag": [False] * 5,
     }
-    for name, is_asked in cases.items():
+    for name, has_none in cases.items():
         policy = overriding(name)
-        assert [decides_by_table(policy, name) is False, *is_asked][1:] == is_asked
+        assert [decides_by_table(policy, name) is False, *has_none][1:] == has_none
         if name != "enough_for":
-            assert [one is None for one in scopes(actor(), policy)] == is_asked, name
+            assert [one is None for one in scopes(actor(), policy)] == has_none, name
     assert decides_by_table(Policy(), "can_read_chart")
     assert not decides_by_table(overriding("can_read_chart"), "can_read_chart")
 
