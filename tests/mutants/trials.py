@@ -85,6 +85,8 @@ class Trials:
         failures = self._library.folder / "failures.txt"
         failures.write_text("", encoding="utf-8")
         modules = dict.fromkeys(test.test.partition("::")[0] for test in tests)
+        if gone := [module for module in modules if not (self._library.root / module).is_file()]:
+            raise FileNotFoundError(f"{gone[0]} went away while mutants were tried")
         options = ["-x"] if ends_at_first else []
         expected = sum(test.seconds for test in tests)
         code = self._library.run_tests(

@@ -12,6 +12,7 @@ from tests.mutants.mutant_lists import all_mutants, choose, equivalents, replay,
 from tests.mutants.operators import mutants_of
 
 PROJECT = Path(__file__).resolve().parents[2]
+MODULE = "/".join(("tests", "unit", "test_prices.py"))
 PRICES = '''"""Prices."""
 import logging
 
@@ -81,7 +82,7 @@ def test_the_runner_reports_what_is_caught_and_what_survives(tmp_path: Path) -> 
     assert outcomes == {("total", "caught"), ("is_free", "unreached"), ("", "caught")}, done.stdout + done.stderr
     assert "prices.py:17 is_free: comparison (unreached, caught with servers)" in done.stdout
     (missed,) = [row for row in found["mutants"] if row["outcome"] == "unreached"]
-    assert (found["by_servers"], missed["server_test"]) == (1, "tests/unit/test_prices.py::test_nothing_is_free")
+    assert (found["by_servers"], missed["server_test"]) == (1, f"{MODULE}::test_nothing_is_free")
     assert done.returncode == (0 if found["share"] >= 70 else 1)
 
 
