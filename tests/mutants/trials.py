@@ -62,8 +62,8 @@ class Trials:
 
     def _run(self, mutant: Mutant) -> Verdict:
         """Return whether a test catches a mutant; tests that take `budget_s` together are tried."""
-        tests = [test for test in self._ranked(mutant) if test.test not in self._unreliable]
-        chosen = list(_affordable(tests, self._budget_s))
+        ranked = [test for test in self._ranked(mutant) if test.test not in self._unreliable]
+        chosen = list(_affordable(ranked, self._budget_s))
         if not chosen:
             return Verdict(mutant=mutant, outcome="unreached")
         source = (self._library.root / "src" / self._library.name / mutant.file).read_bytes()
@@ -72,7 +72,7 @@ class Trials:
                 outcome, failures = self._try(tests)
                 if outcome != "survived":
                     return Verdict(mutant=mutant, outcome=outcome, test=next(iter(failures), "at import"))
-        return Verdict(mutant=mutant, outcome="survived", test=f"{len(chosen)} of {len(tests)} tests")
+        return Verdict(mutant=mutant, outcome="survived", test=f"{len(chosen)} of {len(ranked)} tests")
 
     def _confirmed(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
         names = sorted({verdict.test for verdict in verdicts if verdict.outcome == "caught" and "::" in verdict.test})
