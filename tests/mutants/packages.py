@@ -25,7 +25,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_builder": ("unit/builder_*", "properties/builder_laws"),
     "_compile": (
         *(*_SQL, "unit/calendar", "unit/exact_numbers", "unit/fragments_*", "unit/planner_*", "unit/time_*"),
-        *("unit/template*", "unit/python_values", "unit/row_rule_tables", "unit/fingerprints", "golden/*"),
+        *("unit/template*", "unit/python_values", "unit/row_*", "unit/fingerprints", "golden/*"),
         "integration/advanced_data_types",
     ),
     "_core": ("integration/facade", "integration/operating", "integration/ways_to_*"),
