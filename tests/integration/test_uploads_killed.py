@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.cases import for_each
 from tests.support.uploading import UploadTarget, driver_url, empty_file, upload_target
 
 import analytics_core
@@ -75,7 +74,7 @@ def test_a_killed_upload_leaves_no_table(url: str, tmp_path: Path) -> None:
         assert tables_when_cleaned_up(target) == ["uploaded"]
 
 
-@for_each("if_exists", ["replace", "append"])
+@pytest.mark.parametrize("if_exists", ["replace", "append"])
 def test_a_killed_upload_leaves_the_table_that_was_there(url: str, if_exists: str, tmp_path: Path) -> None:
     with upload_target(url) as target:
         target.upload(b"id,text\n1,first\n")
