@@ -39,7 +39,7 @@ def _install(session: nox.Session, *packages: str) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests that need no server: unit, golden, properties, architecture, docs, SQLite and DuckDB."""
     _install(session, ENGINES)
-    session.run("python", "-m", "pytest", "-n", "2", *session.posargs)
+    session.run("python", "-m", "pytest", "-n", "2", "--dist", "loadfile", *session.posargs)
 
 
 @nox.session
@@ -62,7 +62,9 @@ def night(session: nox.Session) -> None:
 def slowest(session: nox.Session) -> None:
     """Run the tests that need no server, and write which cost most into `tests/slowest.txt`, which a test bounds."""
     _install(session, ENGINES)
-    session.run("python", "-m", "pytest", "-n", "2", "--slowest", "tests/slowest.txt", *session.posargs)
+    session.run(
+        "python", "-m", "pytest", "-n", "2", "--dist", "loadfile", "--slowest", "tests/slowest.txt", *session.posargs
+    )
 
 
 @nox.session

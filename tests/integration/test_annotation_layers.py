@@ -38,6 +38,7 @@ def core(url: str) -> Iterator[AnalyticsCore]:
 
 
 # ----------------------------------------------------------------------------------------------------- stored layers
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["EVENT", "INTERVAL", "TIME_SERIES", None])
 def test_a_stored_layer_gives_its_annotations(core: AnalyticsCore, kind: str | None) -> None:
     layer_id = releases(core)
@@ -73,6 +74,7 @@ def test_without_layers_annotation_data_is_empty(core: AnalyticsCore) -> None:
     assert answer(core).to_payload()["annotation_data"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("days", "are_shown"),
     [
@@ -266,6 +268,7 @@ def test_a_chart_may_show_itself_once(core: AnalyticsCore) -> None:
     assert list(result.annotations[0].records) == result.data
 
 
+@pytest.mark.slow
 @for_each(
     ("overrides", "chosen"),
     [
@@ -289,6 +292,7 @@ def test_overrides_bound_the_time_of_the_chart(
 TEMPORAL = {"col": "order_date", "op": "TEMPORAL_RANGE", "val": "No filter"}
 
 
+@pytest.mark.slow
 @for_each("name", ["time_grain_sqla", "time_grain_orm"])
 @for_each(("grain", "rows"), [("P1Y", 2), ("P3M", 8), (None, 24), ("", 24)])
 @for_each("way", ["axis", "granularity"])

@@ -86,6 +86,7 @@ def assert_same(answer: ChartData) -> None:
     assert seen(found) == before
 
 
+@pytest.mark.slow
 @for_each("result_type", ResultType)
 def test_answers_of_every_result_type_come_back(core: AnalyticsCore, result_type: ResultType) -> None:
     limit = 300 if result_type is ResultType.FULL else 20

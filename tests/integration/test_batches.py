@@ -207,6 +207,7 @@ def test_no_rows_have_a_schema_too(world: World) -> None:
     assert (types["id"], types["name"], types["day"]) == (pa.int64(), pa.large_string(), pa.date32())
 
 
+@pytest.mark.slow
 def test_row_limits_hold(world: World) -> None:
     with world.admin.charts.batches(context({**RAW, "row_limit": 20_000}, dataset=2)) as stream:
         assert sum(batch.num_rows for batch in stream) == stream.row_limit == 20_000
@@ -243,6 +244,7 @@ def test_who_may_not_read_the_dataset_streams_nothing(world: World) -> None:
     assert world.lent == 0
 
 
+@pytest.mark.slow
 def test_questions_that_need_all_rows_are_refused(world: World) -> None:
     for query in (
         {**RAW, "post_processing": [{"operation": "cum", "options": {"operator": "sum", "columns": {"id": "id"}}}]},

@@ -54,6 +54,7 @@ def odd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         yield core.dataset()
 
 
+@pytest.mark.slow
 @for_each("name", NAMES)
 def test_an_odd_name_is_asked_like_any_other(odd: DatasetHandle, name: str) -> None:
     column = odd.c[name]

@@ -47,6 +47,7 @@ def questions(kind: str, data: DatasetHandle) -> list[Any]:
     return [grouped.limit(2), grouped.offset(1), data.query("amount").during(grain="month").limit(2)]
 
 
+@pytest.mark.slow
 @for_each("kind", SHAPES)
 def test_a_limit_without_an_order_leaves_a_chart_the_rows_of_its_question(data: DatasetHandle, kind: str) -> None:
     for question in questions(kind, data):

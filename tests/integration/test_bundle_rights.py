@@ -173,6 +173,7 @@ REFERENCES: dict[str, tuple[str, References]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", REFERENCES)
 def test_what_is_not_for_the_loader_is_told_as_what_does_not_exist(shop: SmallCore, what: str) -> None:
     uuid, documents = REFERENCES[what]

@@ -225,6 +225,7 @@ def test_what_an_empty_store_loads_it_exports_as_the_same_bytes(
     assert here.export_bundle(**named) == exported
 
 
+@pytest.mark.slow
 def test_a_round_trip_keeps_what_was_said(stores: Callable[[str], SmallCore]) -> None:
     here, there = stores("here").core, stores("there").core
     exported = here.export_bundle(**fill(here))

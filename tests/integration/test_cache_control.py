@@ -144,6 +144,7 @@ def test_only_owners_empty_the_cache_of_a_dataset(shop: SmallCore) -> None:
     assert reader.cache.invalidate(wish) == 1
 
 
+@pytest.mark.slow
 def test_all_datasets_are_done_or_none(shop: SmallCore) -> None:
     shop.core.datasets.update(1, {"owners": [1]})
     reader = shop.reader(("dataset", 1), ("dataset", 2))
@@ -323,6 +324,7 @@ def test_a_dashboards_filters_are_applied_as_its_readers_see_them(shop: SmallCor
     assert not is_cached(shop.core, made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scope", "reached"),
     [

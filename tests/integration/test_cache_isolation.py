@@ -152,6 +152,7 @@ def test_every_rule_that_binds_is_in_the_key_also_those_inside_sql(bench: Bench)
         assert bench.result("acme", dataset).cache_key == keys[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -244,6 +245,7 @@ def test_a_finished_job_is_not_read_once_the_host_rules_otherwise_also_inside_sq
     assert_is_lost(bench, job)
 
 
+@pytest.mark.slow
 def test_a_finished_job_is_not_read_once_a_chart_of_its_layers_is_not_for_its_owner(bench: Bench) -> None:
     """The rows of a layer are those of the chart that it names, under the rules of that chart's dataset."""
     admin = bench.world.admin
@@ -280,6 +282,7 @@ def assert_is_lost(bench: Bench, job: Job) -> None:
         bench.as_user("acme").charts.job(job.job_id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_a_finished_job_is_not_read_once_other_rules_bind_its_owner(bench: Bench, dataset: int) -> None:
     requested = {"datasource": {"id": dataset, "type": "table"}, "queries": [dict(QUERY)]}

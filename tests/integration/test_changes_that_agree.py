@@ -56,6 +56,7 @@ def test_grants_given_at_once_are_all_given(shop: SmallCore) -> None:
     assert len(shop.core.roles.get(role.id).grants) == 3 * SESSIONS
 
 
+@pytest.mark.slow
 def test_a_dashboard_embedded_in_many_sessions_is_embedded_once(shop: SmallCore) -> None:
     domains = [f"https://{n}.example" for n in range(SESSIONS)]
 
@@ -108,6 +109,7 @@ def test_changes_that_say_nothing_of_what_was_read_are_all_accepted(shop: SmallC
         assert [_at_once(act) for _ in range(3)] == [[], [], []]
 
 
+@pytest.mark.slow
 def test_copies_of_a_ruled_dataset_made_at_once_are_all_made_and_bound(shop: SmallCore) -> None:
     core = shop.core
     base = core.datasets.create({"database": 1, "table_name": "big", "sql": "SELECT * FROM orders"})

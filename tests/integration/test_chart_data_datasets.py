@@ -145,6 +145,7 @@ def test_templates_see_the_range_of_the_query(core: Any) -> None:
     assert result.query.count("2024-04-01") == 2
 
 
+@pytest.mark.slow
 def test_templates_see_the_shifted_range_of_a_comparison(core: Any) -> None:
     dataset = virtual(core, "ranged and compared", RANGED)
     query = {

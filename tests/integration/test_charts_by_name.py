@@ -35,6 +35,7 @@ def test_a_chart_is_drawn_by_its_name(core: AnalyticsCore) -> None:
     assert by_name.specification == by_id.specification
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "message"),
     [

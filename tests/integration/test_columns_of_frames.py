@@ -113,6 +113,7 @@ def test_nested_columns_are_read_but_not_grouped_wrong() -> None:
         assert asked(core, "data", latitude) == [(4.0,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [
@@ -144,6 +145,7 @@ def test_an_index_with_a_name_or_of_moments_is_a_column() -> None:
     assert columns(grouped) == {"k": "VARCHAR", "n": "BIGINT"}
 
 
+@pytest.mark.slow
 def test_rows_of_dicts_with_different_keys_are_one_table() -> None:
     rows = [{"a": 1}, {"b": "x", "a": None}, {}]
     assert columns(rows) == {"a": "BIGINT", "b": "VARCHAR"}

@@ -91,6 +91,7 @@ def test_a_form_that_is_not_valid_tells_the_type_of_each_field(
     assert problem.path == f"parameters.{next(iter(change))}"
 
 
+@pytest.mark.slow
 @for_each(
     ("change", "by_engine"),
     [

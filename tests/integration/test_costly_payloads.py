@@ -99,6 +99,7 @@ def test_costly_payloads_are_answered_or_refused_quickly(small: SmallCore, paylo
     assert failure is None or len(failure.message) < 1_000
 
 
+@pytest.mark.slow
 def test_sql_that_was_parsed_lately_is_free(tmp_path: Path) -> None:
     columns = expressions(3, LONG_SUM)
     with small_core(tmp_path, max_sql_length_per_request=5_000) as small:

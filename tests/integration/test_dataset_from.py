@@ -49,6 +49,7 @@ def test_a_frame_is_a_dataset_beside_those_of_the_database(core: AnalyticsCore) 
     assert asked(core, "products", "count") == [(12,)]
 
 
+@pytest.mark.slow
 def test_frames_go_into_the_memory_that_connect_made(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("name\nAnn\n")
     with analytics_core.connect({"sales": frame()}) as core:
@@ -58,6 +59,7 @@ def test_frames_go_into_the_memory_that_connect_made(tmp_path: Path) -> None:
         assert [asked(core, name, "count") for name in ("sales", "rows", "people")] == [[(3,)], [(3,)], [(1,)]]
 
 
+@pytest.mark.slow
 def test_a_name_that_is_taken_is_told(core: AnalyticsCore) -> None:
     core.datasets.create({"database": 1, "table_name": "products"})
     core.dataset_from(frame(), "sales")
@@ -100,6 +102,7 @@ def test_a_frame_that_cannot_be_read_leaves_the_one_before(core: AnalyticsCore) 
     assert asked(core, "sales", "count") == [(3,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sales", "new"])
 def test_a_frame_that_no_dataset_can_be_made_of_is_not_held(core: AnalyticsCore, name: str) -> None:
     core.dataset_from(frame(), "sales")
@@ -120,6 +123,7 @@ def test_later_changes_of_a_frame_are_not_seen() -> None:
         assert asked(core, "arrow", total("amount")) == [(12.5,)]
 
 
+@pytest.mark.slow
 def test_a_frame_is_freed_with_its_core() -> None:
     class Watched(pd.DataFrame):
         pass
@@ -154,6 +158,7 @@ def test_only_an_administrator_hands_over(core: AnalyticsCore) -> None:
     assert asked(ann, "sales", "count") == [(3,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["frame", "file", "connection"])
 def test_row_rules_hold(way: str, tmp_path: Path) -> None:
     frame().to_csv(tmp_path / "sales.csv", index=False)
@@ -215,6 +220,7 @@ def test_another_process_is_told_and_may_hand_over_anew(service: AnalyticsCore, 
         assert asked(other, "sales", "count", row_limit=5) == [(1,)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 def test_a_forked_child_is_told_and_the_parent_goes_on(service: AnalyticsCore) -> None:

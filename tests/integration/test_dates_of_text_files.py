@@ -134,6 +134,7 @@ def test_two_digit_years_are_read_with_the_day_first_and_said(tmp_path: Path) ->
         assert [text[:10] for text in values(core)] == ["2023-12-31", "2024-02-01", "2024-03-15"]
 
 
+@pytest.mark.slow
 def test_the_form_is_that_of_the_whole_file_and_not_of_its_first_rows(tmp_path: Path) -> None:
     path = column(tmp_path, *(["01/02/2024"] * 30_000), "02/13/2024")
     assert set(read_days(path)) == {datetime(2024, 1, 2), datetime(2024, 2, 13)}
@@ -145,6 +146,7 @@ def test_the_form_is_that_of_all_files_of_a_dataset(tmp_path: Path) -> None:
     assert read_days(*paths) == [datetime(2024, 1, 2), datetime(2024, 2, 13)]
 
 
+@pytest.mark.slow
 @for_each(
     "texts",
     [
@@ -179,6 +181,7 @@ def test_dates_in_a_file_without_a_header_are_dates(tmp_path: Path) -> None:
     assert read["column0"] == (date(2024, 2, 13), date(1999, 2, 14))
 
 
+@pytest.mark.slow
 def test_moments_with_offsets_in_json_are_moments_in_utc(tmp_path: Path) -> None:
     texts = ["2024-01-02T10:00:00+02:00", "2024-06-02T10:00:00Z", "2024-06-02T10:00:00.5-0130"]
     for some in (texts[:1], texts):

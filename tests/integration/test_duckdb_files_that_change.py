@@ -125,6 +125,7 @@ def _next_version(shop: Target, **changes: bool) -> Target:
     return replace(shop, record=replace(shop.record, audit=audit, **changes))
 
 
+@pytest.mark.slow
 def test_a_file_is_opened_anew_when_its_database_begins_and_ends_to_take_writes(folder: Path) -> None:
     with target(f"duckdb:///{folder / 'shop.duckdb'}", folder) as shop:
         assert shop.rows("SELECT count(*) FROM orders") == [(1,)]

@@ -292,6 +292,7 @@ def test_a_server_that_hangs_after_the_mail_may_have_it(server: MailServer) -> N
 SILENCE = [(word, what) for word in ("greeting", "EHLO", "MAIL", "RCPT", "DATA") for what in ("hang", "drip")]
 
 
+@pytest.mark.slow
 @for_each(("word", "what"), [*SILENCE, (".", "hang"), (".", "drip")])
 def test_no_attempt_takes_longer_than_its_time(word: str, what: str) -> None:
     with scripted_server({word: what}) as server, notifier_for(server, timeout_s=0.5) as notifier:

@@ -65,6 +65,7 @@ def test_lower_and_upper_bounds_split_the_rows_as_python_does(bench: Bench, enco
     assert wrong == []
 
 
+@pytest.mark.slow
 @for_each("encoded", COLUMNS, ids=lambda one: one.name)
 def test_equality_finds_each_stored_moment_and_nothing_else(bench: Bench, encoded: EncodedColumn) -> None:
     stored = {encoded.keep(moment) for moment in MOMENTS if moment}

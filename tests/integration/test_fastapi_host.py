@@ -62,6 +62,7 @@ def test_the_command_of_fastapi_finds_the_service(example: ModuleType) -> None:
         assert countries(client.post(CHART, headers=as_guest(token(client)))) == ["France"]
 
 
+@pytest.mark.slow
 def test_each_tenant_gets_its_own_rows(client: TestClient) -> None:
     for key, country in (("key-of-acme", "France"), ("key-of-bolt", "Germany")):
         assert countries(client.post(CHART, headers=as_guest(token(client, key)))) == [country]

@@ -67,6 +67,7 @@ def test_a_reader_is_held_to_the_list_on_every_road(people: dict[str, AnalyticsC
         ask(people["reader"], query(UNLISTED))
 
 
+@pytest.mark.slow
 @for_each("road", ROADS)
 def test_a_reader_makes_no_values_of_a_size_that_a_number_tells(people: dict[str, AnalyticsCore], road: str) -> None:
     with pytest.raises(FragmentError, match="printf makes values as wide as its format tells"):

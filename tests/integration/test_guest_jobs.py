@@ -45,6 +45,7 @@ def rows_of(job: Any) -> Any:
     return job.result(timeout_s=HARD_STOP_S).raise_for_error().results[0].data
 
 
+@pytest.mark.slow
 def test_a_job_of_a_guest_gives_the_answer_that_asking_gives(world: GuestWorld) -> None:
     guest = world.guest()
     bonn = requested(filters=[{"col": "city", "op": "IN", "val": ["Bonn"]}])
@@ -78,6 +79,7 @@ def test_what_a_guest_may_not_ask_they_may_not_submit(world: GuestWorld, elsewhe
     assert world.admin.jobs.list().count == 0
 
 
+@pytest.mark.slow
 def test_a_job_is_found_by_the_same_guest_and_nobody_else(world: GuestWorld, elsewhere: AnalyticsCore) -> None:
     job = elsewhere.as_guest(world.token("acme", username="anna")).charts.submit(requested())
     assert job.status == "pending"

@@ -120,6 +120,7 @@ def test_a_rule_for_all_datasets_binds_on_virtual_ones(world: GuestWorld, chart_
         assert sold(world.guest(tenant), chart_id, "sum") == revenue(tenant)
 
 
+@pytest.mark.slow
 @for_each("chart_id", [5, 6, 7])
 def test_a_rule_on_a_table_binds_where_the_sql_of_a_virtual_dataset_reads_it(world: GuestWorld, chart_id: int) -> None:
     for tenant in TENANTS:

@@ -83,6 +83,7 @@ def anna(host: AnalyticsCore) -> AnalyticsCore:
 
 
 # ------------------------------------------------------------------------------------------------ rules on every road
+@pytest.mark.slow
 def test_rows_and_metrics_are_those_of_the_permitted_rows(anna: Any) -> None:
     answer = rows(anna, {"columns": ["country"], "metrics": ["count", AMOUNT]})
     assert answer == [(MINE, len(BRAZIL), pytest.approx(total(lambda row: row["country"] == MINE)))]
@@ -328,6 +329,7 @@ def test_a_saved_chart_opens_no_dataset_that_its_reader_may_not_read(url: str) -
             reader.charts.data(own.id)
 
 
+@pytest.mark.slow
 def test_many_people_at_once_get_their_own_rows(url: str) -> None:
     places = {"anna": "France", "bert": MINE}
 

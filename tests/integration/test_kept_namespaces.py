@@ -78,6 +78,7 @@ def renamed_and_another_one_came(shop: SmallCore) -> None:
     shop.core.users.create({"username": "bob", "first_name": "New", "roles": [1]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [deactivated, deleted, renamed_and_another_one_came])
 @pytest.mark.parametrize("key", [2, "bob", "record"])
 def test_each_public_call_of_a_kept_namespace_is_refused_when_its_user_is_gone(

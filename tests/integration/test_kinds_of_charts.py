@@ -259,6 +259,7 @@ def core(file: Path) -> Iterator[AnalyticsCore]:
         yield connected
 
 
+@pytest.mark.slow
 @for_each("case", CASES, ids=lambda case: case.kind)
 def test_a_kind_answers_as_sql_does(core: AnalyticsCore, file: Path, case: KindCase) -> None:
     wanted = []

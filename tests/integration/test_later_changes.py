@@ -77,6 +77,7 @@ def test_every_update_takes_the_moment_and_is_tried_here(world: GuestWorld) -> N
         assert "StaleVersionError" in (found.update.__doc__ or ""), name
 
 
+@pytest.mark.slow
 def test_a_change_that_somebody_else_made_is_not_written_over(read: Read) -> None:
     assert read.changed_on == NOW
     read.change("theirs", read.changed_on)
@@ -91,6 +92,7 @@ def test_a_change_that_somebody_else_made_is_not_written_over(read: Read) -> Non
     assert read.now_says() == "whatever"
 
 
+@pytest.mark.slow
 def test_quick_changes_have_moments_of_their_own_also_when_the_clock_goes_back(read: Read) -> None:
     seen = [read.changed_on]
     for step in (0, 0, -3600, -1, 0):

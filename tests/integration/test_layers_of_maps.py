@@ -224,6 +224,7 @@ def test_a_guest_reaches_no_other_chart_through_a_map(world: GuestWorld) -> None
             getattr(guest.charts, call)(map_id)
 
 
+@pytest.mark.slow
 def test_a_layer_is_closed_to_guests_once_no_map_shows_it(world: GuestWorld) -> None:
     map_id = stored(world.admin, layered(5))
     shown(world, map_id)

@@ -74,6 +74,7 @@ def test_who_made_it_reads_changes_and_deletes_it(people: People, make: Callable
             act(core, key)
 
 
+@pytest.mark.slow
 @for_each("name", LIVES)
 def test_others_see_what_the_policy_lets_them_see_and_change_nothing(
     people: People, make: Callable[[Life], Key], name: str

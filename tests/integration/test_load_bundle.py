@@ -54,6 +54,7 @@ def ids(report: Any) -> dict[str, int]:
 
 
 # ------------------------------------------------------------------------------------------------------- what comes
+@pytest.mark.slow
 def test_all_forms_of_a_bundle_are_read_alike(shop: SmallCore, tmp_path: Path) -> None:
     file = tmp_path / "export.zip"
     file.write_bytes(packed(bundle()))
@@ -302,6 +303,7 @@ def test_a_hostile_file_is_refused_by_its_path(tmp_path: Path, text: str | bytes
         assert counts(shop.core) == (0, 0, 0)
 
 
+@pytest.mark.slow
 @for_each("name", ["../evil.yaml", "/etc/evil.yaml", "a/../../evil.yaml", "C:/evil.yaml", "a\\evil.yaml"])
 def test_a_path_that_leads_out_of_the_zip_file_is_refused(tmp_path: Path, name: str) -> None:
     with small_core(tmp_path) as shop, pytest.raises(errors.PayloadSchemaError, match="leads out of the ZIP file"):
@@ -453,6 +455,7 @@ def test_a_database_that_cannot_be_asked_now_ends_it_at_once(tmp_path: Path) -> 
 
 
 # ------------------------------------------------------------------------------------------------------- exports
+@pytest.mark.slow
 def test_an_export_is_the_same_in_every_store_and_changes_nothing(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("here", "there")]
     for folder in folders:

@@ -328,6 +328,7 @@ def test_some_providers_write_the_seconds_as_text(
     assert core.oauth.list()[0].access_token_expiration == clock.now() + timedelta(seconds=float(seconds))
 
 
+@pytest.mark.slow
 @for_each(
     "answer",
     [
@@ -520,6 +521,7 @@ class CountedSleep:
         self.then.get(len(self.steps), lambda: None)()
 
 
+@pytest.mark.slow
 def test_a_lock_that_stays_taken_is_tried_five_times_with_growing_pauses(
     open_core: Callable[..., SmallCore], guard: Provider, clock: FixedClock
 ) -> None:

@@ -47,6 +47,7 @@ def test_a_plan_shows_what_it_must(world: Any, case: Case) -> None:
     assert flaw(case, engine, plan) is None, plan
 
 
+@pytest.mark.slow
 def test_a_plan_that_lacks_its_index_or_join_is_found_out(world: Any) -> None:
     engine, connection, _ = world
     case = next(case for case in ASSERTED if engine in case.shows)

@@ -125,6 +125,7 @@ def test_whole_numbers_that_are_rounded_beside_fractions_are_said(tmp_path: Path
 TITLED = (["Sales of 2024", None], [None, None], ["city", "n"], ["Rome", 3])
 
 
+@pytest.mark.slow
 def test_a_title_above_the_header_of_a_csv_file_is_said(tmp_path: Path) -> None:
     path = written(tmp_path, "".join(f"{first or ''};{second or ''}\n" for first, second in TITLED))
     with pytest.warns(UserWarning, match="names one of 2 columns, 'Sales of 2024'; .* give skip_rows=2"):
@@ -220,6 +221,7 @@ def test_rows_above_the_header_of_a_sheet_are_left_out(tmp_path: Path) -> None:
         assert rows(core, "city", "n") == [("Rome", 3)]
 
 
+@pytest.mark.slow
 def test_a_file_beside_other_datasets_is_read_as_told(german: Path) -> None:
     told: dict[str, Any] = {"decimal_character": ",", "thousands_character": ".", "date_format": "%d/%m/%Y"}
     with analytics_core.connect([{"n": 1}]) as core:

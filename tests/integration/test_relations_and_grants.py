@@ -172,6 +172,7 @@ def opens(core: AnalyticsCore, payload: Mapping[str, Any]) -> bool:
     return True
 
 
+@pytest.mark.slow
 @for_each("who", ["database", "schema", "other schema", "dataset", "nothing"])
 def test_no_grant_no_read_of_tables_views_and_catalog_views(
     world: TenantWorld, people: Mapping[str, AnalyticsCore], who: str
@@ -180,6 +181,7 @@ def test_no_grant_no_read_of_tables_views_and_catalog_views(
     assert opened == allowed(who, world)
 
 
+@pytest.mark.slow
 def test_a_virtual_dataset_is_read_by_its_own_grant_only(
     world: TenantWorld, people: Mapping[str, AnalyticsCore]
 ) -> None:

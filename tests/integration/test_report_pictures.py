@@ -130,6 +130,7 @@ def test_a_picture_that_cannot_be_drawn_is_an_error_of_the_run(
     assert [entry.message.subject for entry in world.outbox.sent] == ["Error occurred for Report: orders"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_dashboard", [False, True])
 def test_a_picture_of_equal_rows_is_drawn_once_unless_each_is_to_be_drawn_anew(
     world: ReportWorld, renderer: FakeRenderer, is_dashboard: bool
@@ -218,6 +219,7 @@ def test_a_run_waits_for_a_renderer_that_has_no_room(tmp_path: Path, busy: int, 
         assert world.host._runtime.sleeper.slept_s == pauses  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_renderer_that_hangs_ends_the_run_at_its_working_timeout_and_nothing_is_sent(tmp_path: Path) -> None:
     entered, let_go = threading.Event(), threading.Event()
 
@@ -244,6 +246,7 @@ def test_a_renderer_that_hangs_ends_the_run_at_its_working_timeout_and_nothing_i
     assert subjects == ["Error occurred for Report: orders", "[Report] plain: By region"]
 
 
+@pytest.mark.slow
 def test_a_run_that_draws_while_its_process_ends_is_left_to_others(tmp_path: Path) -> None:
     begun, stopped = threading.Event(), threading.Event()
 

@@ -120,6 +120,7 @@ def test_a_run_that_is_a_little_late_is_on_time(world: ReportWorld) -> None:
     assert world.states(made) == ["Success"]
 
 
+@pytest.mark.slow
 def test_an_outage_of_weeks_leaves_no_due_time_without_a_row(world: ReportWorld) -> None:
     made = world.report(crontab="*/15 * * * *", log_retention=100)
     told = world.pass_time(30 * DAY)
@@ -208,6 +209,7 @@ def test_rows_that_stream_are_those_of_the_answer(tmp_path: Path) -> None:
         assert not isinstance(file.content, bytes)
 
 
+@pytest.mark.slow
 def test_rows_that_find_no_room_on_the_disk_end_the_run_in_a_typed_error(tmp_path: Path) -> None:
     limits = {"max_row_limit": 1_000_000}
     with report_world(tmp_path, jobs=InlineJobRunner(), settings=limits) as world:
@@ -360,6 +362,7 @@ def test_an_alert_fires_by_the_value_of_its_query(
     assert len(alerts) == (state == "Success")
 
 
+@pytest.mark.slow
 def test_an_alert_keeps_still_for_its_grace_period(world: ReportWorld) -> None:
     made = world.alert(grace_period=7_200)
     for _ in range(3):
@@ -400,6 +403,7 @@ def test_whoever_runs_the_process_reads_in_its_log_what_failed(
     assert told == f"Report 1 'orders', due 2026-05-01T13:00:00+00:00, ended in error: {why}"
 
 
+@pytest.mark.slow
 def test_owners_are_told_once_per_grace_and_anew_after_a_success(world: ReportWorld) -> None:
     made = world.report(grace_period=2 * 3_600)
     world.run_sql("ALTER TABLE orders RENAME TO away;")
@@ -681,6 +685,7 @@ def _end_leases(world: ReportWorld) -> None:
                 unit.report_executions.update(replace(run, lease_until=NOON - HOUR), actor_id=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [{"timezone": "Nowhere/City"}, {"recipients": "not sealed"}])
 def test_a_schedule_that_cannot_be_read_keeps_nobody_from_theirs(
     far: tuple[ReportWorld, ForgetfulRunner], wrong: dict[str, str]

@@ -86,6 +86,7 @@ def test_a_slow_web_hook_does_not_hold_back_reports_to_others(tmp_path: Path) ->
         assert until(lambda: all(world.states(one) == ["Success"] for one in slow))
 
 
+@pytest.mark.slow
 def test_reports_of_one_owner_that_hang_leave_turns_to_other_owners(tmp_path: Path) -> None:
     with gated(tmp_path, "slow@example.com") as (world, gate):
         anna = world.person("anna", world.admin.databases.get(1))
@@ -130,6 +131,7 @@ def test_a_queue_names_receivers_by_kind_and_host_and_no_secret(tmp_path: Path) 
 
 
 # ----------------------------------------------------------------------------------------------------------- claims
+@pytest.mark.slow
 def test_runs_begin_while_others_are_still_claimed(tmp_path: Path) -> None:
     seen: list[int] = []
     gate = Gate("bob@example.com")

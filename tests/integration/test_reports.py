@@ -482,6 +482,7 @@ def test_a_check_tells_schedules_whose_only_owner_is_not_active(world: ReportWor
     assert broken(world) == {}
 
 
+@pytest.mark.slow
 def test_a_check_tells_what_schedules_lack_that_they_had_when_they_were_saved(world: ReportWorld) -> None:
     database, dataset = world.admin.databases.get(1), world.admin.datasets.get(1)
     anna, bert = world.person("anna", dataset), world.person("bert", database, dataset)

@@ -202,6 +202,7 @@ def _order(value: Any) -> Any:
 PATTERNS = ["B%", "b_", "%", "", "a\\%b", "a\\_b", "a%b", "a_b", "a\\\\b", "a!b", "!%", "%!", "É", "%o%", "a\\", "\\%"]
 
 
+@pytest.mark.slow
 @for_each("pattern", PATTERNS)
 @for_each("op", ["LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE"])
 def test_patterns_with_and_without_an_escape(world: World, op: str, pattern: str) -> None:
@@ -220,6 +221,7 @@ def test_patterns_with_and_without_an_escape(world: World, op: str, pattern: str
     assert dict(world.answer(1, query)) == dict(world.answer(2, query)) == kept
 
 
+@pytest.mark.slow
 @for_each("values", [[text] for text in TEXTS if text is not None] + [["bo", "é"], ["", None, "BO "]])
 def test_texts_are_found_exactly_by_an_index_of_another_collation(world: World, values: list[Any]) -> None:
     item = (

@@ -66,6 +66,7 @@ def virtual(world: TenantWorld) -> Iterator[int]:
     world.admin.datasets.delete(dataset)
 
 
+@pytest.mark.slow
 @for_each("change", CHANGES)
 def test_an_owner_without_the_right_to_write_sql_does_not_change_it(
     world: TenantWorld, virtual: int, change: str

@@ -185,6 +185,7 @@ def test_the_helper_of_tests_finds_tenants_apart(world: TenantWorld) -> None:
         assert_isolated(world.host, query, tenants=["acme", "bolt", "o'hare"])
 
 
+@pytest.mark.slow
 def test_rules_that_cannot_be_read_stop_every_road(world: TenantWorld) -> None:
     world.break_rules()
     try:
@@ -285,6 +286,7 @@ class BusyClock(SystemClock):
         return self._act is not None
 
 
+@pytest.mark.slow
 def test_a_rule_that_comes_at_any_moment_of_a_question_counts_for_the_next_one(tmp_path: Path) -> None:
     clock = BusyClock()
     with tenant_world("sqlite", f"sqlite:///{tmp_path}/shop.db", tmp_path, clock=clock, freshness_s=3_600) as world:

@@ -200,6 +200,7 @@ def test_values_of_attributes_are_bound_and_never_written(world: TenantWorld) ->
     assert "hare" not in part.bound_sql
 
 
+@pytest.mark.slow
 @for_each(
     "text", ["x' OR '1'='1", "acme' --", "\\", "' UNION SELECT 1 --", "acme%", "{{ 1 }}", "?", ":p0", "acvalue0q"]
 )

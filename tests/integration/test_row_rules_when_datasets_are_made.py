@@ -43,6 +43,7 @@ SQL = {
 }
 
 
+@pytest.mark.slow
 @for_each("sql", SQL.values(), ids=SQL)
 def test_what_new_sql_tells_does_not_depend_on_forbidden_rows(world: TenantWorld, sql: str) -> None:
     told = []

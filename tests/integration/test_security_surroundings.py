@@ -80,6 +80,7 @@ def server_url(engine: str, request: pytest.FixtureRequest) -> str:
     return url.set(username="joe", password=PASSWORD).render_as_string(hide_password=False)
 
 
+@pytest.mark.slow
 @pytest.mark.logs_secrets("the test's own engine makes the user; what comes after it is searched by the test itself")
 @pytest.mark.parametrize(
     "engine",

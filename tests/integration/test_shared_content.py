@@ -193,6 +193,7 @@ def test_an_annotation_does_not_end_before_it_starts(world: World) -> None:
     assert world.creator.annotations.update(layer_id, made.id, moved).to_payload()["end_dttm"] == "2024-03-03T00:00:00Z"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

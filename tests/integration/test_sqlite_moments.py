@@ -106,6 +106,7 @@ def test_bounds_part_the_moments(requested: Any) -> None:
     assert ids(requested(ranged)) == day
 
 
+@pytest.mark.slow
 def test_extremes_are_those_of_the_moments(requested: Any) -> None:
     for size in (2, 3, 5, len(TEXTS)):
         for start in range(0, len(TEXTS), size):

@@ -71,6 +71,7 @@ def cost(core, name, **arguments):
     return page, [statement for statement, _ in seen]
 
 
+@pytest.mark.slow
 @for_each("name", LISTS)
 def test_a_page_of_25_and_one_of_100_cost_the_same_few_statements(admin, name):
     small, of_small = cost(admin, name, page_size=25)
@@ -96,6 +97,7 @@ def test_a_page_for_somebody_without_grants_costs_no_more(guest_of_a_host, name)
 PEOPLE_OF_ALL = ("databases", "datasets", "charts", "dashboards", "tags")
 
 
+@pytest.mark.slow
 @for_each("who", ["admin", "reader"])
 @for_each(
     ("name", "field"),

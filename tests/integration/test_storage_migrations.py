@@ -106,6 +106,7 @@ def copied_history(tmp_path):
     return shutil.copytree(MIGRATIONS, tmp_path / "copied", ignore=shutil.ignore_patterns("__pycache__"))
 
 
+@pytest.mark.slow
 def test_a_new_file_has_exactly_what_the_history_makes(tmp_path, copied_history):
     at_once, step_by_step = (make_store_engine(f"sqlite:///{tmp_path}/{name}.db") for name in ("new", "old"))
     migrate(at_once)

@@ -251,6 +251,7 @@ def test_a_dataset_of_another_database_is_refused(tmp_path: Path) -> None:
             admin.datasets.create(across)
 
 
+@pytest.mark.slow
 @for_each("is_virtual", [False, True])
 def test_no_condition_of_a_reader_is_tried_on_rows_that_rules_hide_inside(world: World, is_virtual: bool) -> None:
     inner = world.virtual("inside a fence", "SELECT id, channel FROM orders") if is_virtual else 1

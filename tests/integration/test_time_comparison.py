@@ -68,6 +68,7 @@ def week(moment: datetime) -> datetime:
 
 
 # ----------------------------------------------------------------------------------------------------------- buckets
+@pytest.mark.slow
 @pytest.mark.parametrize(("grain", "bucket"), [("P1M", month), ("P3M", quarter)])
 def test_months_and_quarters_are_compared_with_those_of_the_year_before(
     core: Any, grain: str, bucket: Callable[[datetime], datetime]
@@ -89,6 +90,7 @@ def test_days_are_compared_with_the_day_a_week_before(core: Any) -> None:
         assert before == counted.get(when - timedelta(days=7))
 
 
+@pytest.mark.slow
 def test_weeks_are_compared_with_the_week_in_step_a_year_before(core: Any) -> None:
     counted = by_bucket(week)
     answer = rows(core, series("P1W", "1 year ago", time_range="2024-02-05 : 2024-11-25"))
@@ -209,6 +211,7 @@ def test_rows_of_columns_meet_their_own_partners_null_included(core: Any) -> Non
         assert before == count(lambda row, c=channel: row["channel"] == c and in_2023(row))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grain", [None, "P1M"])
 def test_a_series_limit_keeps_the_same_series_in_both_ranges(core: Any, grain: str | None) -> None:
     in_2023, in_2024 = between("2023-01-01", "2024-01-01"), between("2024-01-01", "2025-01-01")
@@ -390,6 +393,7 @@ NESTED = {
 ROWS_OF = {"duckdb": "range(1, 6) AS r(i)", "postgresql": "generate_series(1, 5) AS r(i)"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["duckdb", pytest.param("postgresql", marks=pytest.mark.server)])
 def test_rows_are_compared_by_keys_that_are_lists_maps_and_structs(
     request: pytest.FixtureRequest, tmp_path: Path, engine: str

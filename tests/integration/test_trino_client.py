@@ -110,6 +110,7 @@ def test_the_stand_in_is_a_server_to_the_client(tmp_path: Path) -> None:
         assert server.asked["GET"] >= 1
 
 
+@pytest.mark.slow
 @for_each(
     "how",
     [

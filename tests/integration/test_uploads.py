@@ -97,6 +97,7 @@ def test_a_table_that_exists_is_kept_replaced_or_appended_to(target: UploadTarge
     assert target.tables() == ["uploaded"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("if_exists", ["fail", "replace", "append"])
 def test_nothing_is_left_of_a_file_that_breaks_late(target: UploadTarget, if_exists: str) -> None:
     if if_exists != "fail":
@@ -148,6 +149,7 @@ NOT_HELD = {"reference": {"sqlite"}, "length": {"sqlite", "duckdb"}}
 ROW_UNKNOWN = {"duckdb": set(REFUSED), "postgresql": {"reference"}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several_lines", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("case", sorted(REFUSED))
 def test_a_row_that_the_table_does_not_take_is_told_and_nothing_written(
@@ -426,6 +428,7 @@ def closed(file: Any) -> Any:
     return file
 
 
+@pytest.mark.slow
 @for_each(
     ("file", "told"),
     [

@@ -263,6 +263,7 @@ def test_drawing_starts_no_thread_and_no_process_that_stays() -> None:
         renderer.render(BARS, format=PictureFormat.SVG)
 
 
+@pytest.mark.slow
 def test_a_renderer_that_nobody_closes_takes_its_process_along() -> None:
     renderer = VegaRenderer()
     renderer.render_pages([PAGE], format=PictureFormat.PNG)
@@ -285,6 +286,7 @@ def test_a_process_whose_parent_was_killed_ends_at_the_limit_of_its_picture(tmp_
     assert (done.returncode, done.stdout) == (-signal.SIGALRM, b"")
 
 
+@pytest.mark.slow
 def test_processes_leave_no_folder_however_they_end(tmp_path: Path) -> None:
     script = """
 import os, sys
@@ -315,6 +317,7 @@ def test_a_process_without_a_parent_removes_its_folder(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
 def test_a_forked_child_draws_with_a_process_of_its_own() -> None:
     script = """

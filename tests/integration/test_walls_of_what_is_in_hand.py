@@ -52,6 +52,7 @@ def reads(folder: Path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_sql_of_the_session_reads_no_other_file(core: AnalyticsCore, folder: Path) -> None:
     """The second wall alone: what would hold if the check of SQL were wrong."""
     tables = next(iter(core._runtime.connector.handed_tables().values())).tables  # type: ignore[attr-defined]
@@ -126,6 +127,7 @@ def test_a_file_that_is_gone_or_changed_is_told_and_no_row_of_it(core: Analytics
         asked(core, "sales", "count")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["amount,country\n1,2\n", "country,other\n1,2\n", "1,2\n3,4\n", "country\n1\n"])
 def test_a_csv_file_with_other_columns_is_told_and_not_read_by_place(text: str, tmp_path: Path) -> None:
     (tmp_path / "sales.csv").write_text("country,amount\n8,9\n")
@@ -156,6 +158,7 @@ def test_columns_of_a_parquet_file_are_found_by_their_names(tmp_path: Path) -> N
             rows_of(core, {"b": [5, 6], "z": [1, 2]}, 13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", ["snappy", "zstd", "gzip", None])
 def test_a_parquet_file_that_is_damaged_or_replaced_while_it_is_read_may_be_tried_again(
     compression: str | None, tmp_path: Path
@@ -175,6 +178,7 @@ def test_a_parquet_file_that_is_damaged_or_replaced_while_it_is_read_may_be_trie
         assert len(asked(core, "sales", columns=("a",), row_limit=5)) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sales.csv.gz", "sales.feather", "sales.parquet", "sales.json"])
 def test_a_file_that_is_cut_or_gone_is_told(name: str, tmp_path: Path) -> None:
     write_files(tmp_path)
@@ -217,6 +221,7 @@ def test_a_link_is_followed_once(folder: Path) -> None:
         assert asked(core, "data", columns=("country",)) == [("France",)]
 
 
+@pytest.mark.slow
 def test_what_is_in_hand_is_not_written_to(core: AnalyticsCore) -> None:
     core.databases.update(1, {"allow_file_upload": True})
     with pytest.raises(AnalyticsError, match="was handed over, and is only read"):

@@ -85,6 +85,7 @@ def test_the_time_column_is_found(way: str, folder: Path) -> None:
         assert months == [(2,)]
 
 
+@pytest.mark.slow
 def test_a_dict_names_datasets_of_every_kind(folder: Path) -> None:
     parts = sorted((folder / "parts").iterdir())
     given = {
@@ -163,6 +164,7 @@ def test_folders_of_parts_give_their_values_as_columns(tmp_path: Path) -> None:
         assert asked(core, "sales", total("amount"), columns=("year",)) == [(2023, 2023), (2024, 2024)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "contents", "types"),
     [
@@ -184,6 +186,7 @@ def test_the_whole_of_all_files_tells_the_types_of_columns(
         assert asked(core, "part", "count") == [(len(contents),)]
 
 
+@pytest.mark.slow
 def test_a_database_file_without_an_ending_is_told_by_its_first_bytes(folder: Path, tmp_path: Path) -> None:
     for number, name in enumerate(("sales.db", "sales.duckdb", "sales.parquet")):
         (tmp_path / f"file{number}").write_bytes((folder / name).read_bytes())

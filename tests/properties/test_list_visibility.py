@@ -107,6 +107,7 @@ class Choosy(Policy):
         return dashboard.id % 2 == 0 and super().can_read_dashboard(actor, dashboard, datasets)
 
 
+@pytest.mark.slow
 @given(actor=actors)
 @example(actor=Actor(user=User(id=2, username="u"), roles=(Role(id=1, name="r", is_admin=True),)))
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])

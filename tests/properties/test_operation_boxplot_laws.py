@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.operation_reference import tables
@@ -33,6 +34,7 @@ def box_of(held: list[float], kind: str, percentiles: tuple[float, float] | None
     return [math.fsum(held) / len(held), float(np.median(held)), high, low, q1, q3, len(held), outliers]
 
 
+@pytest.mark.slow
 @given(table=tables(numbers=NUMBERS), whiskers=WHISKERS)
 def test_each_box_is_that_of_its_group_alone(
     table: pd.DataFrame, whiskers: tuple[str, tuple[float, float] | None]
@@ -52,6 +54,7 @@ def test_each_box_is_that_of_its_group_alone(
             assert one == other or math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
 
 
+@pytest.mark.slow
 @given(table=tables(numbers=NUMBERS))
 def test_values_within_the_whiskers_and_outliers_are_all_values(table: pd.DataFrame) -> None:
     result = postprocessing.boxplot(table, groupby="k", metrics="x", whisker_type="percentile", percentiles=[10, 90])

@@ -66,6 +66,7 @@ def test_straight_lines_lie_between_the_neighbours(
             assert math.isclose(value, low + (high - low) * share, rel_tol=1e-9, abs_tol=1e-6)
 
 
+@pytest.mark.slow
 @given(rows=ROWS, rule=RULES, method=st.sampled_from(["asfreq", "bfill", "ffill", "linear", "mean", "median", "sum"]))
 def test_all_methods_give_one_grid_and_the_order_of_the_rows_does_not_matter(
     rows: dict[datetime, tuple[float | None, float | None]], rule: str, method: str

@@ -184,6 +184,7 @@ def same(ours: float, exact: Any) -> bool:
     return math.isclose(ours, exact, rel_tol=1e-9, abs_tol=1e-12)
 
 
+@pytest.mark.slow
 @for_each("win_type", [None, "boxcar", "hamming", "triang"])
 @for_each("kind", ["std", "var"])
 def test_windows_of_equal_values_have_no_spread_at_all(kind: str, win_type: str | None) -> None:

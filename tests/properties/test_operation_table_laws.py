@@ -87,6 +87,7 @@ def test_a_histogram_counts_every_number_once(table: pd.DataFrame, bins: int) ->
     assert whole.to_numpy()[0].tolist() == np.histogram(held, bins=bins)[0].tolist()
 
 
+@pytest.mark.slow
 @given(table=tables(min_size=1))
 def test_ranks_are_shares_of_the_rows_with_a_value(table: pd.DataFrame) -> None:
     result = postprocessing.rank(table, metric="x", group_by="k")

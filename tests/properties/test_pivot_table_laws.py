@@ -188,6 +188,7 @@ def sides(grid: PivotTable) -> tuple[tuple[Key, ...], tuple[Key, ...]]:
     return grid.row_keys, grid.column_keys
 
 
+@pytest.mark.slow
 @given(rows=ROWS, layout=LAYOUTS, base=st.sampled_from(["Sum", "Count"]))
 def test_fractions_are_of_the_totals_of_their_row_column_or_table(
     rows: list[Row], layout: PivotLayout, base: str

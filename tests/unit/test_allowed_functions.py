@@ -210,6 +210,7 @@ def test_there_are_enough_of_them() -> None:
     assert {name for name, _ in HONEST} | {"presto", "spark"} == set(installed_engines(()).names())
 
 
+@pytest.mark.slow
 @for_each(("on", "text"), HONEST)
 def test_what_charts_need_passes_for_everybody(on: str, text: str) -> None:
     assert parse(on, text, only_listed=True) == parse(on, text, only_listed=False)

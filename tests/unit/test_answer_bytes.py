@@ -155,6 +155,7 @@ def again(answer: ChartData) -> ChartData:
     return found
 
 
+@pytest.mark.slow
 @given(ANSWERS)
 def test_every_answer_comes_back_as_a_reader_sees_it(answer: ChartData) -> None:
     before = seen(answer)

@@ -179,6 +179,7 @@ def test_an_entry_of_another_version_is_a_miss() -> None:
         assert decode_entry(MAGIC[:-1] + bytes([version]) + entry()[len(MAGIC) :], key="key", seal=SEAL) is None
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_changed_byte_is_a_miss(data: st.DataObject) -> None:
     held = bytearray(entry())

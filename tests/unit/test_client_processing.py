@@ -321,6 +321,7 @@ def test_a_column_is_both_a_label_and_a_metric() -> None:
     assert pivoted(groupbyRows=["num"], metrics=["num"]) == {"num": {str(n): n for n in range(1, 6)}}
 
 
+@pytest.mark.slow
 def test_many_labels_that_read_alike_are_numbered_in_one_pass() -> None:
     blanks = [" " * length for length in range(1, 10_001)]
     frame = frame_of({"a": blanks, "num": [1] * len(blanks)})

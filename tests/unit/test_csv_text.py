@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
@@ -36,6 +37,7 @@ def test_text_that_only_looks_like_a_formula_is_left_alone(text: str) -> None:
     assert neutral_text(text) == text
 
 
+@pytest.mark.slow
 def test_every_form_of_a_sign_that_normalising_makes_a_sign_is_one() -> None:
     forms = [
         character

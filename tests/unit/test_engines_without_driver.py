@@ -37,6 +37,7 @@ def duckdb() -> Iterator[sa.Connection]:
     engine.dispose()
 
 
+@pytest.mark.slow
 @for_each("name", READ_BY_SQLGLOT)
 def test_buckets_translated_to_duckdb_are_the_reference_buckets(duckdb: sa.Connection, name: str) -> None:
     spec = installed_engines(()).get(name)

@@ -91,6 +91,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @for_each("sql", HOSTILE)
 def test_nothing_but_reading_gets_through(shop: Target, folder: Path, sql: str) -> None:
     before = fingerprint(folder)

@@ -73,6 +73,7 @@ def test_a_small_result_stays_in_lists() -> None:
     assert isinstance(fetched.frame.columns[0].values, list)
 
 
+@pytest.mark.slow
 def test_a_large_result_becomes_arrow_columns() -> None:
     rows = [(str(datetime(2024, 1, 1) + timedelta(minutes=i)), f"s{i}", i, i / 3) for i in range(30_000)]
     fetched, _ = read(rows, K.TIMESTAMP, K.TEXT, K.INTEGER, K.FLOAT)

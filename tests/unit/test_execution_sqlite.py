@@ -221,6 +221,7 @@ def test_a_time_limit_that_was_not_reached_does_not_touch_the_next_statement(sho
     assert shop.rows(slow) == [(300_000,)]
 
 
+@pytest.mark.slow
 def test_cancelling_at_any_moment_ends_the_statement_and_spares_the_connection(shop: Target) -> None:
     chance = random.Random(7)
     for _ in range(50):

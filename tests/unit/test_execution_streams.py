@@ -65,6 +65,7 @@ def values(stream: FrameStream) -> list[Any]:
     return [row[0] for frame in stream for row in frame.rows()]
 
 
+@pytest.mark.slow
 @for_each("count", [1, 5, PART - 1, PART, PART + 1, 2 * PART, MANY])
 def test_a_stream_has_the_rows_of_the_result(shop: Target, count: int) -> None:
     sql, most = numbers(shop, count), limits(max_rows=count)
@@ -130,6 +131,7 @@ def test_a_stream_that_nobody_ever_read_gives_its_connection_back(shop: Target) 
     assert shop.is_returned()
 
 
+@pytest.mark.slow
 def test_a_connection_serves_again_after_each_kind_of_end(shop: Target) -> None:
     for _ in range(3):
         assert len(values(shop.stream(numbers(shop, MANY)))) == MANY

@@ -64,6 +64,7 @@ SAFE = [
 ]
 
 
+@pytest.mark.slow
 @for_each("engine", ENGINES.names())
 @for_each("safe", SAFE, ids=str)
 def test_a_comparison_of_a_plain_column_needs_no_fence(safe: dict[str, Any], engine: str) -> None:
@@ -124,6 +125,7 @@ PLAIN = [
 ]
 
 
+@pytest.mark.slow
 @for_each("engine", ENGINES.names())
 @for_each("query", PLAIN, ids=str)
 def test_plain_columns_and_metrics_keep_their_statement(query: dict[str, Any], engine: str) -> None:
@@ -191,6 +193,7 @@ def test_only_what_is_needed_is_read_through_a_derived_table() -> None:
 
 
 # --------------------------------------------------------------------------------------------- computed and misdeclared
+@pytest.mark.slow
 @for_each("engine", ENGINES.names())
 @for_each("query", [*({"columns": ["id"], "filters": [item]} for item in SAFE), *PLAIN[:2]], ids=str)
 def test_what_a_view_computes_is_not_safe(query: dict[str, Any], engine: str) -> None:
@@ -216,6 +219,7 @@ def test_what_is_computed_beside_stored_columns_is_not_safe(query: dict[str, Any
     assert form(query, engine, view=view_of(engine, columns=columns)) is FenceForm.TABLE
 
 
+@pytest.mark.slow
 @for_each("engine", ENGINES.names())
 @for_each("safe", SAFE, ids=str)
 def test_a_column_that_a_table_computes_is_not_safe_beside_stored_ones(safe: dict[str, Any], engine: str) -> None:

@@ -38,6 +38,7 @@ def test_the_walk_meets_the_namespaces_that_there_are() -> None:
     assert {"charts", "dashboards", "databases", "datasets", "embedded", "users", "roles", "tags"} <= set(NAMESPACES)
 
 
+@pytest.mark.slow
 @for_each("namespace", NAMESPACES)
 def test_a_guest_is_refused_everywhere_but_where_it_is_allowed(
     world: GuestWorld, guest: AnalyticsCore, namespace: str

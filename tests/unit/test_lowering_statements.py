@@ -70,6 +70,7 @@ def readable(tree: exp.Expr, engine: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------------ values
+@pytest.mark.slow
 @for_each("engine", NAMES)
 @for_each("value", SECRETS)
 def test_a_value_is_bound_and_never_written(engine: str, value: str) -> None:
@@ -91,6 +92,7 @@ def test_numbers_and_moments_are_bound_too(engine: str) -> None:
     assert len(bound_values(made)) == 3 + near
 
 
+@pytest.mark.slow
 @for_each("engine", NAMES)
 def test_the_statement_has_a_mark_for_each_value_and_the_readable_one_has_none(engine: str) -> None:
     mark = MARKS[spec_of(engine).paramstyle]
@@ -113,6 +115,7 @@ def test_percent_signs_of_labels_and_fragments_are_doubled_for_drivers_that_form
     assert "50%%" not in made.display_sql
 
 
+@pytest.mark.slow
 @for_each("engine", NAMES)
 def test_the_readable_statement_is_one_query_of_the_engine(engine: str) -> None:
     for name in PAYLOADS:
@@ -124,6 +127,7 @@ def test_the_readable_statement_is_one_query_of_the_engine(engine: str) -> None:
 
 
 # --------------------------------------------------------------------------------------------------- the same tree
+@pytest.mark.slow
 @for_each("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
 @for_each("name", list(PAYLOADS))
 def test_what_was_written_reads_back_as_what_was_meant(engine: str, name: str) -> None:
@@ -283,6 +287,7 @@ def test_a_fragment_stands_for_one_operand(engine: str, text: str) -> None:
     assert condition.expression == exp.Literal.number(5)
 
 
+@pytest.mark.slow
 @for_each("engine", NAMES)
 @for_each("text", ["2", "-2", "(2)", "'x'", "NULL", "1.5"])
 def test_a_constant_is_never_taken_for_the_position_of_a_column(engine: str, text: str) -> None:
@@ -368,6 +373,7 @@ def same_by_known_texts(query: Mapping[str, Any], engine: str, *, view: DatasetV
     assert compile_plan(again, view.spec, view.known) == plain
 
 
+@pytest.mark.slow
 @for_each("engine", NAMES)
 def test_known_texts_give_the_statements_that_nodes_give(engine: str) -> None:
     for name, payload in PAYLOADS.items():
@@ -375,6 +381,7 @@ def test_known_texts_give_the_statements_that_nodes_give(engine: str) -> None:
             same_by_known_texts(payload, engine, view=view_for(name, engine), row_filters=rules_for(name))
 
 
+@pytest.mark.slow
 @for_each("engine", NAMES)
 def test_known_texts_tell_columns_grains_and_aggregates_apart(engine: str) -> None:
     view = view_of(engine, offset=3)
@@ -392,6 +399,7 @@ def test_known_texts_tell_columns_grains_and_aggregates_apart(engine: str) -> No
             same_by_known_texts({**query, **(series if number % 4 == 0 else {})}, engine, view=view)
 
 
+@pytest.mark.slow
 def test_one_view_serves_many_threads_and_everybody_s_own_rules() -> None:
     view = view_of("postgresql")
     axis = {"columnType": "BASE_AXIS", "sqlExpression": "ordered_at", "label": "t", "timeGrain": "P1M"}

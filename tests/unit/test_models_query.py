@@ -344,6 +344,7 @@ JSON = st.recursive(
 FIELDS = st.sampled_from([*ChartDataQueryObject.model_fields, "time_grain_sqla", "x"])
 
 
+@pytest.mark.slow
 @given(st.dictionaries(FIELDS, JSON, max_size=6))
 def test_any_query_is_either_read_or_refused_with_a_typed_error(fields: dict[str, Any]) -> None:
     with suppress(PayloadSchemaError, PayloadFormatError):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.mutants.mutant_lists import all_mutants, choose, equivalents, replay, save
 from tests.mutants.operators import mutants_of
 
@@ -64,6 +65,7 @@ def make_project(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_runner_reports_what_is_caught_and_what_survives(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     results = tmp_path / "results.json"

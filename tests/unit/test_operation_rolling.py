@@ -109,6 +109,7 @@ def test_with_min_periods_0_an_empty_window_has_the_value_of_nothing(rolling_typ
     assert rolled(frame, rolling_type, window=1)[0] == first
 
 
+@pytest.mark.slow
 def test_a_centred_window_looks_ahead(frame: pd.DataFrame) -> None:
     assert rolled(frame, "sum", center=True) == [5, 5, 4, 11, 13, 10]
     assert rolled(frame, "prod", center=True) == [4, 4, 3, 24, 48, 16]

@@ -71,6 +71,7 @@ def with_values(data: PictureData, change: Any) -> PictureData:
 
 
 # ------------------------------------------------------------------------------------------------------ every kind
+@pytest.mark.slow
 @for_each("theme", Theme)
 @for_each("kind", sorted(KINDS))
 def test_a_kind_is_drawn_as_itself_and_says_what_it_shows(kind: str, theme: Theme) -> None:
@@ -122,6 +123,7 @@ def test_the_same_call_gives_the_same_bytes_in_every_process() -> None:
 
 
 # --------------------------------------------------------------------------------------------------- hostile labels
+@pytest.mark.slow
 @for_each("kind", sorted(KINDS))
 def test_no_label_becomes_an_expression_or_a_control(kind: str) -> None:
     form, data = sample_of(kind)
@@ -241,6 +243,7 @@ def test_a_large_answer_is_cut_to_what_can_be_drawn(kind: str) -> None:
     assert len(json.dumps(specification)) < 2_000_000
 
 
+@pytest.mark.slow
 @for_each(
     ("kind", "form", "columns", "told"),
     [

@@ -86,6 +86,7 @@ def _wrong(core: AnalyticsCore, calls: dict[str, Ask]) -> list[tuple[str, str, s
     ]
 
 
+@pytest.mark.slow
 def test_any_argument_gives_an_answer_or_a_typed_error(shop: SmallCore) -> None:
     assert _wrong(shop.core, CALLS) == []
 
@@ -277,6 +278,7 @@ FORBIDDEN: dict[str, Callable[[AnalyticsCore], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", FORBIDDEN.values(), ids=FORBIDDEN)
 def test_who_may_not_ask_at_all_is_told_so_before_the_payload_is_read(shop: SmallCore, ask: Any) -> None:
     with pytest.raises((PayloadError, UnknownNameError)):

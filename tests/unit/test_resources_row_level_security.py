@@ -108,6 +108,7 @@ def test_only_administrators_see_and_manage_rules(host: AnalyticsCore, admin: An
     assert admin.row_level_security.get(made.id).clause == "country = 'France'"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "error", "says"),
     [
@@ -255,6 +256,7 @@ def test_a_change_counts_at_once_for_who_asked_before(host: AnalyticsCore, admin
     assert rows(anna, query) == everything
 
 
+@pytest.mark.slow
 def test_rules_cost_no_statement_of_the_store_for_each_query(url: str) -> None:
     with hosted_core(url, settings={"metadata_freshness_s": 600}) as host:  # a slow machine needs longer than usual
         admin = host.as_user("admin")

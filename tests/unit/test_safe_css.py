@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.support.cases import for_each
 
 from analytics_core._pictures.pages.safe_css import safe_css
@@ -53,6 +54,7 @@ def test_a_long_sheet_is_cut_and_read_in_one_pass() -> None:
 SIZE = 200_000
 
 
+@pytest.mark.slow
 @for_each(
     "given",
     [

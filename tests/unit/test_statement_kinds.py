@@ -161,6 +161,7 @@ def test_a_statement_that_is_no_query_is_refused(kind: str, on: str) -> None:
         assert rejected.value.error_type is ErrorType.DML_NOT_ALLOWED_ERROR
 
 
+@pytest.mark.slow
 @for_each("on", EVERY_ENGINE)
 @for_each("kind", KINDS)
 def test_neither_comments_nor_parentheses_nor_a_query_before_it_let_it_through(kind: str, on: str) -> None:

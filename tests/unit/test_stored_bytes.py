@@ -27,6 +27,7 @@ SAFE_YAML = {"SafeLoader", "SafeDumper", "dump", "load", "parse", "constructor",
 """What the source may name of PyYAML besides events; `load` is given a loader, which is a safe one."""
 
 
+@pytest.mark.slow
 def test_the_source_imports_nothing_that_revives_objects() -> None:
     found = [
         f"{file.at(node)} {name}"
