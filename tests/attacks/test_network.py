@@ -189,7 +189,7 @@ def test_a_notebook_reaches_the_server_of_its_url_alone(url: str, allowed: str, 
 
 @pytest.mark.parametrize("url", ["sqlite://", "duckdb://", "bogus://h/d", "postgresql://a,b/d"])
 def test_a_notebook_without_a_server_allows_none(url: str) -> None:
-    assert _server_of(url, settings()) == ()
+    assert _server_of(url, settings(), REGISTRY) == ()
 
 
 # -------------------------------------------------------------------------------------------------------- real servers
