@@ -65,6 +65,7 @@ def slowest(session: nox.Session) -> None:
     session.run(
         "python", "-m", "pytest", "-n", "2", "--dist", "loadfile", "--slowest", "tests/slowest.txt", *session.posargs
     )
+    session.run("python", "-m", "pytest", "-q", "tests/architecture/test_slowest.py")
 
 
 @nox.session

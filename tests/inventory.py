@@ -3,7 +3,7 @@
     python -m tests.inventory             # file, test, engine, gate: how many cases
     python -m tests.inventory --base REV  # the same beside the commit REV; ends with 1 when a case is gone
 
-A case is one set of arguments: a test of its own, or one that `for_each` tries. Engines are told by their names in it.
+A case is one set of arguments: a test of its own, or one that `for_each` tries. Its engine is the one that they name.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--base", help="a commit to compare with")
     parser.add_argument("--collect", action="store_true", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.collect:
+    options = parser.parse_args()
+    if options.collect:
         collect()
         return 0
     cases = cases_in(ROOT)
@@ -123,7 +123,7 @@ def main() -> int:
         print(f"{gate}\t{engine}\t{count}\t{test}")
     for gate in sorted({gate for _, _, gate in cases}):
         print(f"{gate}: {sum(count for place, count in cases.items() if place[2] == gate)} cases")
-    gone = [] if asked.base is None else [*lost(cases_at(asked.base), cases)]
+    gone = [] if options.base is None else [*lost(cases_at(options.base), cases)]
     print("\n".join(gone))
     return 1 if gone else 0
 

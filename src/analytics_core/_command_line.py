@@ -51,7 +51,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         return _ended("standard output is closed")
     _escape_what_cannot_be_shown(call)
     if call.verb is serve:
-        call.stop = _told_by_signals()
+        call.stop = _stop_signal()
     try:
         with _opened(call, environ) as host:
             verb: Callable[[AnalyticsCore, argparse.Namespace], int] = call.verb
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         return _ended("interrupted", code=INTERRUPTED)
 
 
-def _told_by_signals() -> threading.Event:
+def _stop_signal() -> threading.Event:
     """Return what is set when the process is told to end, from now on, also while it is still starting."""
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -77,10 +77,10 @@ def _told_by_signals() -> threading.Event:
     return stop
 
 
-def _ended(*told: str, code: int = WRONG) -> int:
+def _ended(*lines: str, code: int = WRONG) -> int:
     """Say why a call ended, to whoever still reads it, and return its exit code."""
     with suppress(OSError):
-        for line in told:
+        for line in lines:
             print(f"analytics_core: {one_line(line)}", file=sys.stderr, flush=True)
     return code
 
@@ -125,8 +125,8 @@ def load(core: AnalyticsCore, call: argparse.Namespace) -> int:
     report = core.load_bundle(call.bundle, databases=_databases(call.database), dry_run=call.dry_run)
     print(report)
     for record in report.records:
-        told = f"{record.kind} {record.name!r}: {'new' if record.is_new else 'changed'}"
-        print(told, *map(one_line, record.notes), sep="\n    ")
+        line = f"{record.kind} {record.name!r}: {'new' if record.is_new else 'changed'}"
+        print(line, *map(one_line, record.notes), sep="\n    ")
     return SOUND
 
 
@@ -141,13 +141,13 @@ def export(core: AnalyticsCore, call: argparse.Namespace) -> int:
 
 def check(core: AnalyticsCore, call: argparse.Namespace) -> int:
     """Tell what broke since it was stored."""
-    return _told(core.check(answers=call.answers), call)
+    return _print_report(core.check(answers=call.answers), call)
 
 
 def diff(core: AnalyticsCore, call: argparse.Namespace) -> int:
     """Tell which charts differ between two states of content."""
     a, b = (None if source == STORED else source for source in (call.a, call.b))
-    return _told(core.diff(a, b, databases=_databases(call.database), answers=not call.no_answers), call)
+    return _print_report(core.diff(a, b, databases=_databases(call.database), answers=not call.no_answers), call)
 
 
 def tick(core: AnalyticsCore, call: argparse.Namespace) -> int:
@@ -165,7 +165,7 @@ def serve(core: AnalyticsCore, call: argparse.Namespace) -> int:
     return SOUND
 
 
-def _told(report: _Report, call: argparse.Namespace) -> int:
+def _print_report(report: _Report, call: argparse.Namespace) -> int:
     text = report.markdown() if call.format == "markdown" else report.junit() if call.format == "junit" else str(report)
     if call.output:
         _write(call.output, f"{text.rstrip()}\n".encode())
@@ -252,8 +252,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _verb(verbs: Any, name: str, function: Callable[..., int]) -> argparse.ArgumentParser:
-    told = (function.__doc__ or "").strip()
-    parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told)
+    purpose = (function.__doc__ or "").strip()
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=purpose, description=purpose)
     parser.set_defaults(verb=function, is_operator=function in _OF_OPERATORS)
     _take_store_and_actor(parser, default=argparse.SUPPRESS)  # what stands before the verb counts unless repeated
     return parser

@@ -18,6 +18,7 @@ PROPERTY: Final = "processor_s"
 """What a test's last report carries to the process that collects them."""
 
 SPENT: Final = pytest.StashKey[Counter[str]]()
+BEGUN: Final = pytest.StashKey[float]()
 
 
 def processor_s() -> float:
@@ -41,9 +42,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     """Note when a test begins, so that its fixtures count."""
     item.stash[BEGUN] = processor_s()
     return (yield)
-
-
-BEGUN: Final = pytest.StashKey[float]()
 
 
 @pytest.hookimpl(wrapper=True)
