@@ -89,7 +89,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             found[IN_PROCESS[zlib.crc32(place.encode()) % 2]].add_marker("repeats")
 
 
-def _or_skip(start: Callable[[], Server]) -> Server:
+def _or_skip(start: Callable[[], Server], config: pytest.Config) -> Server:
+    """Start a server, or skip where its program is missing; a run that leaves out the marker `server` starts none."""
+    if "not server" in config.option.markexpr:
+        pytest.fail("a test that asks for a server as it runs is marked `server` by hand")
     try:
         return start()
     except ServerMissingError as missing:
@@ -99,19 +102,19 @@ def _or_skip(start: Callable[[], Server]) -> Server:
 @pytest.fixture(scope="session")
 def postgres_server(pytestconfig: pytest.Config) -> PostgresServer:
     """The run's private PostgreSQL."""
-    return _or_skip(pytestconfig.stash[SERVERS].postgres)
+    return _or_skip(pytestconfig.stash[SERVERS].postgres, pytestconfig)
 
 
 @pytest.fixture(scope="session")
 def mariadb_server(pytestconfig: pytest.Config) -> MariadbServer:
     """The run's private MariaDB."""
-    return _or_skip(pytestconfig.stash[SERVERS].mariadb)
+    return _or_skip(pytestconfig.stash[SERVERS].mariadb, pytestconfig)
 
 
 @pytest.fixture(scope="session", params=["postgresql", "mysql"])
 def tls_server(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> TlsPostgres | TlsMariadb:
     """The run's private PostgreSQL, then MariaDB, that take encrypted connections."""
-    return _or_skip(lambda: pytestconfig.stash[SERVERS].tls(request.param))
+    return _or_skip(lambda: pytestconfig.stash[SERVERS].tls(request.param), pytestconfig)
 
 
 @pytest.fixture(scope="session")

@@ -206,6 +206,7 @@ def test_an_option_that_no_connection_may_have_is_refused(core: AnalyticsCore) -
         core.databases.create(SECRET_FORM | {"database_name": "x", "parameters": parameters})
 
 
+@pytest.mark.server
 def test_only_administrators_look_at_servers(core: AnalyticsCore, form: dict[str, Any]) -> None:
     role = core.roles.create({"name": "readers"})
     user = core.users.create({"username": "ann", "first_name": "Ann", "roles": [role.id]})

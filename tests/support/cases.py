@@ -33,8 +33,9 @@ def for_each(
 ) -> Callable[[Test], Test]:
     """Run the test once for each of the values, as `pytest.mark.parametrize` does, but as one test.
 
-    All cases are tried. The first that fails is raised, with a note that names every one that failed. A case that skips
-    is passed over; when all do, the test skips. Fixtures are made once: those of a function serve all its cases.
+    All cases are tried. The first that fails is raised, with a note that names every one that failed. When all cases
+    skip, the test skips; when some do, it fails, since nobody would see what was left out. Fixtures are made once:
+    those of a function serve all its cases.
     `test.cases` lists the names, which `python -m tests.inventory` prints.
 
     Args:
@@ -97,12 +98,12 @@ def _label(place: str, value: Any, name_value: Callable[[Any], Any] | None) -> s
 def _run_all(cases: list[Case], run: Callable[[Case], None]) -> None:
     """Try all cases; raise the first failure with a note that names all, or skip when every case did."""
     failed: list[tuple[str, BaseException]] = []
-    skipped: list[BaseException] = []
+    skipped: list[tuple[str, BaseException]] = []
     for case in cases:
         try:
             run(case)
         except pytest.skip.Exception as reason:
-            skipped.append(reason)
+            skipped.append((case.name, reason))
         except (Exception, pytest.fail.Exception) as error:
             failed.append((case.name, error))
     if failed:
@@ -110,4 +111,6 @@ def _run_all(cases: list[Case], run: Callable[[Case], None]) -> None:
         failed[0][1].add_note(f"{len(failed)} of {len(cases)} cases failed; this is the first: {named}")
         raise failed[0][1]
     if len(skipped) == len(cases):
-        raise skipped[0]
+        raise skipped[0][1]
+    if skipped:
+        pytest.fail(f"cases of a test skip together or not at all; {skipped[0][0]} skipped: {skipped[0][1]}")

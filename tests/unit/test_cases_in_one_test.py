@@ -37,13 +37,14 @@ def test_stacked_cases_are_tried_in_all_combinations_with_the_fixtures_that_are_
     assert check.cases == ["1-2-'a'", "3-4-'a'", "1-2-'b'", "3-4-'b'"]
 
 
-def test_a_test_is_skipped_when_all_of_its_cases_are() -> None:
+def test_a_test_is_skipped_when_all_of_its_cases_are_and_fails_when_some_are() -> None:
     @for_each("reason", ["no server", ""])
     def check(reason: str) -> None:
         if reason:
             pytest.skip(reason)
 
-    check()
+    with pytest.raises(pytest.fail.Exception, match="no server"):
+        check()
 
     @for_each("reason", ["no server", "no font"])
     def skip(reason: str) -> None:
