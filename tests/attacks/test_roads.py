@@ -22,6 +22,7 @@ from tests.support.attacks import (
     GUEST_ROADS,
     HARMLESS,
     ROADS,
+    SHARE,
     STORING_SHARE,
     STRUCTURES,
     Embedded,
@@ -147,9 +148,9 @@ def test_nothing_hidden_comes_back_to_a_guest(target: tuple[World, str], embedde
     assert "Bonn" in GUEST_ROADS["guest's filter"](embedded, guest, "x")
     texts = hostile_texts(embedded.world.engine)
     for number, (name, road) in enumerate(GUEST_ROADS.items()):
-        for text in texts[number % 3 :: 3]:
+        for text in texts[number % (3 * SHARE) :: 3 * SHARE]:
             figures.add(name, text, lambda road=road, text=text: road(embedded, guest, text))  # type: ignore[misc]
-    for text in texts[::STORING_SHARE]:
+    for text in texts[:: STORING_SHARE * SHARE]:
         figures.add("rule of a token", text, lambda text=text: embedded.ask(embedded.guest(text)))  # type: ignore[misc]
     report(f"{target[1]}, guest", figures)
 
