@@ -412,6 +412,7 @@ WRONG_NOTIFIERS: list[tuple[type[Outbox], str]] = [
 ]
 
 
+@pytest.mark.slow
 @for_each(("wrong", "test"), WRONG_NOTIFIERS)
 def test_a_wrong_notifier_is_found(wrong: type[Outbox], test: str) -> None:
     with pytest.raises(AssertionError):

@@ -94,6 +94,7 @@ def test_annotations_that_touch_the_range_of_the_query_are_shown(
     assert titles(core, layer(releases(core, days))) == ([days] if are_shown else [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -119,6 +120,7 @@ def test_the_range_may_be_open_shifted_or_come_from_a_filter(
     assert titles(core, layer(layer_id), query={**HOST, **query}) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "expected"),
     [

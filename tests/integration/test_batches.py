@@ -307,6 +307,7 @@ def test_an_early_end_stops_the_statement_on_the_server(world: World) -> None:
         assert world.lent == 0
 
 
+@pytest.mark.slow
 def test_a_stream_that_was_closed_early_does_not_look_read(world: World) -> None:
     with world.admin.datasets.batches(2) as stream:
         reader = stream.reader()
@@ -355,6 +356,7 @@ def test_a_forked_child_is_told_that_the_stream_is_not_its_own(tmp_path: Path) -
         assert sum(batch.num_rows for batch in stream) + 16_384 == COUNT
 
 
+@pytest.mark.slow
 def test_closing_the_core_ends_its_streams(tmp_path: Path) -> None:
     with _over_a_file(tmp_path) as core:
         streams = [core.datasets.batches(1) for _ in range(3)]

@@ -79,6 +79,7 @@ def test_who_may_not_create_it_cannot_load_it(shop: SmallCore, what: str, option
     assert stored(shop.core) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grants", [(), (("dataset", 1),), (("schema", 1, "main"),)])
 def test_datasets_take_a_grant_on_the_whole_database(shop: SmallCore, grants: tuple[Any, ...]) -> None:
     shop.orders()

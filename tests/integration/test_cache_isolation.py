@@ -217,6 +217,7 @@ def test_whoever_knows_a_cache_key_gets_nothing_by_it(bench: Bench) -> None:
         stranger.explore.get_form_data(str(key))
 
 
+@pytest.mark.slow
 def test_a_finished_job_is_read_by_who_may_still_read_its_dataset(bench: Bench) -> None:
     for dataset in DATASETS:
         requested = {"datasource": {"id": dataset, "type": "table"}, "queries": [dict(QUERY)]}
@@ -233,6 +234,7 @@ def test_a_finished_job_is_read_by_who_may_still_read_its_dataset(bench: Bench) 
         assert bench.as_user("acme").charts.job(job.job_id).job_id == job.job_id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_a_finished_job_is_not_read_once_the_host_rules_otherwise_also_inside_sql(bench: Bench, dataset: int) -> None:
     bench.source.clause, bench.source.dataset = "amount < 25", 1

@@ -49,6 +49,7 @@ def _at_once(act: Callable[[int], Any]) -> list[AnalyticsError]:
     return rejected
 
 
+@pytest.mark.slow
 def test_grants_given_at_once_are_all_given(shop: SmallCore) -> None:
     role = shop.core.roles.create({"name": "analysts"})
     for turn in range(3):
@@ -78,6 +79,7 @@ def test_a_star_taken_in_many_sessions_is_gone_and_logged_once(shop: SmallCore) 
         assert shop.core.logs.list(taken).count == turn
 
 
+@pytest.mark.slow
 def test_columns_deleted_in_many_sessions_are_all_gone(shop: SmallCore) -> None:
     columns = shop.core.datasets.get(1).columns
     names = [f"c{n}" for n in range(SESSIONS)]

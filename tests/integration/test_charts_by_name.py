@@ -22,6 +22,7 @@ def core() -> Iterator[AnalyticsCore]:
         yield core
 
 
+@pytest.mark.slow
 def test_a_chart_is_got_and_asked_by_its_name(core: AnalyticsCore) -> None:
     found = core.charts.get("By region")
     assert found.slice_name == "By region"

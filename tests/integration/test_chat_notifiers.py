@@ -154,6 +154,7 @@ def test_each_answer_has_its_state(
     assert len(server.posts) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("send", [to_hook, by_bot])
 @pytest.mark.parametrize("answer", ["hang", "drip"])
 def test_no_attempt_takes_longer_than_its_time(server: ChatServer, send: Any, answer: str) -> None:
@@ -243,6 +244,7 @@ def test_the_code_of_the_api_is_told_where_it_is_a_plain_word(
     assert told.retry_after_s == (7.0 if shown == "ratelimited" else None)
 
 
+@pytest.mark.slow
 @for_each("answer", [no("ratelimited"), "hang", "break", (504, {}, b""), (503, {}, b""), "half"])
 @for_each("step", [SLOT, "/upload/1"])
 def test_a_file_that_is_on_its_way_when_it_fails_lets_all_be_tried_again(

@@ -64,12 +64,14 @@ def test_types_of_pandas_are_those_of_the_dataset() -> None:
             assert found == set(map(repr, expected)), name
 
 
+@pytest.mark.slow
 def test_moments_with_a_zone_come_in_utc() -> None:
     moments = pd.Series(pd.to_datetime(["2024-06-01 12:00"])).dt.tz_localize("Europe/Berlin")
     assert columns(pd.DataFrame({"at": moments})) == {"at": "TIMESTAMP WITH TIME ZONE"}
     assert values(pd.DataFrame({"at": moments}), "at") == [dt.datetime(2024, 6, 1, 10, tzinfo=dt.UTC)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_moments_of_every_precision_are_grouped_by_month(unit: str) -> None:
     moments = pd.Series(np.array(["2024-01-01", "2024-01-31", "2024-02-01"], dtype=f"datetime64[{unit}]"))
@@ -88,12 +90,14 @@ def test_moments_of_every_precision_are_grouped_by_month(unit: str) -> None:
         assert [(moment.isoformat()[:10], count) for moment, count in rows] == [("2024-01-01", 2), ("2024-02-01", 1)]
 
 
+@pytest.mark.slow
 def test_spans_come_as_text() -> None:
     spans = pd.DataFrame({"took": pd.to_timedelta([90, 3600], unit="s")})
     assert columns(spans) == {"took": "INTERVAL"}
     assert values(spans, "took") == ["00:01:30", "01:00:00"]
 
 
+@pytest.mark.slow
 def test_missing_numbers_of_pandas_are_null_and_nan_of_polars_stays_out_of_answers() -> None:
     with analytics_core.connect(
         {"pandas": pd.DataFrame({"a": [1.0, np.nan]}), "polars": pl.DataFrame({"a": [1.0, None]})}

@@ -104,6 +104,7 @@ def test_what_broke_and_what_differs_end_with_one_and_are_written_as_asked(call:
     assert (folder / "report.xml").read_text().startswith("<?xml")
 
 
+@pytest.mark.slow
 @for_each(
     ("arguments", "changes", "told"),
     [
@@ -180,6 +181,7 @@ def test_a_serving_process_ends_when_it_is_told_to(folder: Path, number: signal.
     assert (process.returncode, told) == (0, "")
 
 
+@pytest.mark.slow
 def test_the_store_and_the_actor_may_be_said_before_and_after_the_verb(call: Call, folder: Path) -> None:
     said = ("--store", f"sqlite:///{folder}/meta.db", "--as", "admin")
     unset = {"ANALYTICS_CORE_STORE": None, "ANALYTICS_CORE_ACTING_AS": None}

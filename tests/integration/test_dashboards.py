@@ -215,6 +215,7 @@ def test_a_refused_copy_leaves_no_chart_behind(shop: SmallCore) -> None:
     assert "dashboard.copy" not in _actions(shop.core)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("namespace", ["dashboards", "charts"])
 def test_a_list_takes_as_many_statements_for_many_rows_as_for_few(tmp_path: Path, namespace: str) -> None:
     with small_core(tmp_path) as shop:

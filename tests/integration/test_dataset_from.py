@@ -38,6 +38,7 @@ def core(tmp_path: Path) -> Iterator[AnalyticsCore]:
         yield opened
 
 
+@pytest.mark.slow
 def test_a_frame_is_a_dataset_beside_those_of_the_database(core: AnalyticsCore) -> None:
     core.datasets.create({"database": 1, "table_name": "products"})
     sales = core.dataset_from(frame(), "sales")
@@ -95,6 +96,7 @@ def test_sql_over_a_frame_that_was_replaced_gives_the_new_rows(core: AnalyticsCo
     assert asked(core, big, "count") == [(3,)]
 
 
+@pytest.mark.slow
 def test_a_frame_that_cannot_be_read_leaves_the_one_before(core: AnalyticsCore) -> None:
     core.dataset_from(frame(), "sales")
     with pytest.raises(SourceError):
@@ -150,6 +152,7 @@ def reader(core: AnalyticsCore, dataset: Any) -> tuple[AnalyticsCore, int]:
     return core.as_user(user.id), role.id or 0
 
 
+@pytest.mark.slow
 def test_only_an_administrator_hands_over(core: AnalyticsCore) -> None:
     ann, _ = reader(core, core.dataset_from(frame(), "sales"))
     for replace in (False, True):
@@ -208,6 +211,7 @@ def another(tmp_path: Path) -> AnalyticsCore:
     return AnalyticsCore(Settings(secret_key=KEY), metadata_url=f"sqlite:///{tmp_path}/meta.db", acting_as="admin")
 
 
+@pytest.mark.slow
 def test_another_process_is_told_and_may_hand_over_anew(service: AnalyticsCore, tmp_path: Path) -> None:
     sales = service.dataset_from(frame(), "sales")
     with another(tmp_path) as other:
@@ -262,6 +266,7 @@ def test_a_connector_of_the_hosts_own_takes_nothing() -> None:
             made.as_user("admin").dataset_from(frame(), "sales")
 
 
+@pytest.mark.slow
 def test_what_was_handed_over_is_read_under_no_other_name(core: AnalyticsCore) -> None:
     database = core.dataset_from(frame(), "sales").database.id
     core.databases.update(database, {"impersonate_user": True})

@@ -107,6 +107,7 @@ def test_what_writes_may_not_leave_the_file_either(shop: Target, folder: Path, s
     assert not (folder / "out.csv").exists()
 
 
+@pytest.mark.slow
 def test_a_database_without_writes_stays_open_for_reading_only(folder: Path) -> None:
     with target(f"duckdb:///{folder / 'shop.duckdb'}", folder) as shop:
         assert shop.rows("SELECT count(*) FROM orders") == [(1,)]

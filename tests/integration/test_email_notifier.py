@@ -301,6 +301,7 @@ def test_no_attempt_takes_longer_than_its_time(word: str, what: str) -> None:
         assert time.monotonic() - began < 2.5
 
 
+@pytest.mark.slow
 def test_a_server_that_reads_no_more_is_given_up() -> None:
     sent = message(attachments=(csv_file(8_000_000),))
     script = {"EHLO": b"250 hello\r\n", "DATA": "deaf"}
@@ -310,6 +311,7 @@ def test_a_server_that_reads_no_more_is_given_up() -> None:
         assert time.monotonic() - began < 3
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted otherwise here")
 @pytest.mark.parametrize("word", ["greeting", "EHLO", ".", "QUIT"])
 def test_no_connection_stays_open_after_the_end(word: str) -> None:

@@ -54,6 +54,7 @@ def countries(answer: Any) -> list[str]:
     return [row["country"] for row in answer.json()["result"][0]["data"]]
 
 
+@pytest.mark.slow
 def test_the_command_of_fastapi_finds_the_service(example: ModuleType) -> None:
     found = [name for name in dir(example) if isinstance(getattr(example, name), FastAPI)]
     assert found == ["app"]  # as `fastapi dev` looks for it

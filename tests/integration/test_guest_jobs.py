@@ -55,6 +55,7 @@ def test_a_job_of_a_guest_gives_the_answer_that_asking_gives(world: GuestWorld) 
     assert [result.query for result in answer.results] == [""]
 
 
+@pytest.mark.slow
 def test_what_a_guest_may_not_ask_they_may_not_submit(world: GuestWorld, elsewhere: AnalyticsCore) -> None:
     guest = elsewhere.as_guest(world.token("acme"))
     foreign = requested(filters=[{"col": "tenant", "op": "IN", "val": ["globex"]}])
@@ -180,6 +181,7 @@ def _change_the_chart(world: GuestWorld) -> None:
     world.admin.charts.update(1, {"query_context": json.dumps(context({**QUERY, "columns": ["day"]}))})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [_bind_everybody, _change_the_chart])
 def test_a_finished_job_is_gone_when_other_rules_bind_or_its_chart_asks_something_else(
     world: GuestWorld, change: Callable[[GuestWorld], None]
@@ -194,6 +196,7 @@ def test_a_finished_job_is_gone_when_other_rules_bind_or_its_chart_asks_somethin
     assert rows_of(guest.charts.submit(1)) != CITIES
 
 
+@pytest.mark.slow
 def test_a_renewed_token_reads_a_job_whose_own_token_is_over(world: GuestWorld) -> None:
     job = world.guest("acme").charts.submit(1)
     assert rows_of(job) == CITIES
@@ -207,6 +210,7 @@ def stored_bytes(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in folder.glob("meta.db*"))
 
 
+@pytest.mark.slow
 def test_what_a_token_says_is_nowhere_in_the_bytes_of_the_store(
     world: GuestWorld, elsewhere: AnalyticsCore, tmp_path: Path
 ) -> None:
@@ -234,6 +238,7 @@ def test_claims_open_for_their_own_job_alone(world: GuestWorld, elsewhere: Analy
         world.guest("acme").charts.job(mine.job_id)
 
 
+@pytest.mark.slow
 def test_a_job_that_waits_outlives_the_key_that_sealed_it(world: GuestWorld, tmp_path: Path) -> None:
     with another_core(world, tmp_path) as before:
         job_id = before.as_guest(world.token("acme")).charts.submit(requested()).job_id
@@ -253,6 +258,7 @@ def test_without_resealing_a_waiting_job_fails_when_its_key_is_dropped(world: Gu
         assert [item.state for item in after.as_user("admin").jobs.list().result] == ["failed"]
 
 
+@pytest.mark.slow
 def test_what_counts_as_now_for_a_guests_job_is_when_it_was_submitted(world: GuestWorld, tmp_path: Path) -> None:
     recent = context({"columns": ["city"], "metrics": ["count"], "granularity": "day", "time_range": "Last month"})
     world.admin.charts.update(2, {"query_context": json.dumps(recent)})
@@ -277,6 +283,7 @@ def test_jobs_of_guests_take_half_of_the_places(world: GuestWorld, tmp_path: Pat
         assert guest.charts.submit(1).state == "pending"
 
 
+@pytest.mark.slow
 def test_values_of_rules_of_every_kind_come_back_as_they_were(world: GuestWorld, elsewhere: AnalyticsCore) -> None:
     clause = "tenant IN ({{ value('tenants') }}) AND amount >= {{ value('whole') }} AND amount > {{ value('part') }}"
 

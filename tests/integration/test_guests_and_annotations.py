@@ -123,6 +123,7 @@ def test_a_guest_cannot_bring_layers_or_read_them_elsewhere(world: GuestWorld) -
             call()
 
 
+@pytest.mark.slow
 def test_a_host_may_keep_stored_annotations_from_guests(tmp_path: Path) -> None:
     own = Policy(
         {**RULES, Permission.READ_ANNOTATIONS: frozenset({Relationship.ADMINISTRATOR, Relationship.SIGNED_IN})}

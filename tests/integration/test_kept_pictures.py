@@ -53,6 +53,7 @@ def test_pictures_of_other_scales_formats_and_renderers_are_others(tmp_path: Pat
         assert world.host._runtime.renderer.drawn[-1].specification == {"mark": "bar"}  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_scales_that_differ_by_less_than_a_hundredth_are_one_drawing(tmp_path: Path) -> None:
     renderer = FakeRenderer()
     with report_world(tmp_path, renderer=renderer) as world:

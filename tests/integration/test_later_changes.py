@@ -64,6 +64,7 @@ def read(world: GuestWorld, request: pytest.FixtureRequest) -> Iterator[Read]:
         life.delete(world.admin, key)
 
 
+@pytest.mark.slow
 def test_every_update_takes_the_moment_and_is_tried_here(world: GuestWorld) -> None:
     """A namespace that comes later must take it, too."""
     types = {name: type(getattr(world.admin, name)) for name in NAMESPACES}

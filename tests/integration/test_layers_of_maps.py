@@ -167,6 +167,7 @@ def test_a_dashboard_answers_a_map_with_its_filters(world: GuestWorld) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- guests
+@pytest.mark.slow
 def test_a_guest_of_a_map_reads_its_layers_inside_their_rows(world: GuestWorld) -> None:
     map_id = stored(world.admin, layered(5))
     shown(world, map_id)
@@ -195,6 +196,7 @@ def test_a_token_needs_a_rule_on_the_datasets_of_layers_too(world: GuestWorld) -
     assert [result.rows() for result in guest.charts.data(map_id).results] == [ACME, [("hidden-word",)]]
 
 
+@pytest.mark.slow
 def test_a_guest_reaches_no_other_chart_through_a_map(world: GuestWorld) -> None:
     map_id = stored(world.admin, layered(5))
     shown(world, map_id)

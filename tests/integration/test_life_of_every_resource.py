@@ -107,6 +107,7 @@ def test_a_guest_makes_sees_and_changes_nothing(people: People, make: Callable[[
     assert life.read(people.maker(life), key) == "first"
 
 
+@pytest.mark.slow
 @for_each("name", ["charts", "dashboards", "datasets"])
 def test_what_another_system_manages_changes_only_for_that_system(people: People, name: str) -> None:
     first = {

@@ -177,6 +177,7 @@ def test_a_second_bundle_changes_what_the_first_one_made(shop: SmallCore) -> Non
 
 
 # ------------------------------------------------------------------------------------------------------- who may
+@pytest.mark.slow
 def test_loading_takes_a_grant_on_the_database_and_ownership_of_what_changes(shop: SmallCore) -> None:
     stranger, owner, other = (
         shop.reader(*grants, username=name)
@@ -444,6 +445,7 @@ def test_a_second_bundle_changes_the_sql_of_a_virtual_dataset(shop: SmallCore) -
         shop.core.load_bundle(packed(documents), databases=HERE)
 
 
+@pytest.mark.slow
 def test_a_database_that_cannot_be_asked_now_ends_it_at_once(tmp_path: Path) -> None:
     with small_core(tmp_path) as shop, closing(sqlite3.connect(shop.file)) as other:
         other.execute("BEGIN EXCLUSIVE")

@@ -368,6 +368,7 @@ def test_recent_activity_shows_only_what_may_still_be_seen(shop: SmallCore) -> N
     assert [one.item_title for one in shop.core.logs.recent_activity(user=2).result] == ["Kept"]
 
 
+@pytest.mark.slow
 def test_recent_activity_is_of_the_last_year(shop: SmallCore, clock: FixedClock) -> None:
     made = chart(shop.core)
     clock.advance(timedelta(days=366))

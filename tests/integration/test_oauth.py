@@ -649,6 +649,7 @@ def test_keys_of_before_still_read_states(open_core: Callable[..., SmallCore], g
 
 
 # ------------------------------------------------------------------------------------- a store that is away meanwhile
+@pytest.mark.slow
 def test_a_new_token_is_stored_as_soon_as_the_store_is_back(
     open_core: Callable[..., SmallCore], clock: FixedClock, tmp_path: Path
 ) -> None:

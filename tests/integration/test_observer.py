@@ -59,6 +59,7 @@ def world(tmp_path: Path, recorder: Recorder) -> Iterator[GuestWorld]:
         yield made
 
 
+@pytest.mark.slow
 def test_every_road_is_observed_once(world: GuestWorld, recorder: Recorder) -> None:
     admin, guest = world.admin, world.guest()
     roads: list[tuple[str, Any, int | None]] = [

@@ -110,6 +110,7 @@ def test_what_is_over_goes_and_nothing_else(world: GuestWorld) -> None:
         world.host.prune(logs_older_than_days=0)
 
 
+@pytest.mark.slow
 def test_logs_stay_unless_they_are_named(world: GuestWorld) -> None:
     fill(world, "old", is_over=True)
     assert world.host.prune().logs == 0
@@ -138,6 +139,7 @@ def test_one_call_is_bounded_and_the_next_goes_on(world: GuestWorld) -> None:
     assert (second.locks, second.is_complete) == (1, True)
 
 
+@pytest.mark.slow
 def test_one_process_at_a_time_prunes(world: GuestWorld) -> None:
     fill(world, "goes", is_over=True)
     lock = world.host._runtime.lock

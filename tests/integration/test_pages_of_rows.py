@@ -160,6 +160,7 @@ def test_ties_come_in_the_direction_of_the_last_key(core: Any) -> None:
     assert found == sorted(twos, reverse=True)[:5]
 
 
+@pytest.mark.slow
 def test_a_payload_with_neither_an_order_nor_an_offset_is_not_sorted(core: Any) -> None:
     result = ask(core, "keyed", {"columns": ["grp"], "metrics": None, "row_limit": 3})
     assert "ORDER BY" not in result.query

@@ -211,6 +211,7 @@ def shown(renderer: FakeRenderer) -> list[set[str]]:
     return [{region for region in ("EU", "US") if f'"{region}"' in text} for text in texts]
 
 
+@pytest.mark.slow
 def test_everybody_gets_pictures_of_their_own_rows(world: ReportWorld, renderer: FakeRenderer) -> None:
     anna, bert, carl = reader(world, "anna", "EU"), reader(world, "bert", "US"), reader(world, "carl", "EU")
     pictures = [core.charts.picture(1).data for core in (world.admin, anna, bert, carl)]
@@ -224,6 +225,7 @@ def test_everybody_gets_pictures_of_their_own_rows(world: ReportWorld, renderer:
         world.person("dora").charts.picture(1)
 
 
+@pytest.mark.slow
 def test_guests_get_pictures_of_the_rows_and_dashboards_of_their_token(tmp_path: Path, renderer: FakeRenderer) -> None:
     with guest_world(f"sqlite:///{tmp_path / 'shop.db'}", renderer=renderer) as world:
         acme, globex = world.guest("acme"), world.guest("globex")

@@ -47,6 +47,7 @@ def test_numbers_with_a_decimal_comma_are_read_when_it_is_told(german: Path) -> 
         assert not description(core)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("date_format", "first"), [("%d/%m/%Y", date(2024, 2, 1)), ("%m/%d/%Y", date(2024, 1, 2))])
 def test_dates_are_read_in_the_format_that_is_told(german: Path, date_format: str, first: date) -> None:
     with pytest.warns(UserWarning, match="Menge"), analytics_core.connect(german, date_format=date_format) as core:
@@ -82,6 +83,7 @@ def test_numbers_that_may_be_thousands_are_said_where_some_are_too_small_for_a_s
 IDS = ("12345678901234567891", "12345678901234567892", "-12345678901234567893", "7", "9007199254740993")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "form", "told"),
     [

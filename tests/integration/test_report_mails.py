@@ -87,6 +87,7 @@ def test_a_report_as_text_arrives(world: ReportWorld, mails: MailServer) -> None
     assert 'href="https://bi.example/chart/1"' in page.get_content()
 
 
+@pytest.mark.slow
 def test_a_report_as_csv_and_one_as_a_workbook_arrive(world: ReportWorld, mails: MailServer) -> None:
     world.report(report_format="CSV", context_markdown="As *every* hour.", recipients=[mail("bob@example.com")])
     world.pass_time()

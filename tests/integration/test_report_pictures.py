@@ -150,6 +150,7 @@ def test_a_picture_of_equal_rows_is_drawn_once_unless_each_is_to_be_drawn_anew(
     assert len(world.outbox.sent) == 4
 
 
+@pytest.mark.slow
 def test_each_recipient_gets_a_picture_of_their_own_rows(world: ReportWorld, renderer: FakeRenderer) -> None:
     for name, region in (("anna", "EU"), ("bert", "US")):
         core = world.person(name, world.admin.datasets.get(1), email=f"{name}@example.com")

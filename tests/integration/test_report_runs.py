@@ -60,6 +60,7 @@ def test_a_due_time_is_sent_once_whoever_looks_and_however_often(world: ReportWo
     assert run.uuid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [HOUR, -HOUR])
 def test_a_clock_that_jumps_an_hour_sends_nothing_twice(world: ReportWorld, step: timedelta) -> None:
     made = world.report()
@@ -156,6 +157,7 @@ def test_a_text_shows_the_rows_and_what_cut_them(world: ReportWorld) -> None:
     assert "<script" not in message.html
 
 
+@pytest.mark.slow
 def test_images_of_words_are_their_alternative_texts_so_that_no_reader_is_counted(world: ReportWorld) -> None:
     image = "![a map](http://x.example/b.png) <img src='http://x.example/c.png'>"
     world.report(context_markdown=f"one {image}", extra={"body": f"two {image}"})
@@ -858,6 +860,7 @@ def test_a_run_whose_process_closes_is_taken_up_by_another(tmp_path: Path) -> No
         assert other.scheduler.tick(wait=False).taken_up == 1
 
 
+@pytest.mark.slow
 def test_each_message_of_many_reads_what_became_of_it_alone(world: ReportWorld) -> None:
     world.report(recipients=[mail(f"a{number}@example.com") for number in range(20)])
     statements: list[str] = []
@@ -871,6 +874,7 @@ def test_each_message_of_many_reads_what_became_of_it_alone(world: ReportWorld) 
 
 
 # ------------------------------------------------------------------------------------------ by hand, logs, replays
+@pytest.mark.slow
 def test_a_run_by_hand_leaves_the_schedule_alone(world: ReportWorld) -> None:
     made = world.alert(active=False)
     for _ in range(2):
@@ -932,6 +936,7 @@ def test_old_runs_are_forgotten(world: ReportWorld) -> None:
     assert len(due) == 25
 
 
+@pytest.mark.slow
 def test_runs_of_schedules_that_never_run_again_are_pruned(world: ReportWorld) -> None:
     kept = {days: world.report(name=f"kept for {days}", log_retention=days) for days in (10, 30)}
     world.pass_time()

@@ -82,6 +82,7 @@ def test_whoever_may_write_sql_changes_it(world: TenantWorld, virtual: int, chan
     world.admin.datasets.update(virtual, CHANGES[change])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", HARMLESS)
 def test_an_owner_changes_what_is_no_sql(world: TenantWorld, virtual: int, change: str) -> None:
     world.user("olga").datasets.update(virtual, HARMLESS[change])

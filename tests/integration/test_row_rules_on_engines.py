@@ -31,6 +31,7 @@ def database_name(world: TenantWorld) -> str:
     return world.url.rpartition("/")[2].partition("?")[0]
 
 
+@pytest.mark.slow
 @for_each("tenant", OWN)
 def test_each_tenant_sees_their_rows(world: TenantWorld, tenant: str) -> None:
     assert ids(world.user(tenant)) == OWN[tenant]
@@ -145,6 +146,7 @@ def test_a_virtual_dataset_holds_permitted_rows_however_it_names_the_table(
     assert set(ids(world.admin, dataset)) == set(ALL)
 
 
+@pytest.mark.slow
 @for_each("join", ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN"])
 def test_rules_hold_on_both_sides_of_every_join(world: TenantWorld, join: str) -> None:
     if join == "FULL JOIN" and world.engine == "mysql":

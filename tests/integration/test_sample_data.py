@@ -35,6 +35,7 @@ def test_orders_fill_the_days_asked_for_and_end_before_until() -> None:
     assert max(days) == date(2024, 2, 29)
 
 
+@pytest.mark.slow
 def test_the_shop_holds_what_makes_queries_awkward() -> None:
     rows = shop_rows()
     orders = [dict(zip(SHOP_TABLES["orders"], row, strict=True)) for row in rows["orders"]]

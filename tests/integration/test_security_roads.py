@@ -227,6 +227,7 @@ def test_hostile_statements_are_refused(world: World, road: str) -> None:
     assert_refused(world, STATEMENT_ROADS[road], hostile_statements(world))
 
 
+@pytest.mark.slow
 @for_each("road", [road for road in FRAGMENT_ROADS if road != "row rule"])
 def test_no_condition_or_column_shows_a_hidden_row(world: World, road: str) -> None:
     widened = {

@@ -156,6 +156,7 @@ def test_filters_order_and_a_later_page_cost_no_more(reader):
     assert len(statements) <= MOST, statements
 
 
+@pytest.mark.slow
 @for_each("op", ["eq", "contains", "in", "gt"])
 def test_the_names_of_datasets_cost_no_more(reader, op):
     """Also on servers, where names of datasets are part of conditions, counts, orders and different values."""

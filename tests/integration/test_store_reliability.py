@@ -164,6 +164,7 @@ def test_a_file_that_was_replaced_is_read_anew(stored):
     assert core.tags.list().count == 2
 
 
+@pytest.mark.slow
 def test_a_file_that_is_replaced_while_a_unit_writes_is_told_though_others_read_the_new_one(stored):
     core, file = stored
 

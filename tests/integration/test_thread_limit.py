@@ -66,6 +66,7 @@ def ask(core: AnalyticsCore) -> int | None:
     return answer.results[0].rowcount
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "act", [ask, lambda core: len(core.databases.tables(1)), lambda core: core.datasets.refresh(1)]
 )

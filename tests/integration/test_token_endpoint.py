@@ -72,6 +72,7 @@ def test_an_address_may_have_a_query(plain: Provider) -> None:
     assert ask(f"{plain.url}?tenant=7")["error"] == "invalid_grant"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("misbehaviour", ["hanging", "dripping", "dripping_headers"])
 def test_no_answer_takes_longer_than_its_time(plain: Provider, misbehaviour: str) -> None:
     plain.misbehaviour = misbehaviour

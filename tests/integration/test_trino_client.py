@@ -102,6 +102,7 @@ def ask(folder: Path, server: Server) -> None:
         small.core.databases.test_connection({"orm_uri": f"trino://ada@127.0.0.1:{server.server_port}/shop"})
 
 
+@pytest.mark.slow
 def test_the_stand_in_is_a_server_to_the_client(tmp_path: Path) -> None:
     servers: list[Server] = []
     with Server(honest(lambda: servers[0])) as server:

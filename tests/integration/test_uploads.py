@@ -214,6 +214,7 @@ def test_where_names_differ_by_case_alone_the_very_same_one_counts(make_postgres
                 target.upload(b"id\n2\n", "sold", if_exists=if_exists)
 
 
+@pytest.mark.slow
 def test_a_workbook_gives_what_its_cells_hold_and_of_formulas_what_was_kept(target: UploadTarget) -> None:
     rows = [["id", "n", "at", "code", "f"], [1, 1.5, datetime(2024, 1, 31, 10), "007", "=1+6"], [2, 2, None, "1", "=2"]]
     told = target.upload(workbook([["not", "this"]], second=rows), options={"sheet_name": "second"})
@@ -452,6 +453,7 @@ def test_a_file_object_that_gives_no_bytes_is_told_what_is_wrong(
         assert target.tables() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -552,6 +554,7 @@ def test_of_uploads_at_the_same_moment_one_is_written_and_the_others_are_told(
 NEEDED = {"duckdb": "depend on the table", "postgresql": "depend on the table", "mysql": "by foreign keys"}
 
 
+@pytest.mark.slow
 def test_a_table_that_others_need_is_not_replaced(target: UploadTarget) -> None:
     target.own(
         "CREATE TABLE uploaded (id INTEGER PRIMARY KEY)",

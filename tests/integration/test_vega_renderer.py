@@ -77,6 +77,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VegaRenderer
     made.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", list(PictureFormat))
 def test_other_processes_in_other_zones_give_the_same_bytes(
     renderer: VegaRenderer, elsewhere: VegaRenderer, format: PictureFormat

@@ -98,6 +98,7 @@ def test_the_root_is_locked(statement: str, core: AnalyticsCore, folder: Path) -
     assert (folder / "secret.csv").read_text() == f"a\n{MARK}\n"
 
 
+@pytest.mark.slow
 def test_sql_of_datasets_reads_no_other_file(core: AnalyticsCore, folder: Path) -> None:
     for relation in reads(folder):
         with pytest.raises(AnalyticsError) as caught:
@@ -140,6 +141,7 @@ def test_a_csv_file_with_other_columns_is_told_and_not_read_by_place(text: str, 
         assert asked(core, "sales", columns=("amount",)) == [(6,)]
 
 
+@pytest.mark.slow
 def test_columns_of_a_parquet_file_are_found_by_their_names(tmp_path: Path) -> None:
     path = tmp_path / "sales.parquet"
 
@@ -192,6 +194,7 @@ def test_a_file_that_is_cut_or_gone_is_told(name: str, tmp_path: Path) -> None:
             asked(core, "sales", total("amount"))
 
 
+@pytest.mark.slow
 def test_a_file_that_comes_later_is_no_part_of_a_glob(folder: Path) -> None:
     with analytics_core.connect(f"{folder}/sal*.csv") as core:
         (folder / "sales_2.csv").write_text("country,amount\nItaly,2\n")
@@ -206,6 +209,7 @@ def test_a_link_in_the_place_of_a_file_leads_nowhere(core: AnalyticsCore, folder
     assert MARK not in str(caught.value.to_payload())
 
 
+@pytest.mark.slow
 def test_new_rows_of_a_file_are_read(core: AnalyticsCore, folder: Path) -> None:
     with (folder / "sales.csv").open("a") as file:
         file.write("Italy,2\n")

@@ -100,6 +100,7 @@ def test_a_dict_names_datasets_of_every_kind(folder: Path) -> None:
         assert [asked(core, name, "count") for name in given] == [[(3,)]] * 5
 
 
+@pytest.mark.slow
 def test_datasets_of_one_core_are_joined_by_sql(folder: Path) -> None:
     with analytics_core.connect({"orders": frame(), "regions": [{"country": "France", "region": "west"}]}) as core:
         sql = "SELECT r.region, o.amount FROM orders o JOIN regions r USING (country)"
@@ -107,6 +108,7 @@ def test_datasets_of_one_core_are_joined_by_sql(folder: Path) -> None:
         assert asked(core, joined.id, total("amount"), columns=("region",)) == [("west", 10.5)]
 
 
+@pytest.mark.slow
 def test_a_workbook_is_a_dataset_for_each_sheet_with_rows(tmp_path: Path) -> None:
     write_workbook(
         tmp_path / "book.xlsx", {"Staff list": [{"name": "Ann"}], "Empty": [], "Towns": [{"town": "Rome"}] * 2}
@@ -134,6 +136,7 @@ def test_a_dataset_is_called_as_its_file(file: str, name: str, tmp_path: Path) -
         assert asked(core, name, "count") == [(1,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pattern", "name"), [("sales_*.csv", "sales"), ("*_2024.csv", "months"), ("**/*.csv", "months")]
 )
@@ -203,6 +206,7 @@ def test_a_database_of_many_tables_gets_no_dataset_for_each(tmp_path: Path) -> N
         assert len(core.databases.tables(1)) == 101
 
 
+@pytest.mark.slow
 def test_lazy_opens_no_database_but_reads_files(folder: Path) -> None:
     with analytics_core.connect(folder / "sales.db", lazy=True) as core:
         assert core.datasets.list().count == 0

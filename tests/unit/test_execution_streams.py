@@ -266,6 +266,7 @@ def test_ctrl_c_while_a_statement_starts_stops_it(shop: Target, is_streamed: boo
     assert shop.is_returned()
 
 
+@pytest.mark.slow
 def test_a_connection_that_hangs_when_it_goes_back_is_given_up_with_a_typed_error(shop: Target) -> None:
     engine = shop.connector.engine(shop.record, identity=None, access=Access.READ)
     release = threading.Event()

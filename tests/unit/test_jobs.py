@@ -321,6 +321,7 @@ def test_what_ends_after_its_job_was_lost_changes_nothing(desk: Any) -> None:
     assert at.stored(job).result_bytes is None
 
 
+@pytest.mark.slow
 def test_the_lease_of_a_process_is_renewed_while_it_holds_jobs(desk: Any, store: SqlMetadataStore) -> None:
     at = desk(runner=HoldingRunner(), job_lease_s=1.5)
     job = at.submit()
@@ -342,6 +343,7 @@ class SlowStore:
         return self._store.unit_of_work()
 
 
+@pytest.mark.slow
 def test_the_lease_holds_also_while_the_store_is_slow(store: SqlMetadataStore) -> None:
     slow: Any = SlowStore(store, pause_s=0.3)
     heartbeat = Heartbeat(slow, lease_s=3.0, stop=lambda _: None, settle=lambda: None, look_s=0.05)

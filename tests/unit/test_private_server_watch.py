@@ -44,6 +44,7 @@ def test_the_watch_removes_the_folder_of_an_owner_that_ended_without_being_colle
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_the_watch_outlives_the_whole_process_group_of_the_owner() -> None:
     script = (
         "import time; from tests.support.servers import _start_watch, make_server_folder\n"
