@@ -83,11 +83,11 @@ def test_a_dry_run_does_not_show_the_rows_of_another_owner_until_one_saves_it_on
 @pytest.mark.parametrize("text", ["{{" * 5_000, "{{" + " " * 9_998, "{{ " * 3_333, "{" * 10_000, "{{ name }}" * 1_000])
 @pytest.mark.parametrize("key", ["subject", "body"])
 def test_a_template_of_braces_and_blanks_is_read_soon(people: TwoReaders, key: str, text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     with suppress(PayloadSchemaError):  # braces that are not closed
         made = people.world.report(people.mallory, extra={key: text})
         people.mallory.reports.dry_run(made.id)
-    assert time.monotonic() - started < MOST_SECONDS
+    assert time.process_time() - started < MOST_SECONDS
 
 
 @pytest.mark.parametrize(
