@@ -47,7 +47,7 @@ def servers(session: nox.Session) -> None:
     """Run what `tests` leaves out: private PostgreSQL, MariaDB and OpenSSH, what is slow, one of SQLite and DuckDB."""
     _install(session, ENGINES)
     choice = "(server or slow or repeats) and not long"
-    session.run("python", "-m", "pytest", "-n", "3", "-m", choice, *session.posargs)
+    session.run("python", "-m", "pytest", "-n", "2", "-m", choice, *session.posargs)
 
 
 @nox.session

@@ -91,6 +91,7 @@ def test_columns_deleted_in_many_sessions_are_all_gone(shop: SmallCore) -> None:
     assert [column.id for column in shop.core.datasets.get(1).columns] == [column.id for column in columns]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_changes_that_say_nothing_of_what_was_read_are_all_accepted(shop: SmallCore) -> None:
     core = shop.core

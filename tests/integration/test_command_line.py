@@ -239,6 +239,7 @@ def test_an_interrupted_call_says_so(folder: Path) -> None:
     assert (waiting.returncode, told) == (130, "analytics_core: interrupted\n")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),

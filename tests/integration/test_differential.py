@@ -32,6 +32,7 @@ def cores(
         yield open_cores(tmp_path_factory.mktemp("differential"), urls, stack)
 
 
+@pytest.mark.long
 @pytest.mark.server
 @for_each("part", range(PARTS))
 def test_engines_answer_as_plain_python_does(cores: dict[str, Any], part: int) -> None:

@@ -93,6 +93,7 @@ def slow() -> dict[str, Any]:
     return context({"metrics": ["count"]}, dataset=2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("three", STORES, indirect=True)
 def test_three_processes_find_and_read_one_job_that_one_of_them_runs(three: tuple[Process, ...]) -> None:
     host = three[0]

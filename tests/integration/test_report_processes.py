@@ -40,6 +40,7 @@ def test_processes_that_are_killed_while_they_draw_lose_and_double_nothing(tmp_p
     assert found.states["Success"] > 10
 
 
+@pytest.mark.long
 @pytest.mark.server
 def test_processes_that_are_killed_on_a_server_that_restarts_lose_and_double_nothing(tmp_path: Path) -> None:
     course = Course(since=SPRING, until=SPRING + timedelta(hours=9), schedules=75, kills=10, restarts=1)

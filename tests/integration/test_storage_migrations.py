@@ -165,6 +165,7 @@ def test_a_store_in_memory_has_exactly_the_tables_of_the_code():
     assert NEWEST_TABLES.read_text(encoding="utf-8") == newest_tables(), "run python -m tests.support.newest_tables"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_four_processes_that_start_together_migrate_once(url, engine):
     results = start_together(url)

@@ -522,6 +522,7 @@ def test_a_table_that_others_made_before_it_could_be_replaced_may_be_tried_again
     assert target.rows() == [{"id": 2}]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @for_each("if_exists", ["fail", "replace"])
 def test_of_uploads_at_the_same_moment_one_is_written_and_the_others_are_told(

@@ -51,6 +51,7 @@ def count_up(world: GuestWorld, life: Life, key: Key, chance: random.Random) -> 
     return rejected
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(("world", "name"), CASES, indirect=["world"])
 def test_writers_of_one_record_lose_no_step(world: GuestWorld, name: str) -> None:

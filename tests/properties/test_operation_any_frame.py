@@ -50,6 +50,7 @@ def test_any_frame_and_any_options_give_a_frame_or_a_typed_error(name: str) -> N
     holds()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @for_each("kind", COLUMN_KINDS)
 def test_a_column_of_any_dtype_gives_a_frame_or_a_typed_error_in_every_operation(kind: str) -> None:

@@ -37,6 +37,7 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @for_each("kind", [*SIGNED, *FLOATS, *UNSIGNED])
 @settings(max_examples=15)

@@ -169,6 +169,7 @@ def use(small: SmallCore) -> None:
         small.core.databases.test_connection({"orm_uri": "postgresql+psycopg://u:p@127.0.0.1:1/x"})
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @for_each("name", sorted(HOSTS))
 def test_a_hosts_object_is_used_although_it_counts_as_false(tmp_path: Path, name: str) -> None:
