@@ -404,7 +404,6 @@ def test_a_token_with_a_rule_on_a_dataset_that_is_gone_opens_nothing(world: Gues
 ALLOWED = ["https://shop.example", "http://localhost:8080"]
 
 
-@pytest.mark.slow
 @for_each(
     ("origin", "is_open"),
     [
@@ -432,16 +431,15 @@ ALLOWED = ["https://shop.example", "http://localhost:8080"]
         (None, False),
     ],
 )
-def test_only_pages_of_the_allowed_domains_show_the_dashboard(tmp_path: Path, origin: Any, is_open: bool) -> None:
-    with guest_world(f"sqlite:///{tmp_path}/shop.db") as world:
-        world.admin.embedded.update(1, {"allowed_domains": ALLOWED})
-        token = world.token("acme")
-        if is_open:
-            assert world.host.as_guest(token, origin=origin).charts.get(1).id == 1
-            return
-        with pytest.raises(errors.GuestAccessError) as rejection:
-            world.host.as_guest(token, origin=origin)
-        assert rejection.value.status == 403
+def test_only_pages_of_the_allowed_domains_show_the_dashboard(world: GuestWorld, origin: Any, is_open: bool) -> None:
+    world.admin.embedded.update(1, {"allowed_domains": ALLOWED})
+    token = world.token("acme")
+    if is_open:
+        assert world.host.as_guest(token, origin=origin).charts.get(1).id == 1
+        return
+    with pytest.raises(errors.GuestAccessError) as rejection:
+        world.host.as_guest(token, origin=origin)
+    assert rejection.value.status == 403
 
 
 def test_a_dashboard_without_domains_is_shown_on_every_page(shared: GuestWorld) -> None:
