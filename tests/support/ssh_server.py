@@ -45,7 +45,11 @@ class OpensshServer:
             self._process = subprocess.Popen(self._command, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+            with suppress(OSError):
+                with socket.create_connection(("127.0.0.1", self.port), 1) as trial:
+                    trial.recv(1)  # so its session is there, and has ended before a test counts sessions
+                while self.sessions() and time.monotonic() < deadline:
+                    time.sleep(0.01)
                 return
             time.sleep(0.05)
         raise RuntimeError(f"sshd did not start; its log ends with:\n{(self.folder / 'log').read_text()[-2000:]}")
