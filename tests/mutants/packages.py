@@ -28,7 +28,12 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("unit/template*", "unit/python_values", "unit/row_*", "unit/fingerprints", "golden/*"),
         "integration/advanced_data_types",
     ),
-    "_core": ("integration/facade", "integration/operating", "integration/ways_to_*"),
+    "_core": (
+        *("integration/facade", "integration/operating", "integration/ways_to_*", "integration/connect_ends"),
+        *("integration/what_is_not_connected", "integration/walls_of_what_is_in_hand", "integration/columns_of_frames"),
+        *("integration/replaced_files", "integration/before_connect", "integration/guest_jobs", "unit/network"),
+        *("integration/dates_of_text_files", "unit/settings_from_env", "unit/guest_facade"),
+    ),
     "_display": ("unit/displays", "unit/picture_numbers", "integration/notebook_shell"),
     "_engines": ("unit/engines_*", "unit/coltypes", "unit/statement_kinds", "unit/connection_*", "golden/*"),
     "_execution": (
@@ -46,7 +51,10 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/tables_without_datasets", "integration/cached_names", "integration/uploads"),
     ),
     "_jobs": ("unit/job*", "unit/turns", "integration/jobs_road"),
-    "_lookups": ("unit/gate", "unit/rule_sets", "integration/look_ups", "integration/template_lookups"),
+    "_lookups": (
+        *("unit/gate", "unit/rule_sets", "integration/look_ups", "integration/template_lookups", "unit/guest_*"),
+        *("integration/guests", "integration/guests_and_annotations", "integration/annotation_layers"),
+    ),
     "_oauth": (
         *("unit/user_tokens", "unit/oauth_*", "unit/purposes_of_keys", "integration/oauth*"),
         *("unit/resources_databases", "integration/tokens_of_drivers", "integration/token_endpoint"),
