@@ -21,6 +21,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
             "integration/chat_notifiers",
         ),
         *("integration/email_notifier", "integration/observer", "integration/token_endpoint"),
+        *("integration/forked_children", "integration/progress", "integration/vega_renderer"),
+        "integration/renderer_ends",
     ),
     "_builder": ("unit/builder_*", "properties/builder_laws"),
     "_compile": (
@@ -39,6 +41,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_execution": (
         *("unit/execution_*", "unit/connection_*", "unit/batch_stream", "unit/ssh_tunnel_payloads"),
         *("unit/server_authorities", "unit/user_tokens", "unit/secrets_in_text", "unit/gate", "unit/shared_runs"),
+        *("integration/engines_*", "integration/rewritten_statements", "integration/sessions_stay_read_only"),
+        *("integration/sqlite_moments", "integration/tables_without_datasets", "integration/duckdb_files_that_change"),
     ),
     "_forecast": ("unit/forecast_*", "unit/operation_forecast", "properties/forecast_laws"),
     "_formats": ("unit/chart_formats", "unit/column_formats", "unit/picture_numbers"),
@@ -63,7 +67,9 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_pivots": ("unit/picture_pivots", "unit/pivot_table_reference", "properties/pivot_table_laws"),
     "_querying": (
         *("unit/context_reader", "unit/shared_runs", "integration/chart_data_*", "integration/explain"),
-        *("integration/strict_queries", "integration/template_lookups"),
+        *("integration/strict_queries", "integration/template_lookups", "integration/annotation_layers"),
+        *("integration/charts_of_forms", "integration/cut_buckets", "integration/pages_of_rows"),
+        *("integration/time_comparison", "integration/progress", "integration/cache*"),
     ),
     "_reporting": (
         *("unit/alert_verdicts", "unit/chat_text", "unit/deliveries", "unit/mail", "unit/report_*", "unit/due_runs"),
@@ -73,11 +79,15 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_resources": (
         *("unit/resources_*", "unit/guest_*", "unit/markdown_tables", "unit/jobs", "integration/look_ups"),
         *("integration/dashboard_states", "integration/load_bundle", "integration/checks_of_content"),
+        *("integration/differences_of_content", "integration/bundle_r*", "integration/dashboards"),
+        *("integration/life_of_every_resource", "integration/further_acts", "unit/report_*", "integration/reports"),
+        *("integration/report_runs", "integration/shared_content", "integration/changes_that_agree"),
     ),
     "_results": (
         *("unit/answer*", "unit/batch_stream", "unit/cache_entry", "unit/client_processing", "unit/coltypes"),
         *("unit/column_formats", "unit/csv_text", "unit/displays", "unit/exact_numbers", "unit/readable_columns"),
-        *("unit/pivot_table_reference", "unit/xlsx_book"),
+        *("unit/pivot_table_reference", "unit/xlsx_book", "integration/batches", "integration/charts_by_name"),
+        *("integration/dashboard_data", "integration/pictures", "integration/columns_of_frames"),
     ),
     "_security": (
         *("unit/guest_*", "unit/policy", "unit/purposes_of_keys", "unit/row_rule_*", "unit/rule_sets", "unit/scopes"),
@@ -87,7 +97,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "_storage": (
         *("unit/storage_*", "unit/stored_bytes", "unit/unread_parts", "unit/secrets_in_text", "unit/resources_listing"),
-        "conformance/metadata_store_suite",
+        *("conformance/metadata_store_suite", "integration/storage_*", "integration/store_reliability"),
+        *("integration/forked_children", "integration/writers_of_one_record", "integration/logs"),
     ),
     "_uploads": ("unit/uploads_*", "integration/reading_of_text_files", "integration/dates_of_text_files"),
 }
