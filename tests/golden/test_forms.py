@@ -31,6 +31,8 @@ from tests.support.form_pairs import (
 from tests.support.kind_answers import KindCase, Row, comparable
 
 from analytics_core import AnalyticsCore
+from analytics_core._formdata.layers import LAYERED
+from analytics_core._formdata.payload import Fidelity
 
 UPDATES = os.environ.get("ANALYTICS_CORE_UPDATE_GOLDEN") == "1"
 MIXED = "mixed_timeseries"
@@ -101,6 +103,15 @@ def test_a_pair_has_sql_or_says_why_it_has_none(pairs: Mapping[str, Pair]) -> No
     for name, pair in pairs.items():
         assert ("sql" in pair) is not bool(pair.get("no_sql")), name
     assert sum("no_sql" in pair for pair in pairs.values()) <= 1
+
+
+def test_a_payload_is_exact_unless_its_pair_says_by_which_fields_it_differs(pairs: Mapping[str, Pair]) -> None:
+    for name, pair in pairs.items():
+        kind, found = KINDS[pair["form"]["viz_type"]], built(pair)
+        told = [note.partition(":")[0] for note in found.notes]
+        if kind.name != LAYERED:
+            assert [fields for fields in told if fields != kind.name] == pair.get("differs", []), name
+        assert (found.fidelity is Fidelity.EXACT) is (kind.is_compared and not told), name
 
 
 def test_every_kind_of_chart_has_a_pair(pairs: Mapping[str, Pair]) -> None:

@@ -7,6 +7,7 @@ A file holds a list of pairs. A pair has these parts:
   not written; one that a query lacks is null there. The `form_data` of a payload is the form.
 - `sql`: for each query one statement, as a list of lines, over the tables of `make_tables`. Its rows must be those of
   the chart; in their order where the last line begins with ORDER BY.
+- `differs`: the fields by which the payload is another than Superset's front end makes of the form, as its notes tell.
 - `before_steps`: true where these are the rows before the post-processing.
 - `no_sql`: in place of `sql`, why SQL cannot give the rows.
 - `layers`: for maps of several layers, the forms of the charts by their ids.

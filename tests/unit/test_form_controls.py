@@ -68,7 +68,7 @@ CONTROLS: Mapping[str, str] = {
     "sankey_v2": "source target metric sort_by_metric",
     "graph_chart": "source target source_category target_category metric",
     "gantt_chart": "start_time end_time y_axis series tooltip_metrics tooltip_columns order_by_cols",
-    "chord": "groupby columns metric",
+    "chord": "groupby columns metric sort_by_metric",
     "horizon": "metrics groupby limit timeseries_limit_metric order_desc contribution",
     "world_map": "entity metric secondary_metric",
     "country_map": "entity metric",
@@ -211,8 +211,8 @@ def built(kind: str, **fields: Any) -> BuiltPayload:
 def test_a_control_changes_the_payload_or_is_told(kind: str, field: str) -> None:
     needed = {**NEEDED, **SECOND}.get(field, {})
     value = SETTINGS[field.removesuffix("_b")]
-    if field == "sort_by_metric":  # some editors begin with it on
-        value = not KINDS[kind].defaults.get(field, False)
+    if field == "sort_by_metric":  # some charts begin with it on
+        value = not (KINDS[kind].defaults.get(field) or kind == "sankey_v2")
     before, after = built(kind, **needed), built(kind, **{**needed, field: value})
     if _asked(before) == _asked(after):
         told = [note for note in after.notes if field in note]
@@ -224,6 +224,34 @@ def test_a_control_changes_the_payload_or_is_told(kind: str, field: str) -> None
         name.partition(".")[0] for names in (*before.origins.values(), *after.origins.values()) for name in names
     }
     assert origins & {field, field.removesuffix("_b")}
+
+
+@for_each("kind", sorted(CONTROLS))
+def test_gaps_are_filled_before_anything_is_computed_of_the_series(kind: str) -> None:
+    fields = {
+        "rolling_type": "cumsum",
+        "time_compare": ["1 year ago"],
+        "comparison_type": "ratio",
+        "contribution": True,
+    }
+    fields |= {"resample_rule": "1D", "resample_method": "ffill", "granularity_sqla": "day", "contributionMode": "row"}
+    for query in built(kind, **fields, **{f"{name}_b": value for name, value in fields.items()}).payload["queries"]:
+        names = [step["operation"] for step in query.get("post_processing", ())]
+        assert "resample" not in names[2:]
+        assert ("resample" in names) is ("resample_rule" in CONTROLS[kind].split() and kind != "partition")
+
+
+@for_each("field", sorted({*HALF.split(), "show_empty_columns"} - {"metrics", "adhoc_filters"}))
+def test_no_half_of_a_mixed_chart_takes_a_control_of_the_other(field: str) -> None:
+    own = {**SETTINGS, **NEEDED.get(field, {})}
+    for suffix, other in (("", 1), ("_b", 0)):
+        needed = {f"{name}{suffix}": value for name, value in NEEDED.get(field, {}).items()}
+        plain, with_field = (
+            built("mixed_timeseries", **more) for more in ({}, {**needed, f"{field}{suffix}": own[field]})
+        )
+        halves = [payload.payload["queries"] for payload in (plain, with_field)]
+        assert halves[0][other] == halves[1][other]
+        assert halves[0][1 - other] != halves[1][1 - other]
 
 
 _CHOOSERS = ("query_mode", "temporal_columns_lookup")

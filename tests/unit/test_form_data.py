@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.support.cases import for_each
 
 import analytics_core
+from analytics_core._compile.columns import time_grain
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.field_names import ASKED, DRAWN
 from analytics_core._formdata.payload import BuiltPayload, Fidelity, build_payload
@@ -153,6 +154,31 @@ def test_dashboards_mask_what_a_form_asks() -> None:
     assert query["columns"][0]["timeGrain"] == "P1D"
 
 
+MONTH = {"expressionType": "SQL", "sqlExpression": "day", "label": "day", "timeGrain": "P1M"}
+
+
+@for_each(
+    ("fields", "grain", "is_exact"),
+    [
+        ({}, "P1W", True),
+        ({"x_axis": MONTH}, "P1M", False),
+        ({"x_axis": MONTH, "time_grain_sqla": ...}, "P1M", False),
+        ({"x_axis": MONTH, "time_grain_sqla": "P1M"}, "P1M", True),
+        ({"x_axis": {**MONTH, "timeGrain": None}}, "P1W", True),
+        ({"extra_form_data": {"time_grain_sqla": "P1Y"}}, "P1Y", True),
+        ({"extra_form_data": {"time_grain": "P1Y"}}, "P1Y", False),
+        ({"time_grain_sqla": ..., "extra_filters": [{"col": "__time_grain", "val": "P1Y"}]}, "P1Y", False),
+    ],
+)
+def test_a_forecast_goes_at_the_grain_that_cuts_the_axis(fields: dict[str, Any], grain: str, is_exact: bool) -> None:
+    form = {"time_compare": [], "rolling_type": None, "time_grain_sqla": "P1W", "forecastEnabled": True, **fields}
+    payload = built("echarts_timeseries_line", **form)
+    (query,) = parse_query_context(payload.payload).queries
+    assert payload.payload["queries"][0]["post_processing"][-1]["options"]["time_grain"] == grain
+    assert time_grain(query) == grain
+    assert (payload.fidelity is Fidelity.EXACT) is is_exact
+
+
 def test_conditions_in_sql_are_joined_in_brackets() -> None:
     conditions = [
         {"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "a = 1 -- or so"},
@@ -210,7 +236,7 @@ def test_what_is_not_understood_is_told_and_what_only_draws_is_not() -> None:
 def test_an_unknown_field_or_kind_is_told_with_the_nearest_one() -> None:
     (note,) = build_payload({"viz_type": "table", "datasource": "7__table", "group_by": ["day"]}, KINDS).notes
     assert note == "not understood, and not asked: group_by (did you mean groupby?)"
-    (note,) = built("table", since="2020-01-01").notes
+    (note,) = built("table", since="2020-01-01", show_totals=False).notes
     assert note == "not understood, and not asked: since"
     (note, *_) = built("echarts_timeserie_line").notes
     assert "(did you mean 'echarts_timeseries_line'?)" in note

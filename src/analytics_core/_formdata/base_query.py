@@ -96,6 +96,14 @@ def time_grain(form: Form) -> Any:
     return form.mapping("extra_form_data").get("time_grain_sqla") or form.get("time_grain_sqla")
 
 
+def axis_grain(form: Form, query: QueryDraft) -> FormValue:
+    """Return the time grain that cuts the x-axis of a query: the one that the axis names itself, or the query's."""
+    axis = form.get("x_axis")
+    if is_object(axis) and axis.get("timeGrain"):
+        return FormValue(axis["timeGrain"], (form.name("x_axis"),))
+    return FormValue((query.value("extras") or {}).get("time_grain_sqla"), ("time_grain_sqla",))
+
+
 def temporal_columns(form: Form, columns: Iterable[FormValue]) -> tuple[FormValue, ...]:
     """Return columns in which the temporal ones, as the form knows them, are cut into buckets of its grain."""
     grain, lookup = time_grain(form), form.mapping("temporal_columns_lookup")
@@ -157,6 +165,18 @@ def sorted_by_default(form: Form, query: QueryDraft) -> tuple[FormValue, ...]:
     ascending = not query.value("order_desc")
     first = deciding_metric(form) or query.list("metrics")[:1]
     return tuple(FormValue([key.value, ascending], (*key.origin, "order_desc")) for key in first)
+
+
+def sort_by_metric(form: Form, query: QueryDraft) -> None:
+    """Sort a query by its metric, the largest first, where the form says so."""
+    if form.flag("sort_by_metric"):
+        put_largest_first(form, query, "sort_by_metric")
+
+
+def put_largest_first(form: Form, query: QueryDraft, *origin: str) -> None:
+    """Sort a query by the metric of its form, the largest first."""
+    metric = form.metrics("metric")[:1]
+    query.put_list("orderby", (FormValue([key.value, False], (*key.origin, *origin)) for key in metric))
 
 
 # ----------------------------------------------------------------------------------------------------------- time

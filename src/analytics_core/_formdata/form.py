@@ -156,11 +156,11 @@ class Form:
         """What builders told of the form, each once."""
         return tuple(dict.fromkeys(self._told))
 
-    def leave_out(self, why: str, *names: str) -> None:
-        """Tell that fields are not asked, where they are set to something."""
+    def tell(self, what: str, *names: str) -> None:
+        """Tell what becomes of fields, or how a payload differs by them, where they are set to something."""
         told = [self.name(name) for name in names if self.get(name) not in _UNSET]
         if told:
-            self._told.append(f"{', '.join(told)}: {why}")
+            self._told.append(f"{', '.join(told)}: {what}")
 
     def one_of(self, name: str, known: Iterable[str]) -> str | None:
         """Return a text that is among the known ones; None for another, which is told, and where it is not set."""
@@ -173,11 +173,16 @@ class Form:
             self._told.append(told)
         return None
 
-    def second(self, suffix: str) -> Form:
-        """Return a view in which the fields with a suffix stand for those without it, where they are there."""
-        own = {name[: -len(suffix)]: name for name in self._values if name.endswith(suffix)}
-        renamed = {short: self._values[name] for short, name in own.items()}
-        return Form(renamed, defaults=self._values, given_as=own, of=self)
+    def second(self, suffix: str, *, own: Iterable[str], defaults: Mapping[str, Any]) -> Form:
+        """Return a view in which the fields with a suffix stand for those without it, where they are there.
+
+        Where they are not, the view has those of the form, but for its `own`: they are as absent, with their defaults.
+        """
+        given_as = {name[: -len(suffix)]: name for name in self._values if name.endswith(suffix)}
+        given_as |= {name: f"{name}{suffix}" for name in own}
+        renamed = {name: self._values[stored] for name, stored in given_as.items() if stored in self._values}
+        shared = {name: value for name, value in self._values.items() if name not in given_as}
+        return Form({**shared, **renamed}, defaults=defaults, given_as=given_as, of=self)
 
     def _checked(self, name: str, is_kind: Callable[[Any], bool], message: str) -> tuple[FormValue, ...]:
         value = self.get(name)

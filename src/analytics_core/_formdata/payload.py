@@ -50,7 +50,8 @@ class BuiltPayload:
     Attributes:
         payload: the query context (contract, ChartDataQueryContextSchema).
         origins: for the path of each value, such as `queries.0.columns.1`, the fields of the form that it comes from.
-        fidelity: `exact` where builders of this kind were compared with a real front end and everything was understood.
+        fidelity: `exact` where builders of this kind were compared with a real front end, everything was understood,
+            and nothing is asked in another way on purpose.
         notes: what differs from the chart, as sentences without a full stop.
     """
 
@@ -149,9 +150,9 @@ def _source(form: Form) -> dict[str, Any]:
 
 def _leave_to_readers(form: Form) -> None:
     """Tell of what changes the values that people see, but only where they are drawn."""
-    form.leave_out("code that only a browser runs", "js_data_mutator")
+    form.tell("code that only a browser runs", "js_data_mutator")
     if any(form.get(name) is True for name in _GRID_SWITCHES):
-        form.leave_out("only the chart itself is asked, not the cells of the grid", *_GRID_SWITCHES)
+        form.tell("only the chart itself is asked, not the cells of the grid", *_GRID_SWITCHES)
 
 
 def _told(kind: ChartKind, name: str) -> tuple[str, ...]:

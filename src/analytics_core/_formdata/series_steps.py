@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from analytics_core._formdata.base_query import axis_label, time_grain
+from analytics_core._formdata.base_query import axis_label
 from analytics_core._formdata.form import Form, FormValue
 from analytics_core._records.chart_form import column_label, metric_label
 
@@ -135,12 +135,12 @@ class Series:
         by: dict[str, Any] = {"is_sort_index": True} if key == self._axis else {"by": key}
         return self._step("sort", {**by, "ascending": ascending}, "x_axis_sort", "x_axis_sort_asc")
 
-    def forecast(self) -> FormValue | None:
-        """Return the step that goes on with the series into the future."""
+    def forecast(self, grain: FormValue) -> FormValue | None:
+        """Return the step that goes on with the series into the future, at the pace of the grain of the axis."""
         if not self._form.flag("forecastEnabled"):
             return None
         options = {
-            "time_grain": time_grain(self._form),
+            "time_grain": grain.value,
             "periods": self._form.count("forecastPeriods"),
             "confidence_interval": self._form.number("forecastInterval"),
             **{f"{season.lower()}_seasonality": self._form.get(f"{_SEASON}{season}") for season in _SEASONS},
@@ -148,7 +148,7 @@ class Series:
         }
         told = {name: value for name, value in options.items() if value is not None}
         seasons = (f"{_SEASON}{season}" for season in _SEASONS)
-        fields = ("forecastEnabled", "forecastPeriods", "forecastInterval", "time_grain_sqla", *seasons)
+        fields = ("forecastEnabled", "forecastPeriods", "forecastInterval", *grain.origin, *seasons)
         return self._step("prophet", told, *fields)
 
     def _compared_periods(self) -> tuple[FormValue, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from analytics_core._formdata.base_query import base_query, mark_axis
+from analytics_core._formdata.base_query import base_query, mark_axis, sort_by_metric
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
 from analytics_core._formdata.form import Form, FormValue
@@ -13,19 +13,13 @@ from analytics_core._records.chart_form import metric_label
 
 def _plain(form: Form) -> list[QueryDraft]:
     query = base_query(form)
-    _sort_by_metric(form, query)
+    sort_by_metric(form, query)
     return [query]
-
-
-def _sort_by_metric(form: Form, query: QueryDraft) -> None:
-    if form.flag("sort_by_metric"):
-        metric = form.metrics("metric")[:1]
-        query.put_list("orderby", (FormValue([key.value, False], (*key.origin, "sort_by_metric")) for key in metric))
 
 
 def _pie(form: Form) -> list[QueryDraft]:
     query = base_query(form)
-    _sort_by_metric(form, query)
+    sort_by_metric(form, query)
     labels = [metric_label(metric.value) for metric in form.metrics("metric")]
     options = {"columns": labels, "rename_columns": [f"{label}__contribution" for label in labels]}
     if labels:
@@ -36,7 +30,7 @@ def _pie(form: Form) -> list[QueryDraft]:
 def _treemap(form: Form) -> list[QueryDraft]:
     query = base_query(form)
     if form.flag("sort_by_metric"):
-        _sort_by_metric(form, query)
+        sort_by_metric(form, query)
     elif form.count("row_limit"):  # a limit without an order takes other groups each time
         _sort_by_names(query, query.list("columns"))
     return [query]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from analytics_core._formdata.base_query import base_query
+from analytics_core._formdata.base_query import base_query, put_largest_first, sort_by_metric
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
 from analytics_core._formdata.form import Form, FormValue, distinct
@@ -16,9 +16,22 @@ _OTHER_ENDPOINT: Final = "the front end draws it from an older endpoint of its s
 def _sankey(form: Form) -> list[QueryDraft]:
     query = base_query(form)
     query.put_list("groupby", (*form.columns("source"), *form.columns("target")))
-    if form.flag("sort_by_metric"):
-        metric = form.metrics("metric")[:1]
-        query.put_list("orderby", (FormValue([key.value, False], (*key.origin, "sort_by_metric")) for key in metric))
+    sort_by_metric(form, query)
+    if form.get("sort_by_metric") is None:
+        _keep_largest(form, query, "sort_by_metric")
+    return [query]
+
+
+def _keep_largest(form: Form, query: QueryDraft, *origin: str) -> None:
+    """Sort links whose number is limited, and that nothing else sorts: the limit then keeps the largest."""
+    if form.count("row_limit") and not query.list("orderby"):
+        put_largest_first(form, query, "row_limit", *origin)
+        form.tell("the largest links are kept; Superset does not sort them", "row_limit")
+
+
+def _chord(form: Form) -> list[QueryDraft]:
+    query = base_query(form)
+    sort_by_metric(form, query)
     return [query]
 
 
@@ -27,7 +40,7 @@ def _plain(form: Form) -> list[QueryDraft]:
 
 
 def _horizon(form: Form) -> list[QueryDraft]:
-    form.leave_out("not computed for this kind", "contribution")
+    form.tell("not computed for this kind", "contribution")
     return _plain(form)
 
 
@@ -36,6 +49,7 @@ def _graph(form: Form) -> list[QueryDraft]:
     names = ("source", "target", "source_category", "target_category")
     columns = (*query.list("columns"), *(column for name in names for column in form.columns(name)))
     query.put_list("columns", distinct(columns, column_label))
+    _keep_largest(form, query)
     return [query]
 
 
@@ -85,7 +99,7 @@ def _parallel(form: Form) -> list[QueryDraft]:
 
 KINDS: Final = (
     ChartKind(name="sankey_v2", build=_sankey, defaults={"row_limit": 10_000}, is_compared=True),
-    ChartKind(name="chord", build=_plain, defaults={"row_limit": 10_000}, is_compared=True, note=_OTHER_ENDPOINT),
+    ChartKind(name="chord", build=_chord, defaults={"row_limit": 10_000}, is_compared=True, note=_OTHER_ENDPOINT),
     ChartKind(name="horizon", build=_horizon, defaults={"row_limit": 10_000}, is_compared=True, note=_OTHER_ENDPOINT),
     ChartKind(
         name="world_map",

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from analytics_core._formdata.base_query import axis_columns, base_query, has_axis, mark_axis, sorted_by_default
+from analytics_core._formdata.base_query import (
+    axis_columns,
+    axis_grain,
+    base_query,
+    has_axis,
+    mark_axis,
+    sorted_by_default,
+    time_grain,
+)
 from analytics_core._formdata.chart_kind import ChartKind
 from analytics_core._formdata.draft import QueryDraft
 from analytics_core._formdata.field_names import ASKED
@@ -27,10 +35,19 @@ def _series(form: Form) -> list[QueryDraft]:
     if not query.list("orderby"):
         query.drop("orderby")
     query.put_list("time_offsets", steps.periods)
-    last = (steps.sort(), FLATTEN, steps.forecast())
-    query.put_steps(*_first_steps(steps), steps.share(), *last)
+    last = (steps.sort(), FLATTEN, _forecast(form, query, steps))
+    query.put_steps(*_first_steps(form, steps), steps.share(), *last)
     mark_axis(form, query)
     return [query]
+
+
+def _forecast(form: Form, query: QueryDraft, steps: Series) -> FormValue | None:
+    grain = axis_grain(form, query)
+    step = steps.forecast(grain)
+    if step is not None and grain.value != time_grain(form):
+        what = "the forecast goes at the pace of the axis; Superset takes the grain of the form"
+        form.tell(what, "x_axis", "granularity_sqla")
+    return step
 
 
 def _sorting_metrics(form: Form) -> tuple[FormValue, ...]:
@@ -50,12 +67,23 @@ def _place(form: Form, query: QueryDraft) -> None:
         query.put("is_timeseries", True, "x_axis")
 
 
-def _first_steps(steps: Series) -> Iterable[FormValue | None]:
-    return steps.pivot(), steps.window(), steps.compare(), steps.resample(), steps.rename()
+def _first_steps(form: Form, steps: Series) -> Iterable[FormValue | None]:
+    return steps.pivot(), *_on_filled(form, steps, steps.window(), steps.compare()), steps.rename()
+
+
+def _on_filled(form: Form, steps: Series, *computed: FormValue | None) -> Iterable[FormValue | None]:
+    """Return steps behind the one that fills gaps: windows and differences see what fills them."""
+    filled = steps.resample()
+    if filled is not None and any(computed):
+        form.tell(_FILLED_FIRST, "resample_rule", "resample_method")
+    return filled, *computed
+
+
+_FILLED_FIRST: Final = "gaps are filled before windows and comparisons are computed; Superset 6.1 fills them after"
 
 
 def _mixed(form: Form) -> list[QueryDraft]:
-    return [_half(form), _half(form.second(_SECOND))]
+    return [_half(form), _half(form.second(_SECOND, own=_OF_A_HALF, defaults=_DEFAULTS))]
 
 
 def _half(form: Form) -> QueryDraft:
@@ -63,7 +91,7 @@ def _half(form: Form) -> QueryDraft:
     steps = Series(form, query.list("metrics"), query.list("series_columns") or query.list("columns"))
     _place(form, query)
     query.put_list("time_offsets", steps.periods)
-    query.put_steps(*_first_steps(steps), FLATTEN)
+    query.put_steps(*_first_steps(form, steps), FLATTEN)
     query.put_list("orderby", sorted_by_default(form, query))
     mark_axis(form, query)
     return query
@@ -75,11 +103,11 @@ def _big_number(form: Form) -> list[QueryDraft]:
     query.put_list("columns", axis_columns(form) if has_axis(form) else query.list("columns"))
     if not has_axis(form):
         query.put("is_timeseries", True, "x_axis")
-    query.put_steps(steps.pivot(), steps.window(), steps.resample(), FLATTEN)
+    query.put_steps(steps.pivot(), *_on_filled(form, steps, steps.window()), FLATTEN)
     mark_axis(form, query)
     if form.get("aggregation") != "raw":
         if form.get("aggregation") != "LAST_VALUE":
-            form.leave_out("left to whoever draws it; the rows of the trend are answered", "aggregation")
+            form.tell("left to whoever draws it; the rows of the trend are answered", "aggregation")
         return [query]
     whole = base_query(form)
     whole.put_list("columns", ())
@@ -116,9 +144,9 @@ def _partition(form: Form) -> list[QueryDraft]:
     if option not in (None, _NOT_TIME):
         query.put("is_timeseries", True, "time_series_option")
     if option not in (None, _NOT_TIME, "time_series"):
-        form.leave_out("its rows are not computed; the series over time are asked", "time_series_option")
+        form.tell("its rows are not computed; the series over time are asked", "time_series_option")
     set_ones = (group for group in _ADVANCED if form.get(group[0]) not in (None, "", "None", []))
-    form.leave_out("not computed for this kind", "contribution", *(name for group in set_ones for name in group))
+    form.tell("not computed for this kind", "contribution", *(name for group in set_ones for name in group))
     return [query]
 
 
@@ -145,6 +173,14 @@ _LINES: Final = (
     *("echarts_timeseries", "echarts_timeseries_smooth", "echarts_timeseries_step", "echarts_timeseries_scatter"),
 )
 _COMPARED: Final = ("echarts_timeseries_line", "echarts_timeseries_bar", "echarts_area")
+
+_OF_A_HALF: Final = (
+    *("groupby", "limit", "series_limit", "timeseries_limit_metric", "series_limit_metric", "order_desc"),
+    *("order_by_cols", "row_limit", "group_others_when_limit_reached", "truncate_metric", "show_empty_columns"),
+    *("rolling_type", "rolling_periods", "min_periods", "time_compare", "comparison_type", "start_date_offset"),
+    *("resample_rule", "resample_method"),
+)
+"""What a half of a mixed chart says of itself alone: where the second says nothing, the first does not stand for it."""
 
 _SECOND: Final = "_b"
 _OF_SECOND: Final = frozenset(f"{name}{_SECOND}" for name in ASKED)
