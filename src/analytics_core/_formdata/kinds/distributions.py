@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from analytics_core._formdata.base_query import (
@@ -74,8 +75,8 @@ def _heatmap(form: Form) -> list[QueryDraft]:
     groups = form.columns("groupby")
     columns = (*axis, *groups)
     query.put_list("columns", columns)
-    query.put_list("orderby", _heatmap_keys(form, columns))
     metrics = form.metrics("metric")[:1]
+    query.put_list("orderby", _heatmap_keys(form, columns, metrics))
     across = {"x": axis[:1], "y": groups[:1]}.get(str(form.get("normalize_across")), ())
     options: dict[str, Any] = {"metric": metric_label(metrics[0].value)} if metrics else {}
     if across:
@@ -86,14 +87,14 @@ def _heatmap(form: Form) -> list[QueryDraft]:
     return [query]
 
 
-def _heatmap_keys(form: Form, columns: tuple[FormValue, ...]) -> list[FormValue]:
-    """Return the sort keys of both axes; what is sorted by values is sorted after the query."""
-    keys = []
+def _heatmap_keys(form: Form, columns: tuple[FormValue, ...], metrics: tuple[FormValue, ...]) -> Iterator[FormValue]:
+    """Yield the sort keys of both axes: the column, or the metric for an axis that is sorted by values."""
     for name, column in zip(("sort_x_axis", "sort_y_axis"), columns, strict=False):
         order = form.text(name)
         if order and "value" not in order:
-            keys.append(FormValue([column.value, "asc" in order], (*column.origin, name)))
-    return keys
+            yield FormValue([column.value, "asc" in order], (*column.origin, name))
+        elif order:
+            yield from (FormValue([metric_label(key.value), "asc" in order], (*key.origin, name)) for key in metrics)
 
 
 _SORTED: Final = {"sort_x_axis": "alpha_asc", "sort_y_axis": "alpha_asc", "normalize_across": "heatmap"}
