@@ -88,6 +88,19 @@ def test_a_query_of_metrics_alone_gives_the_totals_of_shares(core: Any) -> None:
     assert first["%amount"] < 1
 
 
+def test_a_row_of_totals_with_a_share_of_itself_gives_them_too(core: Any) -> None:
+    data = core.charts.data(context(SHARES, {"metrics": [AMOUNT], "post_processing": SHARES["post_processing"]}))
+    rows = [result.data[0] for result in data.raise_for_error().results]
+    assert rows[0]["%amount"] == pytest.approx(rows[0]["amount"] / total())
+    assert rows[1] == {"amount": pytest.approx(total()), "%amount": 1}
+
+
+def test_shares_in_the_place_of_totals_are_none(core: Any) -> None:
+    replaced = {"metrics": [AMOUNT], "post_processing": [step("contribution", columns=["amount"])]}
+    data = core.charts.data(context(SHARES, replaced)).raise_for_error()
+    assert [result.data[0].get("%amount", result.data[0]["amount"]) for result in data.results] == [1, 1]
+
+
 def test_without_such_a_query_shares_are_of_the_rows_there_are(core: Any) -> None:
     assert ask(core, SHARES).data[0]["%amount"] == 1
 

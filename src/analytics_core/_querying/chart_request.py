@@ -285,14 +285,23 @@ OPTION = "contribution_totals"
 
 
 def totals_source(requested: Sequence[RequestedQuery]) -> int | None:
-    """Return the position of the query that gives totals: the first with metrics alone, when another needs them."""
+    """Return the position of the query that gives totals: the first with metrics alone, when another needs them.
+
+    It may have shares of itself beside its metrics, as a row of totals has.
+    """
     if not any(_needs_totals(step) for item in requested for step in item.query.post_processing):
         return None
     return next((place for place, item in enumerate(requested) if _has_metrics_alone(item.query)), None)
 
 
 def _has_metrics_alone(query: ChartDataQueryObject) -> bool:
-    return bool(query.metrics) and not (query.columns or query.post_processing or query.is_rowcount)
+    steps = query.post_processing
+    return bool(query.metrics) and not (query.columns or query.is_rowcount) and all(map(_adds_shares, steps))
+
+
+def _adds_shares(step: PostProcessingOperation) -> bool:
+    """Tell whether a step of contribution keeps the values that it shares out."""
+    return step.operation == CONTRIBUTION and bool(step.options.get("rename_columns"))
 
 
 def _needs_totals(step: PostProcessingOperation) -> bool:

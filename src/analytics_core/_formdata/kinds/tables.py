@@ -106,8 +106,10 @@ def _further(form: Form, query: QueryDraft, shares: FormValue | None) -> list[Qu
         further.append(whole)
     if form.flag("show_totals") and _mode(form) != _ROWS and query.list("metrics"):
         totals = _of_all_rows(query, "show_totals")
-        totals.put_steps()
+        totals.put_steps(shares)
         totals.drop("order_desc", "orderby")
+        if shares is not None:
+            form.tell("the row of totals has the shares too; Superset 6.1 leaves them out", "show_totals")
         further.append(totals)
     return further
 
