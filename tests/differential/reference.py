@@ -116,7 +116,7 @@ class _Asked:
             return Expected(rows=[(len(table),)], is_ordered=True, size=1)
         for offset in self.query.get("time_offsets", ()):
             table = self._compared(table, rows, offset, best)
-        return Expected(rows=self._named(table), is_ordered=True, size=len(table))
+        return Expected(rows=self._named(table, best), is_ordered=True, size=len(table))
 
     def raw(self, rows: Sequence[Row]) -> Expected:
         kept = self._passing(rows, self.bounds())
@@ -276,12 +276,15 @@ class _Asked:
         names = self.query.get("series_columns") or ()
         return {place for place, column in enumerate(self.query["columns"]) if column in names}
 
-    def _named(self, table: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return the rows with series as text and the rest as 'Others', or another name where a series is called so."""
+    def _named(self, table: list[tuple[Any, ...]], best: set[tuple[Any, ...]] | None) -> list[tuple[Any, ...]]:
+        """Return the rows with series as text and the rest as 'Others', or another name where a series is called so.
+
+        A series that the page or HAVING hides counts too.
+        """
         places = self._series_places() if self._has_rest() else ()
         if not places:
             return table
-        name = "Others (rest)" if any(row[place] == "Others" for row in table for place in places) else "Others"
+        name = "Others (rest)" if any("Others" in key for key in best or ()) else "Others"
         return [tuple(_text(v, name) if i in places else v for i, v in enumerate(row)) for row in table]
 
     def _ordered(self, table: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

@@ -19,6 +19,8 @@ from analytics_core._compile.plan import (
     Output,
     OutputRole,
     PlanExpr,
+    QueryPlan,
+    RowLimit,
     SeriesLimit,
 )
 from analytics_core._compile.planning_context import PlanningContext, check_count
@@ -93,6 +95,23 @@ def _others(output: Output, position: int) -> Output:
     source = output.expr
     assert isinstance(source, ColumnExpr | FragmentExpr | BucketExpr)  # noqa: S101 - columns are; tells the type checker
     return replace(output, expr=OthersExpr(source, position), is_temporal=False)
+
+
+def plan_of_series(plan: QueryPlan, limit: SeriesLimit) -> QueryPlan:
+    """Return the plan that lists the series which the limit of a plan keeps, also those that its rows may hide."""
+    outputs = (plan.outputs[position] for position in limit.columns)
+    return replace(
+        plan,
+        outputs=tuple([replace(output, expr=_source(output.expr)) for output in outputs]),
+        having=(),
+        order=(),
+        limit=RowLimit(rows=limit.limit, origin=limit.origin),
+        series_limit=replace(limit, columns=tuple(range(len(limit.columns))), group_others=False),
+    )
+
+
+def _source(expr: PlanExpr) -> PlanExpr:
+    return expr.source if isinstance(expr, OthersExpr) else expr
 
 
 def _in_others(taken: Collection[str], origin: Origin) -> Output:

@@ -21,6 +21,7 @@ from analytics_core._compile.series_limit import OTHERS
 from analytics_core._engines.meanings import BAD_TIME, BAD_VALUE
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, parse_format
 from analytics_core._execution.conversion import moment_of_text
+from analytics_core._execution.fetching import FetchedResult
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pipeline import ProcessedFrame
 from analytics_core._frames.values import text_value
@@ -166,18 +167,29 @@ def _reader_of_format(source: str) -> Read:
     return read
 
 
-def with_others_named(frame: Frame, plan: QueryPlan) -> ProcessedFrame:
+def hides_series(fetched: FetchedResult, plan: QueryPlan) -> bool:
+    """Tell whether rows name the rest of a series limit, and may hide series of which one is called as the rest is."""
+    limit = plan.series_limit
+    if limit is None or not limit.group_others or plan.count_rows:
+        return False
+    is_part = fetched.has_more or plan.having or plan.limit.offset
+    return bool(is_part) and any(fetched.frame.columns[_place_of_rest(plan)].to_list())
+
+
+def with_others_named(frame: Frame, plan: QueryPlan, *, series: Frame | None = None) -> ProcessedFrame:
     """Return the frame of a plan with its series as text and the rest as 'Others', without the column that tells them.
 
-    A series that is called so itself keeps its name: the rest then gets another one, and a note tells it.
+    A series that is called so itself keeps its name: the rest then gets another one, and a note tells it. `series` are
+    those that the limit keeps, where the rows may hide some: the rest is called alike on every page.
     """
     limit = plan.series_limit
     if limit is None or not limit.group_others or plan.count_rows:
         return ProcessedFrame(frame=frame)
-    place = next(i for i, output in enumerate(plan.outputs) if isinstance(output.expr, InOthersExpr))
+    place = _place_of_rest(plan)
     in_others = frame.columns[place].to_list()
     texts = {i: list(map(_text, frame.columns[i].to_list())) for i in limit.columns}
-    name = _free_name([set(compress(column, map(not_, in_others))) for column in texts.values()])
+    shown = [set(compress(column, map(not_, in_others))) for column in texts.values()]
+    name = _free_name(shown if series is None else [set(map(_text, column.to_list())) for column in series.columns])
     columns = [
         _named(column, texts[i], in_others, name) if i in texts else column
         for i, column in enumerate(frame.columns)
@@ -186,6 +198,10 @@ def with_others_named(frame: Frame, plan: QueryPlan) -> ProcessedFrame:
     told = (f"a series is called {OTHERS!r}, so the rest is called {name!r}",)
     notes = told if name != OTHERS and any(in_others) else ()
     return ProcessedFrame(frame=Frame(columns=tuple(columns)), notes=notes)
+
+
+def _place_of_rest(plan: QueryPlan) -> int:
+    return next(i for i, output in enumerate(plan.outputs) if isinstance(output.expr, InOthersExpr))
 
 
 def _text(value: Any) -> str | None:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 
 from analytics_core._compile.plan import QueryPlan
+from analytics_core._compile.render import compile_plan
+from analytics_core._compile.series_limit import plan_of_series
 from analytics_core._execution.fetching import FetchedResult, FetchLimits
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._frames.frame import Frame
@@ -24,7 +26,13 @@ from analytics_core._querying.chart_request import (
     with_totals,
 )
 from analytics_core._querying.explain import ExplainedQuery, Explanation, explained
-from analytics_core._querying.fetched_rows import naming_formats, notes_of_order, with_moments, with_others_named
+from analytics_core._querying.fetched_rows import (
+    hides_series,
+    naming_formats,
+    notes_of_order,
+    with_moments,
+    with_others_named,
+)
 from analytics_core._querying.observing import Stopwatch, observed, observed_rejection
 from analytics_core._querying.preparing import PreparedQuery
 from analytics_core._querying.ready_query import ReadyQueries, ReadyQuery
@@ -223,7 +231,8 @@ class QueryRunner:
                 cut_offsets.append((comparison.text, prepared.plan.limit))
             notes += [f"{comparison.text}: {note}" for note in other.notes]
             frame = join_offset(frame, other.frame, plan, offset=comparison.text, compared=comparison.compared)
-        named = with_others_named(frame, plan)
+        series = self._series(request, ready) if hides_series(fetched, plan) else None
+        named = with_others_named(frame, plan, series=series)
         steps = ready.steps if ready.steps and len(frame) else ()
         processed = run_steps(named.frame, steps, check=budget.check_time if budget else _nothing)
         if budget and ready.steps:
@@ -238,6 +247,15 @@ class QueryRunner:
         if ready.key is not None:
             self._results.keep(ready.key, ready.timeout, result)
         return result
+
+    def _series(self, request: ChartRequest, ready: ReadyQuery) -> Frame | None:
+        """Return the series that the limit of a query keeps, by a statement of its own."""
+        plan, spec = ready.main.plan, ready.admission.spec
+        if plan.series_limit is None:
+            return None
+        of_series = plan_of_series(plan, plan.series_limit)
+        prepared = replace(ready.main, plan=of_series, statement=compile_plan(of_series, spec))
+        return self._fetch(request, ready, prepared).frame
 
     def _fetch(self, request: ChartRequest, ready: ReadyQuery, prepared: PreparedQuery) -> FetchedResult:
         plan, settings = prepared.plan, self._settings
