@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 import zipfile
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
+import pandas as pd
 import pytest
 from python_calamine import CalamineWorkbook
 from tests.support.cases import for_each
@@ -87,15 +90,45 @@ def test_null_nan_and_the_infinities_are_empty_cells() -> None:
 
 
 def test_days_and_moments_are_date_cells_where_a_spreadsheet_can_hold_them() -> None:
-    frame = frame_of(
-        {"a": [date(2024, 1, 31), datetime(2024, 1, 31, 12), date(1900, 1, 1), datetime(2024, 1, 1, tzinfo=UTC)]}
-    )
+    frame = frame_of({"a": [date(2024, 1, 31), datetime(2024, 1, 31, 12), date(1900, 1, 1), datetime(1900, 2, 28, 23)]})
     assert [row[0] for row in cells(frame)[1:]] == [
         date(2024, 1, 31),
         datetime(2024, 1, 31, 12),
         "1900-01-01",
-        "2024-01-01 00:00:00+00:00",
+        "1900-02-28 23:00:00",
     ]
+
+
+def test_moments_with_a_zone_are_date_cells_in_utc_which_say_so() -> None:
+    west, east = timezone(timedelta(hours=-5)), ZoneInfo("Asia/Kolkata")
+    held = [
+        datetime(2024, 1, 1, 1, tzinfo=UTC),
+        datetime(2024, 1, 31, 23, 30, 15, tzinfo=west),
+        datetime(2024, 3, 1, 2, tzinfo=east),
+        pd.Timestamp("2024-06-01 12:00", tz="Europe/Berlin"),
+        datetime(1900, 3, 1, 2, tzinfo=timezone(timedelta(hours=5))),
+        datetime(9999, 12, 31, 23, tzinfo=west),
+    ]
+    frame = frame_of({"a": held, "naive": [datetime(2024, 1, 1)] * len(held)})
+    assert [row[0] for row in cells(frame)[1:]] == [
+        datetime(2024, 1, 1, 1),
+        datetime(2024, 2, 1, 4, 30, 15),
+        datetime(2024, 2, 29, 20, 30),
+        datetime(2024, 6, 1, 10),
+        "1900-03-01 02:00:00+05:00",
+        "9999-12-31 23:00:00-05:00",
+    ]
+    assert shown_formats(frame, "A2", "B2") == ['yyyy-mm-dd hh:mm:ss "UTC"', "yyyy-mm-dd hh:mm:ss"]
+
+
+def shown_formats(frame: Any, *names: str) -> list[str]:
+    """Return the number formats of cells, which a spreadsheet shows them by."""
+    with zipfile.ZipFile(io.BytesIO(xlsx_bytes([Sheet(name="Sheet1", frame=frame)]))) as book:
+        styles, page = (book.read(f"xl/{part}.xml").decode() for part in ("styles", "worksheets/sheet1"))
+    codes = dict(re.findall(r'<numFmt numFmtId="(\d+)" formatCode="([^"]*)"', styles))
+    cell_formats = re.findall(r'<xf numFmtId="(\d+)"', styles[styles.index("<cellXfs") :])
+    places = [re.search(rf'<c r="{name}" s="(\d+)"', page) for name in names]
+    return [html.unescape(codes[cell_formats[int(place[1])]]) for place in places if place]
 
 
 def test_a_cut_text_says_that_it_is_cut() -> None:

@@ -5,9 +5,9 @@ empty field, moments are ISO 8601 (`2024-01-31 12:00:00`); numbers are never cha
 
 An XLSX workbook has one sheet for each frame, written row by row so that memory stays small; its header is bold and
 stays in view, and columns are as wide as what stands in their first rows. Numbers stay numbers, but for those above
-10^15 in size, whose last digits a spreadsheet would lose: they become text. Days and moments without a time zone become
-date cells from 1900-03-01 on; earlier ones, and those with a time zone, are ISO 8601 text. Text is never a formula or a
-link. In both, text that would be one has a `'` before it.
+10^15 in size, whose last digits a spreadsheet would lose: they become text. Days and moments become date cells from
+1900-03-01 on, and earlier ones ISO 8601 text. A spreadsheet knows no time zones: a moment with one is a cell in UTC
+that shows `UTC` behind it. Text is never a formula or a link. In both, text that would be one has a `'` before it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from io import BytesIO
 from typing import Any, Final
@@ -120,6 +120,7 @@ def xlsx_bytes(sheets: Sequence[Sheet]) -> bytes:
         formats = _Formats(
             date=book.add_format({"num_format": "yyyy-mm-dd"}),
             moment=book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
+            moment_utc=book.add_format({"num_format": 'yyyy-mm-dd hh:mm:ss "UTC"'}),
             head=book.add_format({"bold": True}),
         )
         for sheet in sheets:
@@ -131,6 +132,7 @@ def xlsx_bytes(sheets: Sequence[Sheet]) -> bytes:
 class _Formats:
     date: Any
     moment: Any
+    moment_utc: Any
     head: Any
 
 
@@ -169,10 +171,29 @@ def _write_cell(page: Any, row: int, position: int, value: Any, formats: _Format
         page.write_boolean(row, position, value)
     elif isinstance(value, int | float | Decimal):
         _write_number(page, row, position, value)
-    elif isinstance(value, date) and _is_cell_date(value):
-        page.write_datetime(row, position, value, formats.moment if isinstance(value, datetime) else formats.date)
+    elif isinstance(value, date):
+        _write_date(page, row, position, value, formats)
     else:
         _write_text(page, row, position, text_value(value))
+
+
+def _write_date(page: Any, row: int, position: int, value: date, formats: _Formats) -> None:
+    cell: date | None = value
+    shown_as = formats.date
+    if isinstance(value, datetime):
+        cell, shown_as = _in_utc(value), formats.moment_utc if value.tzinfo else formats.moment
+    if cell is not None and (cell.date() if isinstance(cell, datetime) else cell) >= _FIRST_DAY:
+        page.write_datetime(row, position, cell, shown_as)
+    else:
+        _write_text(page, row, position, text_value(value))
+
+
+def _in_utc(moment: datetime) -> datetime | None:
+    """Return a moment in UTC, without a zone; None where that lies outside the calendar."""
+    try:
+        return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    except OverflowError:
+        return None
 
 
 def _write_number(page: Any, row: int, position: int, value: int | float | Decimal) -> None:
@@ -181,12 +202,6 @@ def _write_number(page: Any, row: int, position: int, value: int | float | Decim
         page.write_number(row, position, value)
     else:
         _write_text(page, row, position, text)
-
-
-def _is_cell_date(value: date) -> bool:
-    if isinstance(value, datetime):
-        return value.tzinfo is None and value.date() >= _FIRST_DAY
-    return value >= _FIRST_DAY
 
 
 def _write_text(page: Any, row: int, position: int, text: str, shown_as: Any = None) -> None:
