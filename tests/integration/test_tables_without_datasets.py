@@ -59,7 +59,15 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SmallCore]:
         sa.Column("amount", sa.Numeric(10, 2)),
         sa.Index("by_region", "region", "amount"),
     )
-    sa.Table(ODD, metadata, sa.Column("a b", sa.Integer), sa.Column('c"d', sa.String(10)))
+    sa.Table(
+        ODD,
+        metadata,
+        sa.Column("a b", sa.Integer),
+        sa.Column('c"d', sa.String(10), comment="``"),
+        sa.Column("e`f", sa.String(10), primary_key=True),
+        sa.Column("``", sa.Integer, nullable=False),
+        sa.Index("by `", "``", "e`f"),
+    )
     owner = as_owner(url)
     with owner.begin() as connection:
         metadata.create_all(connection)
@@ -113,6 +121,18 @@ def test_views_are_told_from_tables(shop: SmallCore) -> None:
     assert [view.value for view in databases.views(2)] == sorted(["rich", *kept])
     assert [view.value for view in databases.materialized_views(2)] == kept
     assert databases.table(2, "rich").primary_key == ()
+
+
+def test_names_with_quotes_of_any_engine_are_those_of_the_database(shop: SmallCore) -> None:
+    found = shop.core.databases.table(2, ODD)
+    assert [column.column_name for column in found.columns] == ["a b", 'c"d', "e`f", "``"]
+    assert found.primary_key == ("e`f",)
+    assert ("by `", ("``", "e`f")) in [(index.name, index.columns) for index in found.indexes]
+    assert {column.comment for column in found.columns} - {None} <= {"``"}
+    dataset = shop.core.datasets.create({"database": 2, "table_name": ODD})
+    query = {"columns": ["e`f"], "filters": [{"col": "``", "op": ">", "val": 1}], "orderby": [["e`f", True]]}
+    context = {"datasource": {"id": dataset.id, "type": "table"}, "queries": [query]}
+    assert shop.core.charts.data(context).raise_for_error().results[0].data == []
 
 
 @pytest.mark.slow

@@ -37,8 +37,9 @@ from analytics_core._execution.sessions.base import (
     reject_unless_reading,
     run_statement,
 )
-from analytics_core._execution.sessions.metadata import UNKNOWN, EngineMetadata, names_in_rows
+from analytics_core._execution.sessions.metadata import UNKNOWN, EngineMetadata, ReflectedColumn, names_in_rows
 from analytics_core._execution.sessions.opening import PEER, opener
+from analytics_core._execution.sessions.table_details import TableDetails
 from analytics_core._records.datasource import Access
 from analytics_core.errors import AnalyticsError, ResultTooLargeError, StatementRefusedError
 
@@ -312,9 +313,33 @@ _TINYINT, _BOOLEAN_WIDTH = 1, 1
 
 
 class MysqlMetadata(EngineMetadata):
-    """Collations, and types by the numbers of the protocol."""
+    """Collations, and types by the numbers of the protocol.
+
+    SQLAlchemy reads names off SHOW CREATE TABLE and leaves each backtick in them doubled, as it stands there.
+    """
 
     holds_keys = True
+
+    def columns(self, connection: sa.Connection, table: str, schema: str | None) -> tuple[ReflectedColumn, ...]:
+        """Return the columns of a table or view by their own names."""
+        found = super().columns(connection, table, schema)
+        return tuple(replace(column, name=_unescaped(column.name)) for column in found)
+
+    def details(self, connection: sa.Connection, table: str, schema: str | None) -> TableDetails:
+        """Return the details of a table by the own names of its columns; it knows no key to a name with a backtick."""
+        found = super().details(connection, table, schema)
+        indexes = (
+            replace(index, name=_unescaped(index.name or ""), columns=tuple(c and _unescaped(c) for c in index.columns))
+            for index in found.indexes
+        )
+        return replace(
+            found,
+            primary_key=tuple(map(_unescaped, found.primary_key)),
+            foreign_keys=tuple(replace(key, columns=tuple(map(_unescaped, key.columns))) for key in found.foreign_keys),
+            indexes=tuple(indexes),
+            defaults={_unescaped(name): text for name, text in found.defaults.items()},
+            comments={_unescaped(name): text for name, text in found.comments.items()},
+        )
 
     def functions_sql(self, connection: sa.Connection) -> str | None:
         """Ask MariaDB; MySQL does not tell."""
@@ -323,9 +348,9 @@ class MysqlMetadata(EngineMetadata):
         return "SELECT DISTINCT FUNCTION FROM information_schema.SQL_FUNCTIONS WHERE FUNCTION IS NOT NULL"
 
     def collations(self, connection: sa.Connection, table: str, schema: str | None) -> Mapping[str, str]:
-        """Return the collations of the columns."""
+        """Return the collations of the columns, by the names that SQLAlchemy reads."""
         found = connection.exec_driver_sql(_COLLATIONS, (schema, table))
-        return {name: collation for name, collation in found if collation is not None}
+        return {name.replace("`", "``"): collation for name, collation in found if collation is not None}
 
     def computed_columns(self, connection: sa.Connection, table: str, schema: str | None) -> frozenset[str] | None:
         """Return virtual columns; None: a view, or a table of a storage engine that may fetch its rows elsewhere."""
@@ -334,6 +359,10 @@ class MysqlMetadata(EngineMetadata):
     def described_types(self, _connection: sa.Connection, description: Sequence[Sequence[Any]]) -> Sequence[str]:
         """Return the types by their numbers."""
         return [_type_text(item) for item in description]
+
+
+def _unescaped(name: str) -> str:
+    return name.replace("``", "`")
 
 
 def _type_text(item: Sequence[Any]) -> str:
