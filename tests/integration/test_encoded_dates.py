@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ import sqlalchemy as sa
 from tests.support.cases import for_each
 
 import analytics_core
+from analytics_core.errors import PayloadSchemaError
 
 FORMATS = {
     "s": "epoch_s",
@@ -200,11 +202,48 @@ def test_a_text_that_is_no_moment_is_null_or_told_with_its_column(core: Any, nam
             assert f"it reads moments from {name!r} by {format_ or 'ISO 8601'}" in result.error
 
 
-@pytest.mark.server
-@for_each("format_", ["%Y%Y", "%c%x", "%d %d"])
-def test_a_format_that_names_something_twice_reads_nothing(core: Any, format_: str) -> None:
+UNREAD = ["%Y%Y", "%c%x", "%d %d", "%Y-%Q", "%d.%m.%y", "%m-%d", "%"]
+
+
+@for_each("format_", UNREAD)
+def test_a_format_that_no_engine_reads_is_refused_when_saved(core: Any, format_: str) -> None:
     made, _ = core
     dataset = made.datasets.get_or_create({"database_id": 1, "table_name": "misfits"}).id
-    made.datasets.set_column(dataset, {"column_name": "slashed", "is_dttm": True, "python_date_format": format_})
+    column = {"column_name": "slashed", "is_dttm": True, "python_date_format": format_}
+    with pytest.raises(PayloadSchemaError) as refused:
+        made.datasets.set_column(dataset, column)
+    assert [problem.path for problem in refused.value.problems] == ["columns.0.python_date_format"]
+    assert format_ in refused.value.problems[0].message
+    with pytest.raises(PayloadSchemaError):
+        made.datasets.set_column(
+            dataset,
+            {
+                "column_name": "word",
+                "expression": "slashed || ''",
+                "type": "TEXT",
+                **{key: value for key, value in column.items() if key != "column_name"},
+            },
+        )
+    numbers = made.datasets.get_or_create({"database_id": 1, "table_name": "logs"}).id
+    with pytest.raises(PayloadSchemaError, match="numbers"):
+        made.datasets.set_column(numbers, {"column_name": "spare", "is_dttm": True, "python_date_format": "%d/%m/%Y"})
+
+
+@pytest.mark.server
+@for_each("format_", UNREAD)
+def test_a_stored_format_that_no_engine_reads_gives_nulls_and_is_found_by_a_check(core: Any, format_: str) -> None:
+    made, _ = core
+    dataset = made.datasets.get_or_create({"database_id": 1, "table_name": "misfits"}).id
+    with made._runtime.store.unit_of_work() as unit:
+        stored = unit.datasets.get(dataset)
+        said = [replace(column, is_dttm=True, python_date_format=format_) for column in stored.columns[:1]]
+        unit.datasets.update(replace(stored, columns=(*said, *stored.columns[1:])), actor_id=1)
     context = {"datasource": {"id": dataset, "type": "table"}, "queries": [{"columns": ["slashed"], "metrics": None}]}
     assert [row["slashed"] for row in made.charts.data(context).raise_for_error().results[0].data] == [None, None]
+    (told,) = [record for record in made.check().broken if record.id == dataset]
+    assert "column 'slashed'" in told.problems[0]
+    assert format_ in told.problems[0]
+    made.datasets.update(dataset, made.datasets.get(dataset))
+    made.datasets.refresh(dataset)
+    made.datasets.set_column(dataset, {"column_name": "slashed", "python_date_format": None, "is_dttm": False})
+    assert made.check().broken == ()

@@ -17,13 +17,16 @@ from analytics_core._compile.planning_context import (
     RenderTemplate,
     make_view,
     table_of,
+    time_format,
 )
 from analytics_core._compile.render import compile_plan
+from analytics_core._engines.bounds import written_format
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.types import TimeEncoding, ValueKind
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.templating import BoundTemplates, QueryTemplates
 from analytics_core._records.datasource import Dataset
-from analytics_core.errors import AnalyticsError, MissingTemplateValueError, Problem
+from analytics_core.errors import AnalyticsError, MissingTemplateValueError, Problem, UnsupportedByEngineError
 from analytics_core.models.query import ChartDataQueryObject
 
 
@@ -101,7 +104,7 @@ Fragment = tuple[str, str, FragmentSlot]
 
 
 class StoredFragments:
-    """Reads fragments as a query would."""
+    """Reads the fragments and date formats of datasets as a query would."""
 
     def __init__(self, preparer: Preparer, templates: QueryTemplates) -> None:
         self._preparer = preparer
@@ -110,13 +113,14 @@ class StoredFragments:
     def problems(
         self, dataset: Dataset, spec: EngineSpec, chart_request: ChartRequest, *, before: Dataset | None
     ) -> tuple[Problem, ...]:
-        """Return what is wrong with the fragments of a dataset that `before` does not have (None: all of them)."""
+        """Return what is wrong with what a dataset says and `before` does not (None: all of it): SQL, date formats."""
+        formats = tuple(_unread_formats(dataset, spec, before))
         known = {(sql, slot) for _, sql, slot in _fragments(before)} if before is not None else set()
         fresh = [fragment for fragment in _fragments(dataset) if fragment[1:] not in known]
         if not fresh:
-            return ()
+            return formats
         scope = self._scope(dataset, spec, chart_request)
-        return tuple(found for fragment in fresh if (found := _problem(scope, *fragment)) is not None)
+        return (*formats, *(found for fragment in fresh if (found := _problem(scope, *fragment)) is not None))
 
     def _scope(self, dataset: Dataset, spec: EngineSpec, chart_request: ChartRequest) -> PlanningContext:
         source = SqlSource(sql=dataset.sql) if dataset.sql else table_of(dataset)
@@ -132,6 +136,21 @@ def _fragments(dataset: Dataset) -> Iterator[Fragment]:
         yield f"metrics.{i}.expression", metric.expression, FragmentSlot.METRIC
     if dataset.fetch_values_predicate:
         yield "fetch_values_predicate", dataset.fetch_values_predicate, FragmentSlot.WHERE
+
+
+def _unread_formats(dataset: Dataset, spec: EngineSpec, before: Dataset | None) -> Iterator[Problem]:
+    """Yield which date formats no engine reads, or not in such a column, where `before` said something else of it."""
+    stored = before.columns if before is not None else ()
+    known = {column.column_name: (column.is_dttm, column.python_date_format) for column in stored}
+    for i, column in enumerate(dataset.columns):
+        time = time_format(column, spec.value_kind(column.type) if column.type else ValueKind.UNKNOWN)
+        is_known = known.get(column.column_name) == (column.is_dttm, column.python_date_format)
+        if is_known or time is None or time.encoding is not TimeEncoding.TEXT:
+            continue
+        try:
+            written_format(time)
+        except UnsupportedByEngineError as error:
+            yield Problem(path=f"columns.{i}.python_date_format", message=error.message)
 
 
 def _problem(scope: PlanningContext, path: str, sql: str, slot: FragmentSlot) -> Problem | None:

@@ -215,8 +215,8 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
     ) -> DatasetGet:
         """Change a dataset; `columns` and `metrics` replace the stored lists (contract, `DatasetRestApi.put`).
 
-        What `get` gave is taken too, with changes made in it. New metrics, calculated columns and predicates are read
-        before they are stored.
+        What `get` gave is taken too, with changes made in it. New metrics, calculated columns, predicates and date
+        formats are read before they are stored.
 
         With `unchanged_since`, the `changed_on` of the dataset that the caller read, a change that somebody else made
         since is not overwritten.
@@ -433,7 +433,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             self._runtime.policy.require_query_database(self._actor, database)
 
     def _check_fragments(self, dataset: Dataset, database: Database, *, before: Dataset | None) -> None:
-        """Read the metrics, expressions and predicate that are new; PayloadSchemaError says what is wrong with each."""
+        """Read metrics, expressions, formats, predicate that are new; PayloadSchemaError says what is wrong with each."""
         spec = self._runtime.registry.get(database.engine)
         problems = self._runtime.stored_fragments.problems(dataset, spec, self._request(), before=before)
         if problems:
