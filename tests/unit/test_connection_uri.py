@@ -12,7 +12,7 @@ from tests.support.cases import for_each
 from analytics_core._engines.registry import installed_engines
 from analytics_core._execution.connection_uri import mask_options, masked, merge_masked, parse_uri
 from analytics_core._records.secret import MASK, Secret
-from analytics_core.errors import ConnectionUriError
+from analytics_core.errors import ConnectionUriError, ErrorType
 
 REGISTRY = installed_engines()
 STORED = Secret("postgresql+psycopg://ann:s3cr3t@db.example.org:5432/shop")
@@ -48,6 +48,7 @@ def test_a_malformed_uri_is_all_mask(uri: str) -> None:
         "s3cr3t",
         "://u:s3cr3t@h/d",
         "postgresql://u:s3cr3t@h:port/d",
+        "postgresql://u:p@h:s3c3t/d",
         "postgresql://u:s3c@r3t@h/d",
         "postgresql://u:s3cr3t@h/d\n",
         "postgresql://u:s3cr3t@h/\x00d",
@@ -60,6 +61,13 @@ def test_a_malformed_uri_is_refused_without_being_repeated(uri: str) -> None:
     assert caught.value.status == 422
     assert "3t" not in str(caught.value.to_payload())
     assert "s3c" not in f"{caught.value!r} {caught.value.__cause__!r} {caught.value.__context__!r}"
+
+
+@for_each("port", ["port", "", "1.5", "0x50"])
+def test_a_port_that_is_no_number_is_an_invalid_port(port: str) -> None:
+    with pytest.raises(ConnectionUriError, match="needs a port from 1 to 65535") as caught:
+        parse_uri(f"postgresql://u:p@h:{port}/d")
+    assert caught.value.error_type is ErrorType.CONNECTION_INVALID_PORT_ERROR
 
 
 @given(password=st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=6, max_size=30))

@@ -11,7 +11,7 @@ from tests.support.cases import for_each
 from tests.support.execution import REGISTRY, settings
 
 from analytics_core._execution.connection_uri import CheckedUri, check_engine_params, check_metadata_params, check_uri
-from analytics_core.errors import ConnectionUriError
+from analytics_core.errors import ConnectionUriError, ErrorType
 
 
 def check(uri: str, *roots: Path, allowed: tuple[Path, ...] = (), **fields: Any) -> CheckedUri:
@@ -80,8 +80,9 @@ def test_other_drivers_are_refused(uri: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("port", [0, 65_536, 99_999_999])
 def test_a_port_that_no_server_has_is_refused(port: int) -> None:
     for engine in ("postgresql", "mysql"):
-        with pytest.raises(ConnectionUriError, match="needs a port from 1 to 65535"):
+        with pytest.raises(ConnectionUriError, match="needs a port from 1 to 65535") as caught:
             check(f"{engine}://h:{port}/d")
+        assert caught.value.error_type is ErrorType.CONNECTION_INVALID_PORT_ERROR
         assert check(f"{engine}://h:65535/d").url.port == 65_535
 
 

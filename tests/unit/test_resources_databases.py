@@ -12,6 +12,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
+import analytics_core
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._engines.registry import installed_engines
 from analytics_core.errors import (
@@ -88,6 +89,21 @@ def test_a_uri_that_is_not_allowed_is_refused_without_repeating_it(core: Analyti
         add(core, orm_uri=uri)
     assert getattr(caught.value, "status", 0) in (400, 422)
     assert uri not in str(caught.value)
+
+
+@for_each("port", ["99999", "0", "port"])
+def test_a_port_that_no_server_has_is_an_invalid_port_on_every_road(core: AnalyticsCore, port: str) -> None:
+    uri = f"postgresql://u:p@127.0.0.1:{port}/d"
+    databases = core.databases
+    for road in (
+        lambda: add(core, orm_uri=uri),
+        lambda: databases.update(1, {"orm_uri": uri}),
+        lambda: databases.test_connection({"orm_uri": uri}),
+        lambda: analytics_core.connect(uri),
+    ):
+        with pytest.raises(ConnectionUriError) as caught:
+            road()
+        assert [item["error_type"] for item in caught.value.to_payload()["errors"]] == ["CONNECTION_INVALID_PORT_ERROR"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._execution.connection_uri import is_secret_name, parse_uri
+from analytics_core._execution.connection_uri import LARGEST_PORT, is_secret_name, parse_uri
 from analytics_core._network import is_host
 from analytics_core._records.secret import MASK, Secret
 from analytics_core.errors import ConnectionUriError, DatabaseError, ErrorType, Problem
@@ -24,7 +24,6 @@ LOOK_S: Final = 5.0
 """How long trying the port at one address may take, in seconds."""
 
 _PLACE: Final = "parameters."
-_LARGEST_PORT: Final = 65_535
 
 
 def parameter_faults(given: Parameters, spec: EngineSpec) -> tuple[Problem, ...]:
@@ -49,7 +48,7 @@ def _value_faults(given: Parameters, spec: EngineSpec) -> Iterator[Problem]:
         message = "must be one host name or address, without port, user or path"
         yield _fault("host", message, ErrorType.CONNECTION_INVALID_HOSTNAME_ERROR)
     if port is not None and port_number(port) is None:
-        message = f"must be a whole number from 1 to {_LARGEST_PORT}"
+        message = f"must be a whole number from 1 to {LARGEST_PORT}"
         yield _fault("port", message, ErrorType.CONNECTION_INVALID_PORT_ERROR)
     encrypted = spec.parameters.encryption
     if given.get("encryption") and any(query.get(name, value) != value for name, value in encrypted.items()):
@@ -63,8 +62,8 @@ def _fault(name: str, message: str, error_type: ErrorType) -> Problem:
 def port_number(port: Any) -> int | None:
     """Return a port given as number or digits; None for what is no port."""
     text = str(port)
-    is_port = len(text) <= len(str(_LARGEST_PORT)) and text.isascii() and text.isdigit()
-    return int(text) if is_port and 1 <= int(text) <= _LARGEST_PORT else None
+    is_port = len(text) <= len(str(LARGEST_PORT)) and text.isascii() and text.isdigit()
+    return int(text) if is_port and 1 <= int(text) <= LARGEST_PORT else None
 
 
 def uri_of(given: Parameters, backend: str, spec: EngineSpec) -> str:

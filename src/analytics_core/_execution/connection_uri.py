@@ -20,10 +20,11 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._network import is_host
 from analytics_core._records.secret import MASK, Secret
 from analytics_core._settings import Settings
-from analytics_core.errors import ConnectionUriError, UnknownNameError
+from analytics_core.errors import ConnectionUriError, ErrorType, UnknownNameError
 from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 LONGEST_URI = 4_096
+LARGEST_PORT = 65_535
 _SECRET_NAME = re.compile(
     r"pass|pwd|secret|token|key|credential|auth|signature|private|sas|jwt|bearer|cookie", re.IGNORECASE
 )
@@ -43,8 +44,8 @@ def parse_uri(uri: str | Secret) -> sa.URL:
     """
     text = uri.reveal() if isinstance(uri, Secret) else uri
     url = _read(text)
-    if url is None:
-        raise ConnectionUriError(f"the connection URI cannot be read; it looks like {_SHAPE}")
+    if isinstance(url, ErrorType):
+        raise ConnectionUriError(_UNREAD[url], error_type=url)
     # The rest of a password with a bare '@' or '/' would be shown as part of host or database.
     if url.host and "@" in f"{url.host}{url.database or ''}":
         raise ConnectionUriError(
@@ -53,13 +54,27 @@ def parse_uri(uri: str | Secret) -> sa.URL:
     return url
 
 
-def _read(text: str) -> sa.URL | None:
+_UNREAD: Mapping[ErrorType, str] = MappingProxyType(
+    {
+        ErrorType.CONNECTION_MISSING_PARAMETERS_ERROR: f"the connection URI cannot be read; it looks like {_SHAPE}",
+        ErrorType.CONNECTION_INVALID_PORT_ERROR: (
+            f"the connection URI needs a port from 1 to {LARGEST_PORT}, or none; inside user name or password write "
+            "'@' as %40, and '/' as %2F"
+        ),
+    }
+)
+
+
+def _read(text: str) -> sa.URL | ErrorType:
+    """Return the parts, or the type of what is wrong; an error here would hold the text of a port, perhaps a secret."""
     if not text or len(text) > LONGEST_URI or _CONTROL.search(text):
-        return None
+        return ErrorType.CONNECTION_MISSING_PARAMETERS_ERROR
     try:
         return sa.make_url(text)
-    except (ArgumentError, ValueError):  # ValueError: a port that is no number
-        return None
+    except ArgumentError:
+        return ErrorType.CONNECTION_MISSING_PARAMETERS_ERROR
+    except ValueError:  # of the port alone
+        return ErrorType.CONNECTION_INVALID_PORT_ERROR
 
 
 def masked(uri: str | Secret) -> str:
@@ -139,7 +154,6 @@ _KINDS: Mapping[type, str] = MappingProxyType({str: "a text", bool: "true or fal
 _LONGEST_VERSION = 100
 _LONGEST_VALUE = 500
 _MEMORY = ":memory:"
-_LARGEST_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +205,9 @@ def check_uri(
     spec = _known_spec(parsed, specs)
     url = parsed.set(drivername=_checked_driver(parsed, spec, settings))
     _check_options(url.query, spec)
-    if url.port is not None and not 1 <= url.port <= _LARGEST_PORT:
-        raise _error(spec, f"needs a port from 1 to {_LARGEST_PORT}")
+    if url.port is not None and not 1 <= url.port <= LARGEST_PORT:
+        message = f"needs a port from 1 to {LARGEST_PORT}"
+        raise _error(spec, message, error_type=ErrorType.CONNECTION_INVALID_PORT_ERROR)
     if spec.guards.database_files is DatabaseFiles.NONE:
         if url.host and not is_host(url.host):
             raise _error(spec, "needs one host, by its name or its address; no list, path or escaped character")
@@ -326,5 +341,5 @@ def _checked_file(url: sa.URL, spec: EngineSpec, roots: list[Path], allowed_file
     return CheckedUri(url=url, spec=spec, file=file)
 
 
-def _error(spec: EngineSpec, message: str) -> ConnectionUriError:
-    return ConnectionUriError(f"{spec.label}: {message}", engine=spec.name)
+def _error(spec: EngineSpec, message: str, *, error_type: ErrorType | None = None) -> ConnectionUriError:
+    return ConnectionUriError(f"{spec.label}: {message}", engine=spec.name, error_type=error_type)

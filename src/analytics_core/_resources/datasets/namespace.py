@@ -433,7 +433,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             self._runtime.policy.require_query_database(self._actor, database)
 
     def _check_fragments(self, dataset: Dataset, database: Database, *, before: Dataset | None) -> None:
-        """Read metrics, expressions, formats, predicate that are new; PayloadSchemaError says what is wrong with each."""
+        """Read new metrics, expressions, formats, predicates; PayloadSchemaError says what is wrong with each."""
         spec = self._runtime.registry.get(database.engine)
         problems = self._runtime.stored_fragments.problems(dataset, spec, self._request(), before=before)
         if problems:
