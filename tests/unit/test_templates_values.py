@@ -30,6 +30,7 @@ VALUES = TemplateValues(
         TemplateFilter(col="age", op=">", val=30),
         TemplateFilter(col="gone", op="IS NULL", val="ignored"),
         TemplateFilter(col="day", op="TEMPORAL_RANGE", val="2020-01-01 : 2021-01-01"),
+        TemplateFilter(col="any", op="TEMPORAL_RANGE", val="No filter"),
     ),
     since=datetime(2024, 1, 1),
     until=datetime(2024, 2, 1, 5, 30),
@@ -41,7 +42,11 @@ VALUES = TemplateValues(
     table_columns=("a", "b", "c"),
     time_column="ts",
     time_grain="P1D",
-    resolve_range=lambda text: (datetime(2020, 1, 1), None if text == "open" else datetime(2021, 1, 1)),
+    resolve_range={
+        "2020-01-01 : 2021-01-01": (datetime(2020, 1, 1), datetime(2021, 1, 1)),
+        "open": (datetime(2020, 1, 1), None),
+        "No filter": (None, None),
+    }.__getitem__,
 )
 
 
@@ -128,6 +133,19 @@ def test_text_without_a_template_does_not_load_the_template_engine() -> None:
         ("{{ get_time_filter('ts', strftime='%Y%m%d').to_expr }}", "20240201"),
         ("{{ get_time_filter('day').to_expr }}", "'2021-01-01'"),
         ("{{ get_time_filter('other', default='open').to_expr is none }}", "TRUE"),
+        ("{{ get_time_filter('other').time_range }} {{ get_time_filter('ts').time_range }}", "'No filter' 'January'"),
+        ("{{ get_time_filter('other', default='open').time_range }}", "'open'"),
+        ("{{ get_time_filter('any').time_range }}", "'No filter'"),
+        ("{{ get_time_filter('any', default='open').time_range }}", "'open'"),
+        ("{% if get_time_filter('other').time_range == 'No filter' %}all{% endif %}", "all"),
+        ("{{ (to_dttm - from_dttm).days }} {{ (to_dttm - from_dttm).seconds }}", "31 19800"),
+        ("{{ (to_dttm|to_datetime - from_dttm|to_datetime).total_seconds() }}", "2698200.0"),
+        ("{{ ((to_dttm|to_datetime) - ('2024-01-01'|to_datetime('%Y-%m-%d'))).days }}", "31"),
+        ("'{{ from_dttm - (to_dttm - from_dttm) }}'", "'2023-11-30 18:30:00'"),
+        ("'{{ to_dttm + (to_dttm - from_dttm) }}'", "'2024-03-03 11:00:00'"),
+        ("{{ (from_dttm - get_time_filter('ts', target_type='TIMESTAMP').to_expr).days }}", "(-32)"),
+        ("{{ ('2024-01-01+0200'|to_datetime('%Y-%m-%d%z') - from_dttm).total_seconds() }}", "(-7200.0)"),
+        ("{% if (to_dttm - from_dttm).days > 30 %}months{% endif %}", "months"),
         ("{{ '2024-01-05 10:00:00'|to_datetime }}", "2024-01-05 10:00:00"),
         ("{{ ('05/01/2024'|to_datetime('%d/%m/%Y')).strftime('%Y%m%d') }}", "20240105"),
         ("{{ limit }} {{ names|join('+') }} {{ row_limit }} {{ row_offset }}", "5 'x'+'y' 10 0"),
@@ -141,6 +159,24 @@ def test_text_without_a_template_does_not_load_the_template_engine() -> None:
 )
 def test_a_template_renders(template: str, text: str) -> None:
     assert render(template).text == text
+
+
+@for_each(
+    "template",
+    [
+        "{{ from_dttm - 1 }}",
+        "{{ from_dttm - 'x' }}",
+        "{{ 1 - from_dttm }}",
+        "{{ from_dttm + (to_dttm|to_datetime) }}",
+        "{{ (to_dttm - from_dttm) * 10 }}",
+        "{{ to_dttm - from_dttm }}",
+        "{{ (to_dttm - from_dttm).resolution }}",
+        "{{ from_dttm + ('9999-12-31'|to_datetime('%Y-%m-%d') - from_dttm) + (to_dttm - from_dttm) }}",
+    ],
+)
+def test_moments_take_spans_of_time_alone(template: str) -> None:
+    with pytest.raises(TemplateError):
+        render(template)
 
 
 @for_each("engine", ["sqlite", "duckdb", "postgresql", "mysql"])

@@ -188,6 +188,7 @@ OWN_NAMES: Final = frozenset(
 RANGE_NAMES: Final = frozenset({"from_dttm", "to_dttm", "get_time_filter"})
 """What tells a template the time range of the query."""
 
+_NO_RANGE: Final = "No filter"
 _NO_VALUE: Final = frozenset({"IS NULL", "IS NOT NULL", "IS TRUE", "IS FALSE"})
 _OPERATORS: Final = frozenset(operator.value for operator in FilterOperator)
 _MANY: Final = frozenset({"IN", "NOT IN"})
@@ -305,18 +306,20 @@ class QueryMacros:
 
     def _time_bounds(
         self, state: RenderState, column: str | None, default: str | None, remove_filter: bool
-    ) -> tuple[datetime | None, datetime | None, str | None]:
+    ) -> tuple[datetime | None, datetime | None, str]:
         values = self._values
         if column is not None:
             for item in self._matching(state, column, remove_filter):
                 if item.op.upper() == "TEMPORAL_RANGE":
-                    return (*self._resolved(str(item.val)), str(item.val))
+                    bounds = self._resolved(str(item.val))
+                    if default is None or any(bounds):
+                        return (*bounds, str(item.val))
         of_query = column is None or values.is_sample or str(raw_text(column)) == values.time_column
         if of_query and (values.since or values.until):
-            return values.since, values.until, values.time_range
+            return values.since, values.until, values.time_range or _NO_RANGE
         if default is not None:
             return (*self._resolved(str(raw_text(default))), str(raw_text(default)))
-        return None, None, None
+        return None, None, _NO_RANGE
 
     def _moment(self, moment: datetime | None) -> MomentText | None:
         if moment is None:

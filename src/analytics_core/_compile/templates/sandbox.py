@@ -9,10 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Final
 
-from analytics_core._compile.templates.text import MomentText, UserText, number_mark, quoted_mark, raw_text
+from analytics_core._compile.templates.text import (
+    MomentLiteral,
+    MomentText,
+    UserText,
+    number_mark,
+    quoted_mark,
+    raw_text,
+)
 from analytics_core.errors import MissingTemplateValueError, TemplateError
 
 MAX_TEXT: Final = 200_000
@@ -113,12 +120,17 @@ def flat(state: RenderState, value: object, depth: int = 3) -> Any:
 
 
 def operate(state: RenderState, operator: str, left: Any, right: Any) -> Any:
-    """Return the result of an operator; texts can only be added, numbers stay below 10^30."""
+    """Return the result of an operator; texts can only be added, numbers stay below 10^30.
+
+    Moments subtract to a span of time, which moves a moment on by `+` and back by `-`.
+    """
     state.spend(1)
     if operator == "+" and isinstance(left, str) and isinstance(right, str):
         return join(state, "", [left, right])
     if operator == "+" and isinstance(left, list) and isinstance(right, list):
         return bounded(state, left) + bounded(state, right)
+    if operator in ("+", "-") and (moment := _moment(left)) is not None:
+        return _moved(operator, moment, _moment(right) or right)
     if not (isinstance(left, int | float) and isinstance(right, int | float)):
         raise TemplateError(f"a template cannot use {operator!r} between these values")
     if operator == "**" and (abs(right) > 100 or abs(left) > 10**6):
@@ -127,6 +139,25 @@ def operate(state: RenderState, operator: str, left: Any, right: Any) -> Any:
     if isinstance(result, complex) or abs(result) > MAX_INTEGER:
         raise TemplateError("a template makes a number that is too large")
     return result
+
+
+def _moment(value: Any) -> datetime | None:
+    """Return a moment in UTC, without a zone; None for what is none."""
+    moment = value.moment if isinstance(value, MomentText | MomentLiteral) else value
+    if not isinstance(moment, datetime) or moment.tzinfo is None:
+        return moment if isinstance(moment, datetime) else None
+    return moment.replace(tzinfo=None) - (moment.utcoffset() or timedelta())
+
+
+def _moved(operator: str, moment: datetime, other: Any) -> datetime | timedelta:
+    try:
+        if operator == "-" and isinstance(other, datetime):
+            return moment - other
+        if isinstance(other, timedelta):
+            return moment + (other if operator == "+" else -other)
+    except OverflowError:
+        raise TemplateError("a template makes a moment outside the years 1 to 9999") from None
+    raise TemplateError(f"a template cannot use {operator!r} between a moment and that; a moment minus a moment works")
 
 
 _ARITHMETIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
@@ -155,6 +186,7 @@ _TEXT_METHODS: Final = frozenset(
     {"upper", "lower", "strip", "lstrip", "rstrip", "title", "capitalize", "startswith", "endswith", "split"}
 )
 _MOMENT_FIELDS: Final = frozenset({"year", "month", "day", "hour", "minute", "second"})
+_SPAN_FIELDS: Final = frozenset({"days", "seconds"})
 _LOOP_FIELDS: Final = frozenset(
     {"index", "index0", "revindex", "revindex0", "first", "last", "length", "previtem", "nextitem"}
 )
@@ -166,12 +198,19 @@ def find_attribute(obj: Any, name: str) -> Any:
         return _text_method(obj, name)
     if isinstance(obj, Mapping):
         return _map_method(obj, name)
-    if isinstance(obj, date):
-        if name in ("strftime", "isoformat"):
-            return Macro(lambda _state, *args: getattr(obj, name)(*(check_format(str(raw_text(arg))) for arg in args)))
-        if name in _MOMENT_FIELDS and hasattr(obj, name):
-            return getattr(obj, name)
+    if isinstance(obj, date | timedelta):
+        return _time_attribute(obj, name)
     if type(obj).__name__ == "LoopContext" and name in _LOOP_FIELDS:
+        return getattr(obj, name)
+    raise LookupError(name)
+
+
+def _time_attribute(obj: date | timedelta, name: str) -> Any:
+    if isinstance(obj, timedelta) and name == "total_seconds":
+        return Macro(lambda _state: obj.total_seconds())
+    if isinstance(obj, date) and name in ("strftime", "isoformat"):
+        return Macro(lambda _state, *args: getattr(obj, name)(*(check_format(str(raw_text(arg))) for arg in args)))
+    if name in (_SPAN_FIELDS if isinstance(obj, timedelta) else _MOMENT_FIELDS) and hasattr(obj, name):
         return getattr(obj, name)
     raise LookupError(name)
 
