@@ -63,10 +63,10 @@ Interval = pd.offsets.BaseOffset
 
 
 def apply(frame: pd.DataFrame, options: ResampleOptions) -> FrameWithNotes:
-    """Return the frame with one row for each moment of the grid; rows without a moment are left out.
+    """Return the frame with one row for each moment of the grid.
 
-    Columns without numbers are left out where the method needs them, and a note names these. `fill_value` takes the
-    place of every null that is left in a column of numbers.
+    Rows without a moment are left out, and columns without numbers where the method needs them; notes tell it.
+    `fill_value` takes the place of every null that is left in a column of numbers.
 
     Raises:
         PostProcessingError: the index holds no moments or repeats one, the rule is no interval, or no column holds
@@ -74,7 +74,10 @@ def apply(frame: pd.DataFrame, options: ResampleOptions) -> FrameWithNotes:
         LimitError: the grid would have more than 20,000,000 cells.
     """
     interval = parse_interval(options.rule)
-    table, notes = _of_numbers(_in_order(frame), options.method)
+    placed = _in_order(frame)
+    table, notes = _of_numbers(placed, options.method)
+    if len(placed) < len(frame):
+        notes = (*notes, f"{len(frame) - len(placed)} rows without a moment are left out")
     if len(table):
         _require_moderate(table, interval, options.rule)
         try:
