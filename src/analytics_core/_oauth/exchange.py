@@ -135,13 +135,17 @@ def _text(answer: Mapping[str, Any], name: str) -> str | None:
 
 
 def _seconds(value: object) -> float | None:
-    """Return `expires_in`, which some providers send as text."""
-    if value is None:
+    """Return `expires_in`, which some providers send as text; None for what is no number of seconds up to a century.
+
+    The token beside it is good all the same: it counts as one of which nobody said how long it lasts.
+    """
+    if value is None or isinstance(value, bool):
         return None
     try:
-        seconds = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]  # what is no number fails
+        seconds = float(value)  # type: ignore[arg-type]  # what is no number fails
     except (TypeError, ValueError, OverflowError):
         seconds = math.nan
     if not 0 <= seconds <= _LONGEST_LIFE_S:
-        raise malformed("expires_in is no number of seconds")
+        _LOG.warning("a token endpoint gave an expires_in that is no number of seconds; the token counts without it")
+        return None
     return seconds
