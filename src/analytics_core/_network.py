@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,11 +9,12 @@ from ipaddress import ip_address
 from typing import Final
 
 from analytics_core._bounded_calls import BoundedCalls
+from analytics_core._log import line_log
 from analytics_core._records.network import Destination, DestinationPurpose
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType
 from analytics_core.ports import NetworkPolicy
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 
 LOOKUP_TIMEOUT_S: Final = 10.0
 """What finding and checking the addresses of a name may take."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any, Final
 
 from analytics_core._bounded_calls import BoundedCalls
 from analytics_core._forks import forkable_lock
+from analytics_core._log import line_log
 from analytics_core.errors import ThreadLimitError
 from analytics_core.ports import Cache, Clock
 
@@ -84,7 +84,7 @@ class MemoryCache:
             self._held_bytes -= entry.size
 
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 
 _WAIT_S: Final = 0.3
 _FAILURES_THAT_OPEN: Final = 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 import ssl
 import uuid
@@ -16,6 +15,7 @@ from urllib.parse import SplitResult, urlencode
 
 from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.http_client import HttpAnswer, HttpClient, HttpProblem
+from analytics_core._log import line_log
 from analytics_core._oauth.clients import web_address
 from analytics_core._records.message import Attachment, Delivery, DeliveryState, Message, Recipient, shown_address
 from analytics_core._records.network import DestinationPurpose
@@ -24,7 +24,7 @@ from analytics_core._reporting.chat import chat_text
 from analytics_core.errors import AnalyticsError, NotificationError, SettingsError
 from analytics_core.ports import AddressLookup, Clock
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 
 _MOST_BYTES: Final = 1_000_000
 """Bytes of an answer that are read."""

@@ -11,11 +11,12 @@ from typing import Final
 
 from analytics_core._bounded_calls import start_thread
 from analytics_core._forks import forkable_rlock, tell_of_forks
+from analytics_core._log import line_log
 from analytics_core._records.audit import Observation
 from analytics_core.errors import ThreadLimitError
 from analytics_core.ports import Observer
 
-_QUESTIONS: Final = logging.getLogger("analytics_core.questions")
+_QUESTIONS: Final = line_log("analytics_core.questions")
 
 
 class LogObserver:
@@ -42,7 +43,7 @@ class LogObserver:
         """Do nothing: nothing is left to tell."""
 
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 
 _MOST_WAITING: Final = 1_000
 _LATE_S: Final = 2.0

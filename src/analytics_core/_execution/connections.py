@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -23,6 +22,7 @@ from analytics_core._execution.diagnosis import SentStatement, diagnose
 from analytics_core._execution.sessions.base import VALUE_FAILURES, Session
 from analytics_core._execution.sessions.choice import session_of
 from analytics_core._forks import tell_of_forks
+from analytics_core._log import line_log
 from analytics_core._oauth.exchange import asking
 from analytics_core._oauth.user_tokens import UserTokens
 from analytics_core._records.datasource import Access, Database, Identity
@@ -69,7 +69,7 @@ class AdmittedStatement:
 Result = TypeVar("Result")
 Failed = TypeVar("Failed", bound=AnalyticsError)
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 
 LATEST_S: Final = 1.5
 """How long after its time limit, or after it was cancelled, work is waited for; whoever asked is answered then."""

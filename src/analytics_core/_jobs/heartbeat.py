@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 import threading
 import time
@@ -13,12 +12,13 @@ from typing import Final
 
 from analytics_core._bounded_calls import start_thread
 from analytics_core._forks import forkable_rlock, tell_of_forks
+from analytics_core._log import line_log
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobWorker
 from analytics_core.errors import AnalyticsError, JobError, ThreadLimitError
 from analytics_core.ports import MetadataStore
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 LOOK_S: Final = 0.5
 """How often a process looks whether somebody cancelled one of its jobs."""
 

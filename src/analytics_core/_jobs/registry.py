@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ from analytics_core._execution.cancel import CancelToken
 from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._jobs.handlers import Ending, JobEnds, JobHandler, JobKind, JobOutcome
 from analytics_core._jobs.heartbeat import Heartbeat
+from analytics_core._log import line_log
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import NEXT_STATES, JobRecord, JobState
@@ -29,7 +29,7 @@ from analytics_core.errors import (
 )
 from analytics_core.ports import JobRunner, MetadataStore
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 _Result = TypeVar("_Result")
 _MOST_PARTS: Final = 10_000
 _MOST_HELD: Final = 10_000

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from analytics_core._log import line_log
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import Secret
 from analytics_core.errors import AnalyticsError, OAuth2Error, TokenEndpointError
@@ -16,7 +16,7 @@ from analytics_core.ports import TokenEndpoint
 
 Answer = TypeVar("Answer")
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 
 _LONGEST_LIFE_S: Final = 100 * 366 * 86_400
 KNOWN_REFUSALS: Final = frozenset(

@@ -6,7 +6,6 @@ and none comes twice: of two processes the store refuses one.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from itertools import islice
 from typing import Final
 from uuid import uuid4
 
+from analytics_core._log import line_log
 from analytics_core._records.report import ReportExecution, ReportProgress, ReportSchedule, RunCause, RunState
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._reporting.options import MissedRuns, options_of
@@ -23,7 +23,7 @@ from analytics_core._reporting.states import RunEvent, next_state
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError, StoredDataError
 from analytics_core.ports import MetadataStore
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 MOST_AT_A_TIME: Final = 1_000
 """Schedules that are looked at, and due times of one schedule that are logged, in one go."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Final
 
+from analytics_core._log import line_log
 from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, shown_address
 from analytics_core.errors import AnalyticsError, NotificationError, SettingsError
 from analytics_core.ports import Clock, Notifier, Sleeper
@@ -16,7 +16,7 @@ from analytics_core.ports import Clock, Notifier, Sleeper
 ENTRY_POINTS: Final = "analytics_core.notifiers"
 """The group of entry points by which packages add notifiers: each names what makes one, without arguments."""
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 _HOW_TO_GIVE_ONE: Final = (
     "give AnalyticsCore one (notifiers=[...]), or variables to tick and serve (ANALYTICS_CORE_SMTP_HOST, ...)"
 )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.handlers import JobKind, JobOutcome
 from analytics_core._jobs.job import Job
+from analytics_core._log import line_log
 from analytics_core._lookups.loading import next_generation
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.datasource import Dataset
@@ -52,7 +52,7 @@ from analytics_core.models.enums import QueryStatus
 from analytics_core.models.parsing import Payload, parse, payload_error
 from analytics_core.models.strict_json import json_text
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 _INVALIDATION = "CacheInvalidationRequestSchema"
 _WARM_UP = "ChartCacheWarmUpRequestSchema"
 _MOST_DATASETS = 1_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import secrets
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from uuid import uuid4
 from analytics_core._execution.connection_parameters import look_at_server
 from analytics_core._gate.gate import upload_schemas
 from analytics_core._gate.uploads import WrittenTable, takes_uploads, upload_targets
+from analytics_core._log import line_log
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter
 from analytics_core._resources.batches import every_id
@@ -74,7 +74,7 @@ LISTS = ResourceLists(
     distinct=("backend",),
 )
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 
 
 class Databases(DatabaseContents):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -14,6 +13,7 @@ from typing import Any, Final
 from analytics_core._jobs.handlers import Ending, JobKind
 from analytics_core._jobs.registry import new_job_id
 from analytics_core._jobs.turns import BESIDE, OWNER, Turns
+from analytics_core._log import line_log
 from analytics_core._records.message import shown_address
 from analytics_core._records.report import ReportExecution, ReportSchedule
 from analytics_core._reporting.states import RunEvent
@@ -31,7 +31,7 @@ from analytics_core.errors import (
 )
 from analytics_core.models.report import RecipientType
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 MOST_ATTEMPTS: Final = 5
 _MOST_IN_FLIGHT: Final = 64
 _LOOK_S: Final = 0.2

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from analytics_core._execution.cancel import CancelToken
+from analytics_core._log import line_log
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.message import Message, Recipient
 from analytics_core._records.people import User
@@ -28,7 +28,7 @@ from analytics_core._security.actor import Actor
 from analytics_core.errors import ActorRequiredError, AlertError, AnalyticsError, NotificationError, ReportError
 from analytics_core.models.report import RecipientType
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 _MOST: Final = 100
 _TO_ADMINISTRATORS: Final = "\nThis goes to administrators: none of its owners is active and has an e-mail address.\n"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from analytics_core._jobs.heartbeat import is_dead
+from analytics_core._log import line_log
 from analytics_core._records.message import Delivery, DeliveryState, Recipient, shown_address
 from analytics_core._records.report import (
     ReportDelivery,
@@ -51,7 +51,7 @@ _OLD_ROWS: Final = 1_000
 _FEW: Final = 100
 _MOST_DELIVERIES: Final = 100_000
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 
 Result = TypeVar("Result")
 

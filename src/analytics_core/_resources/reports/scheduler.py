@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Final
 from analytics_core._display.blocks import Blocks
 from analytics_core._display.bundles import mime_bundle
 from analytics_core._display.objects import object_blocks
+from analytics_core._log import line_log
 from analytics_core._reporting.claims import Claims, DueRuns
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.reports.dispatcher import RunDispatcher
@@ -19,7 +19,7 @@ from analytics_core._runtime import Runtime
 from analytics_core.errors import AccessError, ActorRequiredError, AnalyticsError, StoredDataError
 from analytics_core.models.parsing import payload_error
 
-_LOG = logging.getLogger(__name__)
+_LOG = line_log(__name__)
 _SHORTEST_INTERVAL_S: Final = 0.05
 
 
