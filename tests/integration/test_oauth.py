@@ -290,14 +290,25 @@ def test_a_token_that_is_over_and_has_no_refresh_token_is_deleted(
 
 def test_a_refresh_without_a_token_changes_nothing(core: AnalyticsCore, guard: Provider, clock: FixedClock) -> None:
     authorize(core, guard)
-    before = records(core)[0]
+    before, listed = records(core)[0], core.oauth.list()
     clock.advance(timedelta(hours=2))
     guard.revoke()
     for misbehaviour in (None, "no_token"):
         guard.misbehaviour = misbehaviour
         assert core.oauth.access_token(1) is None
         after = records(core)[0]
-        assert replace(after, audit=before.audit) == before
+        assert replace(after, audit=replace(after.audit, version=before.audit.version)) == before
+    guard.misbehaviour = "error"
+    with pytest.raises(errors.TokenEndpointError):
+        core.oauth.access_token(1)
+    assert core.oauth.list() == listed
+
+
+def test_a_renewal_is_a_change_of_the_tokens(core: AnalyticsCore, guard: Provider, clock: FixedClock) -> None:
+    authorize(core, guard)
+    clock.advance(timedelta(hours=2))
+    assert core.oauth.access_token(1) is not None
+    assert [token.changed_on for token in core.oauth.list()] == [clock.now()]
 
 
 def test_a_token_of_which_the_provider_gives_no_end_counts_until_it_is_forgotten(

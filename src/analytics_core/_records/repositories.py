@@ -197,7 +197,8 @@ class Repository(Protocol[Record]):
     def update(self, record: Record, *, actor_id: int | None) -> Record:
         """Store a changed record; StaleVersionError when its `audit.version` is no longer the stored one.
 
-        Its `audit.changed_on` becomes later than it was, also when the clock has not moved on.
+        Its `audit.changed_on` becomes later than it was, also when the clock has not moved on. It stays where OAuth 2.0
+        tokens change in `refresh_until` alone, by which somebody holds them for a while.
         """
 
     def delete(self, record_id: int) -> None:

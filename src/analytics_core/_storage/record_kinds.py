@@ -89,7 +89,7 @@ class RecordKind(Generic[Record]):
     another kind's, for lists alone. `links` are the parts that are ids of others, such as owners, and those that name a
     record. `derived` columns are written with each record and found by, never read. `forget` gives the statements that
     remove what other tables say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind,
-    so they do not move the store's revision.
+    so they do not move the store's revision. A change of `marks` fields alone leaves `changed_on` and `changed_by`.
     """
 
     noun: str
@@ -109,6 +109,7 @@ class RecordKind(Generic[Record]):
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
     is_journal: bool = False
+    marks: frozenset[str] = frozenset()
     # What is used all the time is built once: how rows are read, the columns that fields are written to, statements.
     reader: RowReader = field(init=False)
     field_columns: tuple[str, ...] = field(init=False)
@@ -394,6 +395,7 @@ OAUTH2_TOKEN_KIND: Final[RecordKind[OAuth2TokenRecord]] = RecordKind(
     named_in=("database_id", "user_id"),
     derived={"useless_after": lambda token: token.useless_after},
     is_journal=True,
+    marks=frozenset({"refresh_until"}),
 )
 
 REPORT_SCHEDULE_KIND: Final[RecordKind[ReportSchedule]] = RecordKind(

@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Generic, NoReturn, cast
@@ -192,7 +192,9 @@ class SqlRepository(Generic[Record]):
         """
         kind, now = self._kind, self._later_than(record.audit.changed_on)
         row = to_row(kind, record, self._session.secret_box)
-        audit = {"changed_on": now, "changed_by": actor_id, "version": record.audit.version + 1}
+        audit: dict[str, Any] = {"version": record.audit.version + 1}
+        if not self._differs_by_marks(record):
+            audit |= {"changed_on": now, "changed_by": actor_id}
         same = (self._has_id(record.id), kind.table.c.version == record.audit.version)
         with self._writing(record):
             changed = self._connection.execute(sa.update(kind.table).where(*same).values(**row, **audit))
@@ -202,6 +204,13 @@ class SqlRepository(Generic[Record]):
             for part in kind.parts:
                 part.write(self._connection, record.id, getattr(record, part.attribute), now=now)
         return self.get(record.id)
+
+    def _differs_by_marks(self, record: Record) -> bool:
+        """Tell whether a record differs from the stored one by what holds it for a while alone."""
+        if not self._kind.marks:
+            return False
+        stored, marks = self.get(record.id), {name: getattr(record, name) for name in self._kind.marks}
+        return stored != record and replace(stored, **marks, audit=record.audit) == record
 
     def delete(self, record_id: int) -> None:
         """Remove the record and what belongs to it alone.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._records.secret import Secret
-from analytics_core.errors import StoredDataError
+from analytics_core.errors import StaleVersionError, StoredDataError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.conformance.records import NOBODY, StoreSuite, a_database, a_job, a_token, a_user
 
@@ -85,6 +86,22 @@ class SecretConformance(StoreSuite):
             assert job.claims is not None
             with pytest.raises(StoredDataError):
                 job.claims.reveal()
+
+    def test_who_holds_tokens_for_a_while_changes_nothing_of_them(self, store: MetadataStore) -> None:
+        """`changed_on` says when tokens were stored; the version still tells two who would hold them apart."""
+        with store.unit_of_work() as unit:
+            database = unit.databases.append(a_database("a"), actor_id=None)
+            before = unit.oauth2_tokens.add(a_token(NOBODY, database), actor_id=NOBODY)
+            until = unit.now() + timedelta(seconds=30)
+            held = unit.oauth2_tokens.update(replace(before, refresh_until=until), actor_id=None)
+            assert replace(held, refresh_until=None, audit=before.audit) == before
+            assert held.audit == replace(before.audit, version=before.audit.version + 1)
+            with pytest.raises(StaleVersionError):
+                unit.oauth2_tokens.update(replace(before, refresh_until=until), actor_id=None)
+            renewed = unit.oauth2_tokens.update(replace(held, refresh_token=Secret("r2")), actor_id=None)
+            assert before.audit.changed_on is not None
+            assert renewed.audit.changed_on is not None
+            assert renewed.audit.changed_on > before.audit.changed_on
 
     def test_the_tokens_of_a_user_are_sealed_for_that_user_and_database(
         self, store: MetadataStore, secret_box: MemoryBox
