@@ -1,6 +1,6 @@
 """`python -m analytics_core`: what operators and pipelines do with a store, one verb a call.
 
-Exit codes: 0 all is well, 1 something broke or differs, 2 the call or the store is wrong, 130 it was interrupted.
+Exit codes: 0 all is well, 1 something broke, differs or is left out, 2 the call or the store is wrong, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -122,12 +122,15 @@ def _actor(call: argparse.Namespace, environ: Mapping[str, str]) -> int | str:
 # -------------------------------------------------------------------------------------------------------------- verbs
 def load(core: AnalyticsCore, call: argparse.Namespace) -> int:
     """Store what a bundle holds."""
-    report = core.load_bundle(call.bundle, databases=_databases(call.database), dry_run=call.dry_run)
+    how: Any = {"dry_run": call.dry_run, "on_problem": "leave_out" if call.leave_out else "refuse"}
+    report = core.load_bundle(call.bundle, **_stand_ins(call), **how)
     print(report)
     for record in report.records:
         line = f"{record.kind} {record.name!r}: {'new' if record.is_new else 'changed'}"
         print(line, *map(one_line, record.notes), sep="\n    ")
-    return SOUND
+    for problem in report.left_out:
+        print(f"left out: {one_line(problem.path)}: {one_line(problem.message)}")
+    return FOUND if report.left_out else SOUND
 
 
 def export(core: AnalyticsCore, call: argparse.Namespace) -> int:
@@ -147,7 +150,7 @@ def check(core: AnalyticsCore, call: argparse.Namespace) -> int:
 def diff(core: AnalyticsCore, call: argparse.Namespace) -> int:
     """Tell which charts differ between two states of content."""
     a, b = (None if source == STORED else source for source in (call.a, call.b))
-    return _print_report(core.diff(a, b, databases=_databases(call.database), answers=not call.no_answers), call)
+    return _print_report(core.diff(a, b, answers=not call.no_answers, **_stand_ins(call)), call)
 
 
 def tick(core: AnalyticsCore, call: argparse.Namespace) -> int:
@@ -181,14 +184,18 @@ def _ids(namespace: Any) -> Iterator[int]:
         page += 1
 
 
-def _databases(given: Sequence[str]) -> dict[str, int]:
-    """Return the ids of databases by the names of `NAME=ID`."""
+def _stand_ins(call: argparse.Namespace) -> dict[str, Any]:
+    return {"databases": _by_name("database", call.database), "datasets": _by_name("dataset", call.dataset)}
+
+
+def _by_name(kind: str, given: Sequence[str]) -> dict[str, int]:
+    """Return the ids of databases or datasets by the names of `NAME=ID`."""
     found = {}
     for text in given:
         name, _, number = text.rpartition("=")
         key = id_in(number)
         if not name or key is None:
-            raise SettingsError(f"--database {text!r} must be the bundle's name of a database and an id: examples=1")
+            raise SettingsError(f"--{kind} {text!r} must be the bundle's name of a {kind} and an id: examples=1")
         found[name] = key
     return found
 
@@ -219,7 +226,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m analytics_core",
         description="Work with the content of a metadata store. The secret key and all other settings come from "
         f"variables such as {PREFIX}SECRET_KEY.",
-        epilog="Exit codes: 0 all is well, 1 something broke or differs, 2 the call or the store is wrong.",
+        epilog="Exit codes: 0 all is well, 1 something broke, differs or is left out, 2 the call or store is wrong.",
     )
     parser.add_argument("--version", action="version", version=f"analytics_core {__version__}")
     _take_store_and_actor(parser, default=None)
@@ -228,6 +235,7 @@ def _parser() -> argparse.ArgumentParser:
     loading = _verb(verbs, "load", load)
     loading.add_argument("bundle", help="a ZIP file or a folder")
     loading.add_argument("--dry-run", action="store_true", help="try it, and store nothing")
+    loading.add_argument("--leave-out", action="store_true", help="store the rest without what is wrong, and list that")
     exporting = _verb(verbs, "export", export)
     exporting.add_argument("file", help="the ZIP file to write; - for standard output")
     for kind in ("dashboard", "chart", "dataset"):
@@ -246,8 +254,9 @@ def _parser() -> argparse.ArgumentParser:
         reporting.add_argument("--format", choices=_FORMATS, default="text")
         reporting.add_argument("--output", metavar="FILE", help="write the report to a file")
     for reading in (loading, comparing):
-        text = "the id of the database that takes the place of the bundle's; repeatable"
-        reading.add_argument("--database", action="append", default=[], metavar="NAME=ID", help=text)
+        for kind in ("database", "dataset"):
+            text = f"the id of the {kind} that takes the place of the bundle's; repeatable"
+            reading.add_argument(f"--{kind}", action="append", default=[], metavar="NAME=ID", help=text)
     return parser
 
 

@@ -91,6 +91,20 @@ def test_content_is_loaded_exported_checked_and_compared(call: Call, folder: Pat
     assert (same.returncode, same.stdout) == (0, "0 of 4 charts differ\n")
 
 
+@pytest.mark.slow
+def test_what_is_left_out_is_told_and_a_dataset_takes_the_place_of_one(call: Call, folder: Path) -> None:
+    changed = bundle()
+    changed["export/datasets/shop/people.yaml"]["metrics"].append({"metric_name": "lost", "expression": "SUM(x)"})
+    (folder / "changed.zip").write_bytes(packed(changed))
+    assert call("load", "changed.zip", *SHOP).returncode == 2
+    for done in (call("load", "changed.zip", "--leave-out", *SHOP, *more) for more in (["--dry-run"], [])):
+        assert done.returncode == 1
+        assert done.stdout.startswith("2 datasets, 4 charts, 1 dashboard; 1 part left out")
+        assert done.stdout.splitlines()[-1].startswith("left out: export/datasets/shop/people.yaml: metrics.'lost'")
+    placed = call("load", "changed.zip", *SHOP, "--dataset", "people=2")
+    assert (placed.returncode, placed.stdout.splitlines()[0]) == (0, "1 dataset, 4 charts, 1 dashboard")
+
+
 def test_what_broke_and_what_differs_end_with_one_and_are_written_as_asked(call: Call, folder: Path) -> None:
     call("load", "bundle.zip", *SHOP)
     changed = bundle()
@@ -123,6 +137,11 @@ def test_what_broke_and_what_differs_end_with_one_and_are_written_as_asked(call:
         (("export", "nowhere/out.zip"), {}, "names nothing"),
         (("export", "out.zip", "--chart", "77"), {}, "77"),
         (("load", "bundle.zip", "--database", "shop=١"), {}, "examples=1"),
+        (
+            ("load", "bundle.zip", "--dataset", "people"),
+            {},
+            "--dataset 'people' must be the bundle's name of a dataset",
+        ),
         (("load", "bundle.zip", "--database", f"shop={'9' * 5_000}"), {}, "examples=1"),
         (("--as", "١", "check"), {}, "١"),
         (("--as", "9" * 5_000, "check"), {}, "999"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Any, Literal, Self, Unpack
 
 from analytics_core._adapters.clock import SystemSleeper
 from analytics_core._adapters.observers import GuardedObserver, LogObserver
@@ -56,6 +56,7 @@ from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core.errors import ActorRequiredError
 from analytics_core.models.dataset import DatasetGet
+from analytics_core.models.parsing import payload_error
 from analytics_core.ports import (
     Cache,
     Clock,
@@ -252,7 +253,13 @@ class AnalyticsCore(OperatorCalls):
         return self._actors.find(self._acting_as)
 
     def load_bundle(
-        self, source: Any, *, rules: bool = False, dry_run: bool = False, **stand_ins: Unpack[StandIns]
+        self,
+        source: Any,
+        *,
+        rules: bool = False,
+        dry_run: bool = False,
+        on_problem: Literal["refuse", "leave_out"] = "refuse",
+        **stand_ins: Unpack[StandIns],
     ) -> BundleReport:
         """Store the content that a Superset, or `export_bundle` of another store, exported: all of it or nothing.
 
@@ -263,6 +270,9 @@ class AnalyticsCore(OperatorCalls):
             source: the path of a ZIP file or a folder, the bytes of a ZIP file, or a binary file object.
             rules: load roles, row rules, and for which roles dashboards are; for administrators.
             dry_run: try it, and store nothing.
+            on_problem: `leave_out` stores the rest without what is wrong, and lists that in `left_out`: a metric or
+                column, the place of a chart or a filter on a dashboard, else a record with what needs it. Roles and row
+                rules, and files that cannot be read, refuse the bundle all the same.
             stand_ins: what takes the place of what the bundle has: `databases`, `datasets`, `passwords`.
 
         Raises:
@@ -280,7 +290,11 @@ class AnalyticsCore(OperatorCalls):
             ('Revenue by country', 'Revenue by month')
         """
         given = checked_stand_ins(stand_ins)
-        return BundleLoader(self._runtime, self._actor()).load(source, given, with_rules=rules, dry_run=dry_run)
+        if on_problem not in ("refuse", "leave_out"):
+            raise payload_error("load_bundle", "on_problem", "must be 'refuse' or 'leave_out'")
+        loader = BundleLoader(self._runtime, self._actor())
+        leaves_out = on_problem == "leave_out"
+        return loader.load(source, given, with_rules=rules, leaves_out=leaves_out, dry_run=dry_run)
 
     def export_bundle(self, path: str | os.PathLike[str] | None = None, **named: Unpack[ExportedIds]) -> bytes:
         """Return a ZIP file that `load_bundle` of another store takes: what is named by ids, and what it needs.

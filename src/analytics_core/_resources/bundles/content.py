@@ -17,7 +17,7 @@ from analytics_core._resources.bundles.fields import CHART_FIELDS, DASHBOARD_FIE
 from analytics_core._resources.bundles.identities import (
     chart_uuids,
     context_of,
-    dataset_uuids,
+    dataset_targets,
     form_of,
     layout_here,
     metadata_here,
@@ -58,9 +58,9 @@ def store_chart(load: Load, document: Document) -> None:
 def complete_chart(load: Load, document: Document) -> None:
     """Store what a chart shows of other charts, now that all of them have their ids."""
     wanted = shown_by(document.content).charts
-    if not wanted or (document.kind, document.key) in load.failed:
+    if not wanted:
         return
-    charts = {uuid: _find_chart(load, uuid) for uuid in wanted}
+    charts = load.each(document, "params", wanted, _find_chart)
     stored = load.unit.charts.get(load.found[document.kind, document.key])
     record = _chart(load, document, stored, charts=charts)
     is_new = load.records[document.kind, document.key].is_new
@@ -71,7 +71,7 @@ def _chart(load: Load, document: Document, known: Chart, *, charts: Mapping[str,
     """Return the record of a chart, as a payload would change it."""
     content = document.content
     dataset = find_dataset(load, content.get("dataset_uuid"))
-    shown = value_here(charts, {name: find_layer(load, name) for name in shown_by(content).layers})
+    shown = value_here(charts, load.each(document, "params", shown_by(content).layers, find_layer))
     put = chart_change(document, dataset, shown)
     return replace(
         changed_chart(known, put, owner_ids=known.owner_ids),
@@ -141,15 +141,16 @@ def store_dashboard(load: Load, document: Document) -> None:
     known = before or Dashboard(uuid=document.key, owner_ids=(load.actor.id,))
     position, metadata = mapping_of(content["position"]), mapping_of(content.get("metadata"))
     beside = tuple(dict.fromkeys(uuid_text(uuid) for uuid in texts_of(content.get("charts"))))
-    charts = {uuid: _find_chart(load, uuid) for uuid in (*chart_uuids(position).values(), *beside)}
-    datasets = {uuid: find_dataset(load, uuid).id for uuid in dataset_uuids(metadata)}
+    charts = load.each(document, "position", (*chart_uuids(position).values(), *beside), _find_chart)
+    filtered = dict.fromkeys(uuid for uuid, _ in dataset_targets(metadata))
+    datasets = {uuid: one.id for uuid, one in load.each(document, "metadata", filtered, find_dataset).items()}
     fields = {
         **given_fields(content, DASHBOARD_FIELDS),
         "position_json": layout_here(position, charts),
         "json_metadata": metadata_here(metadata, position, charts=charts, datasets=datasets),
     }
     record = changed_dashboard(known, parse(DashboardPut, fields, shape=shape), owner_ids=None, shape=shape)
-    wanted = dict.fromkeys((*record.chart_ids, *(charts[uuid] for uuid in beside)))
+    wanted = dict.fromkeys((*record.chart_ids, *(charts[uuid] for uuid in beside if uuid in charts)))
     placed = placed_charts(load.reader, wanted, before=known.chart_ids, shape=shape)
     record = replace(record, chart_ids=placed, tag_ids=tag_ids(load, content, known.tag_ids))
     record, notes = _with_roles(load, document, record)

@@ -52,7 +52,7 @@ def checked_stand_ins(given: StandIns) -> Replacements:
         takes = _TAKEN.get(path)
         if takes is None or not isinstance(value, Mapping) or not all(map(takes, value.values())):
             raise payload_error(SHAPE, path, f"must be one of {', '.join(_TAKEN)}, and map names of the bundle {_LIKE}")
-        taken[path] = dict(value)
+        taken[path] = {**{uuid_text(name): one for name, one in value.items()}, **value}
     return Replacements(**taken)
 
 

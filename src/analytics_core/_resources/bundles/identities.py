@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from analytics_core._resources.charts.shown_records import (
     shown_id,
     with_new_values,
 )
-from analytics_core._resources.dashboards.content import chart_of
+from analytics_core._resources.dashboards.content import chart_of, without_nodes
 from analytics_core._resources.dashboards.copies import remapped_metadata
 from analytics_core._resources.stored_json import json_object
 from analytics_core.models.base import uuid_in
@@ -42,11 +42,12 @@ def chart_uuids(position: Mapping[str, Any]) -> dict[str, str]:
 
 
 def layout_here(position: Mapping[str, Any], charts: Ids) -> str:
-    """Return a layout as JSON text, its charts by their ids here."""
+    """Return a layout as JSON text, its charts by their ids here; places of charts that are not here are left out."""
     placed = chart_uuids(position)
+    left = without_nodes(position, {name for name, uuid in placed.items() if uuid not in charts})
     nodes = {
         name: {**node, "meta": {**node["meta"], "chartId": charts[placed[name]]}} if name in placed else node
-        for name, node in position.items()
+        for name, node in left.items()
     }
     return json.dumps(nodes, ensure_ascii=False)
 
@@ -55,19 +56,23 @@ def metadata_here(metadata: Mapping[str, Any], position: Mapping[str, Any], *, c
     """Return the metadata of a dashboard as JSON text, which speak of charts and datasets by their ids here.
 
     Charts are known by the ids that the layout gives them, or by their UUIDs. Where a scope is told, the list of charts
-    that it was worked out to is left out: it may speak of the ids of another store.
+    that it was worked out to is left out: it may speak of the ids of another store. So are charts that are not here,
+    and filters of datasets that are not here.
     """
     old = {
         node["meta"]["chartId"]: charts[uuid]
         for name, uuid in chart_uuids(position).items()
-        if is_id((node := position[name])["meta"].get("chartId"))
+        if uuid in charts and is_id((node := position[name])["meta"].get("chartId"))
     }
     given = {name: value for name, value in metadata.items() if value is not None}
     for name in _SCOPED:
         if isinstance(given.get(name), list):
-            given[name] = [_filter(item, datasets) for item in given[name]]
+            here = (item for item in given[name] if all(uuid in datasets for uuid, _ in _dataset_targets(item)))
+            given[name] = [_filter(item, datasets) for item in here]
     remapped = json.loads(remapped_metadata(json.dumps(_without_lists(given)), old, keep_others=False) or "{}")
-    return json.dumps(_by_uuid(remapped, charts), ensure_ascii=False)  # last: what has its id here is not mapped again
+    gone = frozenset(chart_uuids(position).values()) - charts.keys()
+    # last: what has its id here is not mapped again
+    return json.dumps(_by_uuid(remapped, charts, gone), ensure_ascii=False)
 
 
 def layout_there(position: Mapping[str, Any], charts: Mapping[int, str]) -> dict[str, Any]:
@@ -112,12 +117,16 @@ def _target_there(target: Mapping[str, Any], datasets: Mapping[int, str]) -> dic
     return others if uuid is None else {**others, "datasetUuid": uuid}
 
 
-def dataset_uuids(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the UUIDs of the datasets that filters and customisations read."""
+def dataset_targets(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield what filters and customisations read of datasets, with the UUIDs of these."""
     items = (item for name in _SCOPED if isinstance(metadata.get(name), list) for item in metadata[name])
-    for target in (target for item in items for target in _targets(item)):
-        if isinstance(target.get("datasetUuid"), str):
-            yield uuid_text(target["datasetUuid"])
+    yield from (found for item in items for found in _dataset_targets(item))
+
+
+def _dataset_targets(item: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for target in _targets(item):
+        if isinstance(uuid := target.get("datasetUuid"), str):
+            yield uuid_text(uuid), target
 
 
 def value_there(charts: Mapping[int, str], layers: Mapping[int, str]) -> NewValue:
@@ -229,12 +238,17 @@ def _without_lists(value: Any) -> Any:
     return [_without_lists(item) for item in value] if isinstance(value, list) else value
 
 
-def _by_uuid(value: Any, charts: Ids) -> Any:
-    """Give what names a chart by its UUID its id here, as clients write ids: a text as a key, a number elsewhere."""
+def _by_uuid(value: Any, charts: Ids, gone: Collection[str]) -> Any:
+    """Give what names a chart by its UUID its id here, as clients write ids: a text as a key, a number elsewhere.
+
+    Keys and items that name a chart which is not here are left out.
+    """
     if isinstance(value, dict):
-        return {str(_by_uuid(key, charts)): _by_uuid(item, charts) for key, item in value.items()}
+        named = ((key, item) for key, item in value.items() if uuid_text(key) not in gone)
+        return {str(_by_uuid(key, charts, gone)): _by_uuid(item, charts, gone) for key, item in named}
     if isinstance(value, list):
-        return [_by_uuid(item, charts) for item in value]
+        left = (item for item in value if not isinstance(item, str) or uuid_text(item) not in gone)
+        return [_by_uuid(item, charts, gone) for item in left]
     return charts.get(uuid_text(value), value) if isinstance(value, str) else value
 
 

@@ -1,4 +1,4 @@
-"""`AnalyticsCore.load_bundle`: content of another store, all of it or nothing."""
+"""`AnalyticsCore.load_bundle`: content of another store, all of it, nothing, or what is sound."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
+from analytics_core._error_types import short_repr
 from analytics_core._records.chart import Chart
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._resources.batches import LARGEST_ID
 from analytics_core._resources.bundles.content import chart_change, complete_chart, store_chart, store_dashboard
 from analytics_core._resources.bundles.databases import DatabasesOfBundle, Replacements, databases_of, store_database
-from analytics_core._resources.bundles.datasets import DatasetOfBundle, read_dataset, store_dataset
+from analytics_core._resources.bundles.datasets import DatasetOfBundle, read_dataset, store_dataset, values_by_dataset
 from analytics_core._resources.bundles.documents import Document, DocumentKind, Documents, read_documents
 from analytics_core._resources.bundles.files import SHAPE, read_files
 from analytics_core._resources.bundles.identities import uuid_text, value_here
 from analytics_core._resources.bundles.labels import store_css_template, store_layer, store_tags
-from analytics_core._resources.bundles.progress import Load, problems_of
+from analytics_core._resources.bundles.progress import Load, RecordKey, problems_of
 from analytics_core._resources.bundles.report import BundleReport, SkippedFile
 from analytics_core._resources.bundles.rights import store_role, store_row_rule
 from analytics_core._resources.changes import until_accepted
@@ -27,6 +28,7 @@ from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AnalyticsError, NotFoundError, PayloadSchemaError, Problem
+from analytics_core.models.base import uuid_in
 from analytics_core.models.parsing import payload_error
 
 _RIGHTS: Final = (DocumentKind.ROLE, DocumentKind.ROW_RULE)
@@ -56,6 +58,12 @@ class _Preparation:
     datasets: Sequence[DatasetOfBundle]
     problems: Sequence[Problem]
 
+    def failed(self, documents: Documents) -> dict[RecordKey, Sequence[Problem]]:
+        """Return the datasets that are neither here nor to store; what is wrong with them is among the problems."""
+        named = {*self.here, *(one.document.key for one in self.datasets)}
+        left = (document for document in documents.of(DocumentKind.DATASET) if document.key not in named)
+        return {(document.kind, document.key): () for document in left}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleContent:
@@ -76,28 +84,44 @@ class BundleLoader:
         self._runtime = runtime
         self._actor = actor
 
-    def load(self, source: Any, given: Replacements, *, with_rules: bool, dry_run: bool) -> BundleReport:
-        """Store what a bundle holds, or only try it."""
+    def load(
+        self, source: Any, given: Replacements, *, with_rules: bool, leaves_out: bool, dry_run: bool
+    ) -> BundleReport:
+        """Store what a bundle holds, or only try it; `leaves_out` stores the rest of it without what is wrong."""
         if with_rules:
             self._runtime.policy.require_manage_people(self._actor)
             self._runtime.policy.require_manage_row_rules(self._actor)
         documents = read_documents(read_files(source))
         documents = documents if with_rules else _without_rights(documents)
         with databases_of(self._runtime, self._actor, documents, given) as databases:
-            asked = self._asked(documents, databases, given)
-            return until_accepted(lambda: self._load(documents, asked, with_rules=with_rules, dry_run=dry_run))
+            asked = self._asked(documents, databases, given, leaves_out=leaves_out)
+            how = partial(Load, runtime=self._runtime, actor=self._actor, with_rules=with_rules, leaves_out=leaves_out)
+            return until_accepted(lambda: self._load(documents, asked, how, dry_run=dry_run))
 
-    def _load(self, documents: Documents, asked: _Preparation, *, with_rules: bool, dry_run: bool) -> BundleReport:
-        with suppress(_TriedError), self._runtime.store.unit_of_work() as unit:
-            load = Load(runtime=self._runtime, actor=self._actor, unit=unit, with_rules=with_rules)
-            self._store(load, documents, asked)
-            if load.problems:
-                raise PayloadSchemaError(shape=SHAPE, problems=load.problems)
-            if dry_run:
-                raise _TriedError
-        records = load.records.values()
-        told = tuple(replace(record, id=None) if dry_run else record for record in records)
-        return BundleReport(records=told, skipped=documents.skipped, is_dry_run=dry_run)
+    def _load(
+        self, documents: Documents, asked: _Preparation, how: Callable[..., Load], *, dry_run: bool
+    ) -> BundleReport:
+        """Store a bundle in one transaction; what fails in it is undone, and left out of the next one."""
+        failed, told = asked.failed(documents), list(asked.problems)
+        while True:
+            with suppress(_TriedError), self._runtime.store.unit_of_work() as unit:
+                load = how(unit=unit, failed=dict(failed))
+                self._store(load, documents, asked)
+                new = {key: problems for key, problems in load.failed.items() if key not in failed}
+                told += [problem for problems in new.values() for problem in problems]
+                if load.leaves_out and any(kind in _RIGHTS for kind, _ in new):
+                    told.append(Problem(path="on_problem", message="roles and row rules are never left out"))
+                    raise PayloadSchemaError(shape=SHAPE, problems=told)
+                if told and not load.leaves_out:
+                    raise PayloadSchemaError(shape=SHAPE, problems=told)
+                if new or dry_run:
+                    raise _TriedError
+            if not new:
+                break
+            failed = load.failed
+        left = dict.fromkeys((*told, *(problem for one in asked.datasets for problem in one.left), *load.left))
+        records = tuple(replace(record, id=None) if dry_run else record for record in load.records.values())
+        return BundleReport(records=records, skipped=documents.skipped, left_out=tuple(left), is_dry_run=dry_run)
 
     def content(self, source: Any, given: Replacements) -> BundleContent:
         """Return what a bundle holds without storing it; a dataset that is here already has its id, and so its rules.
@@ -111,7 +135,7 @@ class BundleLoader:
             if databases.made:
                 raise payload_error(SHAPE, "databases", "no connection is made here: name databases by their ids")
             away: dict[str, AnalyticsError] = {}
-            asked = self._asked(documents, databases, given, away)
+            asked = self._asked(documents, databases, given, away=away)
         if asked.problems:
             raise PayloadSchemaError(shape=SHAPE, problems=asked.problems)
         datasets = self._unstored_datasets(asked)
@@ -155,22 +179,31 @@ class BundleLoader:
         documents: Documents,
         databases: DatabasesOfBundle,
         given: Replacements,
+        *,
+        leaves_out: bool = False,
         away: dict[str, AnalyticsError] | None = None,
     ) -> _Preparation:
         """Ask for the columns of the tables of all datasets that nothing here takes the place of.
 
         `away` takes the errors of datasets whose database does not answer now; without it the first of them is raised.
         """
-        here: dict[str, Dataset] = {}
+        described = {document.key for document in documents.of(DocumentKind.DATASET)}
+        beside = {uuid: one for uuid, one in given.datasets.items() if uuid_in(uuid) == uuid and uuid not in described}
+        here = {uuid: self._dataset(one) for uuid, one in beside.items()}
         asked: list[DatasetOfBundle] = []
         problems: list[Problem] = list(databases.problems)
+        named = values_by_dataset(documents)
         for document in documents.of(DocumentKind.DATASET):
-            database = databases.found.get(uuid_text(document.content.get("database_uuid")))
+            if (stand_in := given.dataset(document)) is not None:
+                here[document.key] = self._dataset(stand_in)
+                continue
+            uuid, of_it = uuid_text(document.content.get("database_uuid")), named.get(document.key, ())
+            if (database := databases.found.get(uuid)) is None:
+                told = f"needs database {short_repr(uuid)}, which is left out"
+                problems += [Problem(path=document.path, message=told)] if leaves_out else ()
+                continue
             try:
-                if (stand_in := given.dataset(document)) is not None:
-                    here[document.key] = self._dataset(stand_in)
-                elif database is not None:
-                    asked.append(read_dataset(self._runtime, self._actor, document, database))
+                asked.append(read_dataset(self._runtime, self._actor, document, database, of_it, leaves_out=leaves_out))
             except AnalyticsError as error:
                 if away is not None and error.retryable:
                     away[document.key] = error
@@ -184,10 +217,6 @@ class BundleLoader:
 
     # --------------------------------------------------------------------------------------------------- storing
     def _store(self, load: Load, documents: Documents, asked: _Preparation) -> None:
-        load.problems += asked.problems
-        named = {*asked.here, *(one.document.key for one in asked.datasets)}
-        left = (document for document in documents.of(DocumentKind.DATASET) if document.key not in named)
-        load.failed.update((document.kind, document.key) for document in left)
         load.found.update(_keyed(DocumentKind.DATASET, asked.here))
         load.found.update(_keyed(DocumentKind.DATABASE, asked.databases.found))
         for uuid, document in asked.databases.made.items():

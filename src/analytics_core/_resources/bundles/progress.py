@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from analytics_core._error_types import short_repr
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Dataset
@@ -27,6 +28,7 @@ from analytics_core.errors import (
 )
 
 RecordKey = tuple[DocumentKind, str]
+Found = TypeVar("Found")
 
 _LEFT: Final = {
     DocumentKind.DATABASE: ("ssh_tunnel", "encrypted_extra", "masked_encrypted_extra", "server_cert"),
@@ -37,7 +39,7 @@ _LEFT: Final = {
 
 
 class FailedBeforeError(Exception):
-    """Ends a record of a bundle that needs one which failed: the problem of that one is told, once."""
+    """Ends a record of a bundle that needs one which failed, and names that; its problem is told, once."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,18 +48,21 @@ class Load:
 
     Attributes:
         found: what is here of the documents so far: ids, of databases and datasets the records.
-        failed: what could not be stored.
+        failed: what could not be stored, and why; nothing where it needs another one that failed.
         with_rules: whether roles and row rules come along.
+        leaves_out: whether the rest is stored without what failed.
+        left: what records are stored without.
     """
 
     runtime: Runtime
     actor: Actor
     unit: UnitOfWork
     with_rules: bool
+    leaves_out: bool
+    failed: dict[RecordKey, Sequence[Problem]]
     found: dict[RecordKey, Any] = field(default_factory=dict)
-    failed: set[RecordKey] = field(default_factory=set)
     records: dict[RecordKey, LoadedRecord] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    left: dict[Problem, None] = field(default_factory=dict)
 
     @property
     def reader(self) -> Reader:
@@ -66,13 +71,32 @@ class Load:
 
     def store(self, document: Document, store: Callable[[Load, Document], None]) -> None:
         """Store a document, or keep what is wrong with it; what is wrong with the store, or only now, ends it all."""
+        key = document.kind, document.key
+        if key in self.failed:
+            return
         try:
             store(self, document)
         except AnalyticsError as error:
-            self.problems += problems_of(document, error)
-            self.failed.add((document.kind, document.key))
-        except FailedBeforeError:
-            self.failed.add((document.kind, document.key))
+            self.failed[key] = problems_of(document, error)
+        except FailedBeforeError as error:
+            self.failed[key] = [Problem(path=document.path, message=str(error))] if self.leaves_out else ()
+
+    def each(
+        self, document: Document, place: str, wanted: Iterable[str], find: Callable[[Load, str], Found]
+    ) -> dict[str, Found]:
+        """Return what is here of the things that a place in a document names, by their UUIDs or names.
+
+        With `leaves_out` those that are not here are left out, and told; else the first of them ends the document.
+        """
+        found = {}
+        for key in wanted:
+            try:
+                found[key] = find(self, key)
+            except (FailedBeforeError, NotFoundError) as error:
+                if not self.leaves_out:
+                    raise
+                self.left[Problem(path=f"{document.path}: {place}", message=str(error))] = None
+        return found
 
     def needed(self, kind: DocumentKind, key: str, find: Callable[[], Any]) -> Any:
         """Return what is here of a document, or what `find` finds in the store.
@@ -82,7 +106,7 @@ class Load:
             NotFoundError: it is in neither.
         """
         if (kind, key) in self.failed:
-            raise FailedBeforeError
+            raise FailedBeforeError(f"needs {kind.value} {short_repr(key)}, which is left out")
         found = self.found.get((kind, key))
         found = find() if found is None else found
         if found is None:

@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from analytics_core._display.blocks import Blocks, HeadingBlock, fold
+from analytics_core._display.blocks import Blocks, HeadingBlock, counted, fold
 from analytics_core._display.bundles import mime_bundle
 from analytics_core._display.objects import objects_table
+from analytics_core.errors import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,16 +49,25 @@ _ALWAYS: Final = ("dataset", "chart", "dashboard")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleReport:
-    """What a bundle held."""
+    """What a bundle held.
+
+    Attributes:
+        records: what is here of it now.
+        skipped: files that make no record here.
+        left_out: with `on_problem="leave_out"` what is not here, by file and field, and why.
+        is_dry_run: whether it was only tried.
+    """
 
     records: tuple[LoadedRecord, ...]
     skipped: tuple[SkippedFile, ...] = ()
+    left_out: tuple[Problem, ...] = ()
     is_dry_run: bool = False
 
     def __str__(self) -> str:
         counts = dict.fromkeys(_ALWAYS, 0) | Counter(record.kind for record in self.records)
         told = ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items())
-        return f"{told}{' (tried, nothing stored)' if self.is_dry_run else ''}"
+        left = f"; {counted(len(self.left_out), 'part')} left out" if self.left_out else ""
+        return f"{told}{left}{' (tried, nothing stored)' if self.is_dry_run else ''}"
 
     def of(self, kind: str) -> tuple[LoadedRecord, ...]:
         """Return the records of one kind, such as `chart`."""
@@ -74,5 +84,6 @@ def _report_blocks(report: BundleReport) -> Blocks:
     return [
         HeadingBlock(text="Bundle", detail=str(report)),
         *objects_table(report.records, ("kind", "id", "name", "is_new", "fidelity", "notes")),
-        *fold(f"{len(report.skipped)} files left out", objects_table(report.skipped)),
+        *fold(f"{counted(len(report.left_out), 'part')} left out", objects_table(report.left_out, ("path", "message"))),
+        *fold(f"{counted(len(report.skipped), 'file')} skipped", objects_table(report.skipped)),
     ]

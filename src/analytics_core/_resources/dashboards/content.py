@@ -68,17 +68,19 @@ def _without_places(text: str | None, is_gone: Callable[[int], bool]) -> str | N
     layout = json_object(text)
     placed = {name: chart_id for name, node in layout.items() if (chart_id := chart_of(node)) is not None}
     gone = {name for name, chart_id in placed.items() if is_gone(chart_id)}
-    if not gone:
-        return text
-    left = {name: _without_children(node, gone) for name, node in layout.items() if name not in gone}
-    return json.dumps(left, ensure_ascii=False)
+    return json.dumps(without_nodes(layout, gone), ensure_ascii=False) if gone else text
+
+
+def without_nodes(layout: Mapping[str, Any], gone: Collection[str]) -> dict[str, Any]:
+    """Return a layout without some of its nodes, which are nobody's children any more."""
+    return {name: _without_children(node, gone) for name, node in layout.items() if name not in gone}
 
 
 def _without_children(node: Any, gone: Collection[str]) -> Any:
     children = node.get("children") if isinstance(node, dict) else None
     if not isinstance(children, list):
         return node
-    return {**node, "children": [child for child in children if child not in gone]}
+    return {**node, "children": [child for child in children if not isinstance(child, str) or child not in gone]}
 
 
 def chart_of(node: Any) -> int | None:
