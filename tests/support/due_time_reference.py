@@ -22,7 +22,7 @@ def expected(crontab: str, zone: str, *, since: datetime, until: datetime) -> It
         if local.minute not in minutes or local.hour not in hours or local.month not in months:
             return False
         day, weekday = local.day in days, (local.weekday() + 1) % 7 in weekdays
-        free_day, free_weekday = fields[2].startswith("*"), fields[4].startswith("*")
+        free_day, free_weekday = fields[2] == "*", fields[4] == "*"
         return day and weekday if free_day or free_weekday else day or weekday
 
     found = ZoneInfo(zone)

@@ -8,7 +8,9 @@ pass of the repeated time alone; one of every hour, or of every n hours (`*/n`),
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
@@ -29,6 +31,8 @@ ALIASES: Final = {
 """Words that stand for a crontab."""
 
 _FIELDS: Final = 5
+_HOURS: Final = 1
+_SECOND: Final = timedelta(seconds=1)
 _FIRST_OF_CRON: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _RANGE: Final = re.compile(r"\b([A-Z]{3}|\d+)-([A-Z]{3}|\d+)")
 _SAME_ENDS: Final = re.compile(r"\b([A-Z]{3}|\d+)-\1(?:/\d+)?\b")
@@ -57,7 +61,7 @@ class Crontab:
     @property
     def runs_in_both_passes(self) -> bool:
         """Whether it runs again in a local time that a clock change repeats."""
-        return self.fields[1].startswith("*")
+        return self.fields[_HOURS].startswith("*")
 
 
 def parse_crontab(text: str) -> Crontab:
@@ -105,24 +109,57 @@ def due_times(crontab: Crontab, zone: str, *, after: datetime) -> Iterator[datet
 
     They end with the year 9999.
     """
-    from croniter import CroniterBadDateError, croniter
+    zone_info, last = zone_of(zone), after
+    with suppress(OverflowError, ValueError):  # at an end of the calendar, or none in the next 50 years
+        for due in _moments(crontab, after.astimezone(zone_info), zone_info):
+            if due > last:
+                last = due
+                yield due
 
-    zone_info = zone_of(zone)
-    try:
-        found = croniter(crontab.expression, after.astimezone(zone_info))
-    except (OverflowError, ValueError):  # at an end of the calendar
-        return
-    last = after
+
+def _moments(crontab: Crontab, since: datetime, zone: ZoneInfo) -> Iterator[datetime]:
+    """Yield the moments of the local times that a crontab names, in their order; some of the first may lie before.
+
+    Local times go on by themselves, whatever the clocks do: those of a second pass wait until the first one is over.
+    """
+    from croniter import croniter
+
+    begun = since.replace(tzinfo=None, fold=0)
+    first, second = _passes(begun, zone)
+    if not since.fold and second > first:  # the second pass of local times before it is still to come
+        begun -= second - first
+    local_times = croniter(crontab.expression, begun)
+    is_of_every_hour = local_times.expanded[_HOURS] == ["*"]
+    waiting = deque[datetime]()
     while True:
-        try:
-            moment = found.get_next(datetime)
-            due = moment.astimezone(UTC)
-        except (CroniterBadDateError, OverflowError, ValueError):  # none in the next 50 years, or beyond the calendar
-            return
-        if due <= last or (moment.fold and not crontab.runs_in_both_passes):
-            continue
-        last = due
-        yield due
+        first, second = _passes(local_times.get_next(datetime), zone)
+        if second < first:  # the local time does not exist
+            if is_of_every_hour:
+                continue
+            first = _change_between(second, first, zone)
+        while waiting and waiting[0] < first:
+            yield waiting.popleft()
+        yield first
+        if second > first and crontab.runs_in_both_passes:
+            waiting.append(second)
+
+
+def _passes(local: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
+    """Return when a local time comes first and last; of one that does not exist the moments before and after it.
+
+    The later one comes first then.
+    """
+    first, second = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    return first, second
+
+
+def _change_between(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
+    """Return the first moment at which the clocks stand as they do at `after`."""
+    offset = after.astimezone(zone).utcoffset()
+    while after - before > _SECOND:
+        middle = before + (after - before) // (2 * _SECOND) * _SECOND
+        before, after = (before, middle) if middle.astimezone(zone).utcoffset() == offset else (middle, after)
+    return after
 
 
 def next_due(crontab: Crontab, zone: str, *, after: datetime) -> datetime | None:
