@@ -496,6 +496,33 @@ def test_what_may_help_is_tried_again(world: ReportWorld) -> None:
     assert len({entry.message.key for entry in world.outbox.attempts}) == 1
 
 
+def test_a_receiver_that_gives_no_answer_is_asked_again_where_at_least_once_is_promised(world: ReportWorld) -> None:
+    for promise, state, count in (("at_least_once", "Success", 3), ("at_most_once", "Error", 1)):
+        made = world.report(name=promise, extra={"delivery": promise})
+        world.outbox.clear()
+        world.outbox.fail_next(2, state=DeliveryState.UNKNOWN)
+        world.pass_time()
+        world.admin.reports.update(made.id, {"active": False})
+        assert world.states(made) == [state]
+        assert len([entry for entry in world.outbox.attempts if entry.recipient.to == ("bob@example.com",)]) == count
+        assert world.deliveries(made) == [("bob@example.com", "delivered" if state == "Success" else "unknown")]
+
+
+def test_a_mail_server_that_is_down_is_waited_for_once_by_a_run_and_its_notice(world: ReportWorld) -> None:
+    made = world.report(recipients=[mail("a@example.com"), mail("b@example.com"), chat("#ops")])
+    world.outbox.fail_next(6)
+    world.outbox.fail_next(state=DeliveryState.REFUSED)
+    world.outbox.fail_next(9)
+    world.pass_time()
+    assert [(entry.recipient.to[0], entry.state.value) for entry in world.outbox.attempts] == [
+        *[("a@example.com", "unavailable")] * 5,
+        ("b@example.com", "unavailable"),
+        ("#ops", "refused"),
+        ("ada@example.com", "unavailable"),
+    ]
+    assert world.states(made) == ["Error"]
+
+
 # ---------------------------------------------------------------------------------------------- what others leave
 class ForgetfulRunner:
     """Takes jobs and does not run them until it is told to: a worker that is far away."""

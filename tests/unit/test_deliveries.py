@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient
-from analytics_core._reporting.delivery import Deliveries, RetryPolicy, installed_notifiers
+from analytics_core._reporting.delivery import Deliveries, Outage, Outages, RetryPolicy, installed_notifiers
 from analytics_core.errors import DatabaseError, ErrorType, NotificationError, SettingsError
 from analytics_core.ports import AddressLookup
 from analytics_core.testing.clock import FixedClock
@@ -67,14 +69,14 @@ def all_are(state: DeliveryState, **facts: Any) -> Callable[[str], Delivery]:
 
 
 def deliver(
-    notifier: ScriptedNotifier, *, only: Collection[str] | None = None, **policy: Any
+    notifier: ScriptedNotifier, *, only: Collection[str] | None = None, repeats_unknown: bool = False, **policy: Any
 ) -> tuple[list[DeliveryState], list[float], tuple[Delivery, ...]]:
     clock = FixedClock(datetime(2026, 1, 1, tzinfo=UTC))
     time = PassingTime(clock)
     deliveries = Deliveries(
         [notifier], clock=clock, sleeper=time, jitter=lambda: 1.0, policy=RetryPolicy(**policy) if policy else None
     )
-    found = deliveries.deliver(MESSAGE, THREE, only=only)
+    found = deliveries.deliver(MESSAGE, THREE, only=only, repeats_unknown=repeats_unknown)
     assert [delivery.address for delivery in found] == [a for a in THREE.addresses if only is None or a in only]
     return [delivery.state for delivery in found], time.slept, found
 
@@ -126,6 +128,88 @@ def test_refusals_are_not_tried_again() -> None:
 def test_what_may_have_been_delivered_is_sent_again_only_where_that_is_asked_for() -> None:
     assert deliver(ScriptedNotifier(all_are(UNKNOWN)))[:2] == ([UNKNOWN] * 3, [])
     assert deliver(ScriptedNotifier(all_are(UNKNOWN)), repeats_unknown=True)[0] == [DELIVERED] * 3
+
+
+def test_a_rest_that_is_no_number_of_seconds_is_none() -> None:
+    for rest_s in (float("nan"), -5.0, 0, "soon"):
+        told: Any = {"retry_after_s": rest_s}
+        for busy in (all_are(UNAVAILABLE, **told), NotificationError("busy", retryable=True, **told)):
+            states, slept, _ = deliver(ScriptedNotifier(*[busy] * 9))
+            assert (states, slept) == ([UNAVAILABLE] * 3, [1.0, 2.0, 4.0, 8.0]), rest_s
+    assert deliver(ScriptedNotifier(all_are(UNAVAILABLE, retry_after_s=float("inf"))))[1] == []
+
+
+def test_what_a_notifier_tells_can_be_recorded_whatever_it_is() -> None:
+    odd: Any = Delivery(address="a@x", state="delivered", reason="no\0 \ud800")  # type: ignore[arg-type]
+    states, _, found = deliver(ScriptedNotifier(lambda address: replace(odd, address=address)))
+    assert states == [DELIVERED] * 3
+    assert found[0].reason == "no\N{REPLACEMENT CHARACTER} ?"
+    for answer in (lambda _: None, lambda address: replace(odd, address=address, state="on its way")):
+        told: Any = answer
+        assert deliver(ScriptedNotifier(told))[0] == [UNKNOWN] * 3
+
+
+def test_a_notifier_that_cannot_tell_whom_it_takes_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(ScriptedNotifier):
+        def takes(self, recipient: Recipient) -> bool:
+            raise RuntimeError("hunter2")
+
+    clock = FixedClock(datetime(2026, 1, 1, tzinfo=UTC))
+    broken, sound = Broken(), ScriptedNotifier()
+    for notifiers, states in (([broken, sound], {DELIVERED}), ([broken], {REFUSED})):
+        deliveries = Deliveries(notifiers, clock=clock, sleeper=PassingTime(clock), jitter=lambda: 1.0)
+        assert {one.state for one in deliveries.deliver(MESSAGE, THREE)} == states
+    assert not broken.asked
+    assert "it failed (RuntimeError)" in caplog.text
+    assert "hunter2" not in caplog.text
+
+
+PEOPLE = [Recipient(kind="Email", to=(f"{number}@x",)) for number in range(200)]
+
+
+def one_after_the_other(
+    answer: Callable[[int], Answer], recipients: Sequence[Recipient] = PEOPLE
+) -> tuple[Counter[DeliveryState], float, int, Delivery]:
+    """Send to recipients of one run; the answers go by the seconds that have passed."""
+    begun = datetime(2026, 1, 1, tzinfo=UTC)
+    clock = FixedClock(begun)
+
+    def told(address: str) -> Delivery:
+        now = answer(int((clock.now() - begun).total_seconds()))
+        assert not isinstance(now, Exception)
+        return now(address)
+
+    notifier = ScriptedNotifier(*[told] * 999)
+    deliveries = Deliveries([notifier], clock=clock, sleeper=PassingTime(clock), jitter=lambda: 1.0)
+    outages: Outages = {}
+    found = [deliveries.deliver(MESSAGE, one, outages=outages)[0] for one in recipients]
+    passed_s = (clock.now() - begun).total_seconds()
+    return Counter(one.state for one in found), passed_s, len(notifier.asked), found[-1]
+
+
+def test_a_receiver_that_is_away_is_waited_for_once_however_many_recipients_there_are() -> None:
+    states, passed_s, asked, last = one_after_the_other(lambda _: all_are(UNAVAILABLE))
+    assert (states, asked) == ({UNAVAILABLE: 200}, 5 + 35)
+    assert 285 < passed_s <= 300
+    assert last.reason == "not tried, as the receiver took nothing for others before: why"
+    assert one_after_the_other(lambda _: all_are(UNAVAILABLE), PEOPLE[:4])[1] == 15 + 3 * 8
+
+
+def test_a_receiver_that_comes_back_gets_the_messages_of_all_who_follow() -> None:
+    states, _, asked, _ = one_after_the_other(lambda now_s: all_are(UNAVAILABLE if now_s < 40 else DELIVERED))
+    assert (states, asked) == ({UNAVAILABLE: 4, DELIVERED: 196}, 5 + 4 + 195)
+
+
+def test_a_receiver_that_is_away_holds_up_nobody_at_others() -> None:
+    hooks = [Recipient(kind="Email", to=(f"https://{host}.example/{n}",)) for n in range(3) for host in "ab"]
+    clock = FixedClock(datetime(2026, 1, 1, tzinfo=UTC))
+    time, outages = PassingTime(clock), dict[tuple[int, str], Outage]()
+    notifier = ScriptedNotifier(*[lambda address: all_are(UNAVAILABLE if "a." in address else DELIVERED)(address)] * 99)
+    deliveries = Deliveries([notifier], clock=clock, sleeper=time, jitter=lambda: 1.0)
+    states = [deliveries.deliver(MESSAGE, hook, outages=outages)[0].state for hook in hooks]
+    assert states == [UNAVAILABLE, DELIVERED] * 3
+    assert time.slept == [1.0, 2.0, 4.0, 8.0, 8.0, 8.0]
+    assert [name for _, name in outages] == ["Email https://a.example/XXXXXXXXXX"]
 
 
 def test_addresses_that_were_reached_before_are_not_asked_again() -> None:
@@ -190,6 +274,7 @@ def test_notifiers_of_packages_come_in_the_order_of_their_names_and_what_makes_n
         (ImportError("x"), "'c' of .* cannot be loaded"),
         (AttributeError("x"), "'c' of .* cannot be loaded"),
         (lambda needed: needed, "'c' of .* cannot be loaded"),
+        (RuntimeError("x"), "'c' of .* cannot be loaded"),
         (object, "'c' of .* must make a Notifier"),
     ):
         broken: Any = [Entry("c", made)]

@@ -155,6 +155,11 @@ class Message:
 def _body(text: str) -> str:
     if not isinstance(text, str):
         raise NotificationError(f"the text of a message must be a text, not {type(text).__name__}")
+    return plain_text(text)
+
+
+def plain_text(text: str) -> str:
+    """Return a text that every store and receiver takes: without NUL and halves of surrogate pairs."""
     return whole_unicode(text.replace("\0", "\N{REPLACEMENT CHARACTER}"))
 
 
@@ -185,6 +190,12 @@ class Recipient:
     def addresses(self) -> tuple[str, ...]:
         """All of its addresses, each once."""
         return tuple(dict.fromkeys((*self.to, *self.cc, *self.bcc)))
+
+    @property
+    def receiver(self) -> str:
+        """What takes it there, as queues and logs name it: e-mail is one receiver, and each host of web hooks."""
+        has_host = bool(self.to) and "://" in self.to[0]
+        return f"{self.kind} {shown_address(self.to[0])}" if has_host else self.kind
 
     def __repr__(self) -> str:
         shown = (f"{name}={tuple(map(shown_address, getattr(self, name)))!r}" for name in ("to", "cc", "bcc"))

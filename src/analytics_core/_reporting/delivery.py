@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Final
 
 from analytics_core._log import line_log
-from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, shown_address
+from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, plain_text, shown_address
 from analytics_core.errors import AnalyticsError, NotificationError, SettingsError
 from analytics_core.ports import Clock, Notifier, Sleeper
 
@@ -37,7 +37,7 @@ def installed_notifiers(entries: Iterable[EntryPoint]) -> tuple[Notifier, ...]:
 def _made(entry: EntryPoint) -> Notifier:
     try:
         made = entry.load()()
-    except (ImportError, AttributeError, TypeError) as error:
+    except Exception as error:  # border: a package's own code
         raise SettingsError(f"the entry point {entry.name!r} of {ENTRY_POINTS} cannot be loaded") from error
     if not isinstance(made, Notifier):
         raise SettingsError(f"the entry point {entry.name!r} of {ENTRY_POINTS} must make a Notifier")
@@ -52,16 +52,26 @@ class RetryPolicy:
         attempts: with the first.
         first_pause_s: before the second attempt, in seconds; each pause is twice the one before.
         longest_pause_s: what a pause grows to. A receiver may ask for longer ones.
-        total_s: no attempt begins later than so many seconds after the first.
-        repeats_unknown: whether a message that may have been delivered is sent again, so that it comes at least once
-            in place of at most once.
+        total_s: no attempt begins later than so many seconds after the first; of a receiver that is away, the first
+            to any of its recipients.
     """
 
     attempts: int = 5
     first_pause_s: float = 1.0
     longest_pause_s: float = 60.0
     total_s: float = 300.0
-    repeats_unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """A receiver that took nothing, whoever it was for: since when, by the monotonic clock, and why."""
+
+    since_s: float
+    reason: str
+
+
+Outages = MutableMapping[tuple[int, str], Outage]
+"""What one run knows of receivers that are away, by the position of their notifier and their name."""
 
 
 def _only_sleep(_: Sequence[Delivery], sleep: Callable[[], None]) -> None:
@@ -96,7 +106,7 @@ class Deliveries:
 
     def takes(self, recipient: Recipient) -> bool:
         """Tell whether a notifier takes messages to this recipient."""
-        return self._notifier(recipient) is not None
+        return self._position(recipient) is not None
 
     def deliver(
         self,
@@ -104,26 +114,37 @@ class Deliveries:
         recipient: Recipient,
         *,
         only: Collection[str] | None = None,
+        repeats_unknown: bool = False,
+        outages: Outages | None = None,
         pause: Callable[[Sequence[Delivery], Callable[[], None]], None] = _only_sleep,
     ) -> tuple[Delivery, ...]:
         """Send a message, and return what became of it at each address; nothing is raised where it was not delivered.
+
+        A receiver that was away for the recipient before is tried once more, after the last pause, in place of anew.
 
         Args:
             message: what is sent.
             recipient: to whom.
             only: the addresses that are still to be reached; None: all.
+            repeats_unknown: whether a message that may have been delivered is sent again, so that it comes at least
+                once in place of at most once.
+            outages: what the run knows of receivers that are away, and is told here; None: nothing.
             pause: is called between two attempts, with what became of it until then and with what waits for the next
                 one; what it raises ends the delivery.
         """
         asked = tuple(address for address in recipient.addresses if only is None or address in only)
-        notifier = self._notifier(recipient)
-        if notifier is None:
+        position = self._position(recipient)
+        if position is None:
             reason = f"no notifier takes recipients of the kind {recipient.kind!r}; {_HOW_TO_GIVE_ONE}"
             return tuple(_failed(address, DeliveryState.REFUSED, reason) for address in asked)
-        begun = self._clock.monotonic()
-        found = _attempt(notifier, message, recipient, asked)
-        for attempt in range(1, self._policy.attempts):
-            left = [address for address in asked if self._is_tried_again(found[address])]
+        notifier, place = self._notifiers[position], (position, recipient.receiver)
+        outages = {} if outages is None else outages
+        outage = outages.get(place)
+        begun = self._clock.monotonic() if outage is None else outage.since_s
+        found = _attempt(notifier, message, recipient, asked) if outage is None else _passed_over(outage, asked)
+        again = (DeliveryState.UNAVAILABLE, *((DeliveryState.UNKNOWN,) if repeats_unknown else ()))
+        for attempt in range(1 if outage is None else self._policy.attempts - 1, self._policy.attempts):
+            left = [address for address in asked if found[address].state in again]
             if not left:
                 break
             pause_s = self._pause_s(attempt, [found[address] for address in left])
@@ -131,20 +152,35 @@ class Deliveries:
                 break
             pause(tuple(found.values()), partial(self._sleeper.sleep, pause_s))
             found = {**found, **_attempt(notifier, message, recipient, left)}
+        if any(delivery.state not in again for delivery in found.values()):
+            outages.pop(place, None)
+        elif outage is None and asked:
+            outages[place] = Outage(since_s=begun, reason=found[asked[-1]].reason)
         return tuple(found[address] for address in asked)
 
-    def _notifier(self, recipient: Recipient) -> Notifier | None:
-        return next((notifier for notifier in self._notifiers if notifier.takes(recipient)), None)
-
-    def _is_tried_again(self, delivery: Delivery) -> bool:
-        is_repeated = delivery.state is DeliveryState.UNKNOWN and self._policy.repeats_unknown
-        return delivery.state is DeliveryState.UNAVAILABLE or is_repeated
+    def _position(self, recipient: Recipient) -> int | None:
+        """Return where the notifier stands that takes this recipient; None: nobody does."""
+        return next((at for at, notifier in enumerate(self._notifiers) if _takes(notifier, recipient)), None)
 
     def _pause_s(self, attempt: int, left: Iterable[Delivery]) -> float:
         """Return the seconds before the next attempt: half of them at random, and what receivers ask for at least."""
         most = min(self._policy.first_pause_s * 2.0 ** (attempt - 1), self._policy.longest_pause_s)
         own = most * (0.5 + self._jitter() / 2)
         return max((delivery.retry_after_s or 0.0 for delivery in left), default=0.0) + own
+
+
+def _takes(notifier: Notifier, recipient: Recipient) -> bool:
+    """Tell whether a notifier takes a recipient; one that cannot tell does not, so that others may."""
+    try:
+        return bool(notifier.takes(recipient))
+    except Exception as error:  # border: a host's own code
+        _LOG.warning("a notifier is passed over: asked whom it takes, it failed (%s)", type(error).__name__)
+        return False
+
+
+def _passed_over(outage: Outage, addresses: Iterable[str]) -> Mapping[str, Delivery]:
+    reason = f"not tried, as the receiver took nothing for others before: {outage.reason}"
+    return {address: _failed(address, DeliveryState.UNAVAILABLE, reason) for address in addresses}
 
 
 def _attempt(
@@ -154,13 +190,11 @@ def _attempt(
     if not addresses:
         return {}
     try:
-        told = {delivery.address: delivery for delivery in notifier.send(message, recipient, only=addresses)}
+        told = {found.address: _checked(found) for found in notifier.send(message, recipient, only=addresses)}
     except NotificationError as error:
         state = DeliveryState.UNAVAILABLE if error.retryable else DeliveryState.REFUSED
-        told = {
-            address: replace(_failed(address, state, error.message), retry_after_s=error.retry_after_s)
-            for address in addresses
-        }
+        failures = (_failed(address, state, error.message) for address in addresses)
+        told = {one.address: _checked(replace(one, retry_after_s=error.retry_after_s)) for one in failures}
     except AnalyticsError as error:
         state = DeliveryState.UNAVAILABLE if error.retryable else DeliveryState.REFUSED
         told = {address: _failed(address, state, error.message) for address in addresses}
@@ -170,6 +204,20 @@ def _attempt(
         told = {address: _failed(address, DeliveryState.UNKNOWN, reason) for address in addresses}
     missing = "the notifier did not tell what became of it"
     return {address: told.get(address) or _failed(address, DeliveryState.UNKNOWN, missing) for address in addresses}
+
+
+def _checked(delivery: Delivery) -> Delivery:
+    """Return what a notifier told as it can be recorded; a rest that is no number of seconds is none.
+
+    Raises:
+        ValueError: it tells none of the four states.
+    """
+    rest_s = delivery.retry_after_s
+    has_rest = isinstance(rest_s, int | float) and rest_s > 0  # NaN is not
+    reason = plain_text(str(delivery.reason))
+    return replace(
+        delivery, state=DeliveryState(delivery.state), reason=reason, retry_after_s=rest_s if has_rest else None
+    )
 
 
 def _failed(address: str, state: DeliveryState, reason: str) -> Delivery:

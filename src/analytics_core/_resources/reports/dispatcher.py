@@ -14,7 +14,6 @@ from analytics_core._jobs.handlers import Ending, JobKind
 from analytics_core._jobs.registry import new_job_id
 from analytics_core._jobs.turns import BESIDE, OWNER, Turns
 from analytics_core._log import line_log
-from analytics_core._records.message import shown_address
 from analytics_core._records.report import ReportExecution, ReportSchedule
 from analytics_core._reporting.states import RunEvent
 from analytics_core._resources.reports.recipients import receivers
@@ -264,7 +263,7 @@ def queue_of(schedule: ReportSchedule) -> str:
     E-mail is one receiver, and each host of web hooks.
     """
     try:
-        named = [_receiver_name(one.kind, one.to) for one in receivers(schedule)]
+        named = [one.receiver for one in receivers(schedule)]
     except AnalyticsError:  # the run tells
         named = []
     return _queue(list(dict.fromkeys(named)) or [RecipientType.EMAIL.value], schedule)
@@ -273,8 +272,3 @@ def queue_of(schedule: ReportSchedule) -> str:
 def _queue(names: Sequence[str], schedule: ReportSchedule) -> str:
     shown = BESIDE.join(f"{_QUEUE}{name[:_LONGEST_NAME]}" for name in names[:_MOST_NAMES])
     return f"{shown}{OWNER}user {schedule.executor_id}"
-
-
-def _receiver_name(kind: str, to: Sequence[str]) -> str:
-    has_host = bool(to) and "://" in to[0]
-    return f"{kind} {shown_address(to[0])}" if has_host else kind

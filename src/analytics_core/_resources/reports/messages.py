@@ -16,6 +16,7 @@ from analytics_core._records.people import User
 from analytics_core._records.report import ReportExecution, ReportSchedule
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._reporting.alerts import AlertValidator, Verdict, fires_unless_empty, fires_when
+from analytics_core._reporting.delivery import Outages
 from analytics_core._reporting.mail import parse_address
 from analytics_core._reporting.options import RunAs, options_of
 from analytics_core._reporting.texts import RunFacts, local_time
@@ -131,11 +132,19 @@ def _run_facts(
     return RunFacts(name=schedule.name, type=schedule.type, title=title, scheduled=when, value=value, link=link or "")
 
 
-def tell_owners(runtime: Runtime, schedule: ReportSchedule, execution: ReportExecution, problem: str) -> None:
+def tell_owners(
+    runtime: Runtime,
+    schedule: ReportSchedule,
+    execution: ReportExecution,
+    problem: str,
+    *,
+    outages: Outages | None = None,
+) -> None:
     """Tell the owners of a schedule by e-mail that a run failed; whom no mail reaches, the log tells.
 
     Where no owner is active and has an address, the administrators of the store are told. People see the address of
     whom it runs as, or of the first administrator, and not those of each other: anybody may name anybody as an owner.
+    `outages` are receivers that the run found away.
     """
     people = read_users(runtime.people, schedule.owner_ids).users
     owners = (people.get(user_id or 0) for user_id in (schedule.executor_id, *schedule.owner_ids))
@@ -148,12 +157,12 @@ def tell_owners(runtime: Runtime, schedule: ReportSchedule, execution: ReportExe
         text=f"{schedule.type} {schedule.name!r}, due {local_time(execution.scheduled_dttm, schedule.timezone)}, "
         f"failed:\n\n{problem}\n{why}",
     )
-    failures = "; ".join(_failures(runtime, message, addresses))
+    failures = "; ".join(_failures(runtime, message, addresses, outages))
     if failures:
         _LOG.warning("the notice of %s %s %r to its owners: %s", schedule.type, schedule.id, schedule.name, failures)
 
 
-def _failures(runtime: Runtime, message: Message, addresses: Sequence[str]) -> Iterator[str]:
+def _failures(runtime: Runtime, message: Message, addresses: Sequence[str], outages: Outages | None) -> Iterator[str]:
     """Send a notice to people who do not see each other's addresses; yield whom it did not reach, and why."""
     if not addresses:
         yield "no owner or administrator is active and has an e-mail address"
@@ -162,7 +171,7 @@ def _failures(runtime: Runtime, message: Message, addresses: Sequence[str]) -> I
     if not runtime.deliveries.takes(recipient):
         yield "no notifier of this core sends e-mail"
         return
-    errors = (delivery.error() for delivery in runtime.deliveries.deliver(message, recipient))
+    errors = (delivery.error() for delivery in runtime.deliveries.deliver(message, recipient, outages=outages))
     yield from (error.message for error in errors if error is not None)
 
 

@@ -269,8 +269,7 @@ class RunLog:
         """
         self.close_delivery(run, recipient, found)
         sleep()
-        unavailable = [one.address for one in found if one.state is DeliveryState.UNAVAILABLE]
-        self.open_delivery(run, recipient, only=unavailable)
+        self.open_delivery(run, recipient, only=[one.address for one in found if not one.is_delivered])
 
     def close_delivery(self, run: CurrentRun, recipient: Recipient, found: Sequence[Delivery]) -> None:
         """Record what became of a message at each address that it was sent to."""

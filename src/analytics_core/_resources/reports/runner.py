@@ -16,6 +16,8 @@ from analytics_core._jobs.handlers import JobOutcome
 from analytics_core._records.message import Recipient
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._reporting.alerts import Verdict
+from analytics_core._reporting.delivery import Outages
+from analytics_core._reporting.options import DeliveryPromise, options_of
 from analytics_core._reporting.states import RunEvent
 from analytics_core._resources.reports.content import Content, is_alert
 from analytics_core._resources.reports.messages import (
@@ -91,9 +93,10 @@ class ReportRuns:
                 raise
             self._fail(log, run, error.message)
             return
-        failures = self._send(log, run, messages)
+        outages: Outages = {}
+        failures = self._send(log, run, messages, outages)
         if failures:
-            self._fail(log, run, ";".join(failures), messages=messages, verdict=verdict)
+            self._fail(log, run, ";".join(failures), messages=messages, verdict=verdict, outages=outages)
         else:
             log.end(run, RunEvent.SENT, verdict=verdict, messages=messages)
 
@@ -118,15 +121,20 @@ class ReportRuns:
             cancel=cancel,
         )
 
-    def _send(self, log: RunLog, run: CurrentRun, messages: Sequence[tuple[Recipient, Content]]) -> Sequence[str]:
+    def _send(
+        self, log: RunLog, run: CurrentRun, messages: Sequence[tuple[Recipient, Content]], outages: Outages
+    ) -> Sequence[str]:
         """Send what was not sent before, and return what went wrong with whom."""
         failures: list[str] = []
+        repeats = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
         for recipient, content in messages:
             left, told = log.open_delivery(run, recipient)
             failures += told
             if left:
                 pause = partial(log.pause_delivery, run, recipient)
-                found = log.runtime.deliveries.deliver(content.message, recipient, only=left, pause=pause)
+                found = log.runtime.deliveries.deliver(
+                    content.message, recipient, only=left, repeats_unknown=repeats, outages=outages, pause=pause
+                )
                 log.close_delivery(run, recipient, found)
                 failures += [error.message for delivery in found if (error := delivery.error()) is not None]
         return failures
@@ -139,11 +147,12 @@ class ReportRuns:
         *,
         messages: Sequence[tuple[Recipient, Content]] = (),
         verdict: Verdict | None = None,
+        outages: Outages | None = None,
     ) -> None:
         """Record that a run failed, and tell its owners, at most once per grace period."""
         is_told = log.end(run, RunEvent.FAILED, message=message, messages=messages, verdict=verdict)
         if is_told:
-            tell_owners(log.runtime, run.schedule, run.execution, message)
+            tell_owners(log.runtime, run.schedule, run.execution, message, outages=outages)
 
 
 def _is_left_to_others(error: AnalyticsError, runtime: Runtime) -> bool:
