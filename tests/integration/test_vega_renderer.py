@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing, nullcontext
 from importlib import metadata
 from io import BytesIO
 from pathlib import Path
@@ -219,6 +220,35 @@ def test_a_process_that_was_killed_is_replaced(renderer: VegaRenderer) -> None:
         process._process.kill()
         process._process.wait()
     assert renderer.render_pages([PAGE], format=PictureFormat.PNG) == before
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="a script that ends its own process is a program there")
+def test_a_picture_whose_process_is_killed_is_tried_once_more_however_new_it_is(tmp_path: Path) -> None:
+    for kills, told in ((1, None), (2, "ended by itself")):
+        folder = tmp_path / str(kills)
+        folder.mkdir()
+        dying, starts = folder / "python", folder / "starts"
+        dying.write_text(
+            f'#!/bin/sh\necho >> "{starts}"\n[ $(wc -l < "{starts}") -gt {kills} ] || kill -9 $$\n'
+            f'exec "{sys.executable}" "$@"\n'
+        )
+        dying.chmod(0o755)
+        renderer = VegaRenderer(python=str(dying))
+        with closing(renderer), pytest.raises(PictureError, match=told) if told else nullcontext():
+            assert renderer.render_pages([PAGE], format=PictureFormat.SVG).startswith(b"<svg")
+        assert starts.read_text() == "\n\n", kills
+
+
+@pytest.mark.slow
+def test_processes_that_were_killed_while_they_waited_cost_no_picture() -> None:
+    with closing(VegaRenderer(processes=3)) as renderer:
+        for process in [renderer._taken() for _ in range(3)]:
+            renderer._give_back(process)
+            process._process.kill()
+            process._process.wait()
+        assert renderer.render_pages([PAGE], format=PictureFormat.SVG).startswith(b"<svg")
+        assert len(renderer._all) == 1
 
 
 def test_what_cannot_be_drawn_costs_no_process(renderer: VegaRenderer) -> None:

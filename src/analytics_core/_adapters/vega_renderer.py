@@ -196,7 +196,7 @@ class VegaRenderer:
                 self._give_back(process)
                 return answer
             self._drop(process)
-            if process.is_new or process.is_late or is_last or drawing.is_stopped:
+            if process.is_late or is_last or drawing.is_stopped:
                 break
         if self._is_closed:
             raise _closed()
@@ -212,8 +212,11 @@ class VegaRenderer:
         with self._guard:
             if self._is_closed:
                 raise _closed()
-            if self._idle:
-                return self._idle.pop()
+            while self._idle:
+                process = self._idle.pop()
+                if not process.is_over:
+                    return process
+                self._drop(process)
             process = _Process(self._command, self._fonts)
             self._all.add(process)
             return process
@@ -252,7 +255,7 @@ class _Drawing:
 
 
 class _Process:
-    """One process that draws; `is_new` until its first answer, `is_late` when it was killed for taking too long.
+    """One process that draws; `is_late` when it was killed for taking too long.
 
     Its folder is made and removed here: who is killed removes nothing.
     """
@@ -286,8 +289,12 @@ class _Process:
             raise PictureError(
                 f"the process that draws pictures does not start: {why}{_limit_of_addresses()}"
             ) from None
-        self.is_new = True
         self.is_late = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, by whatever hand."""
+        return self._process.poll() is not None
 
     def answer(self, request: bytes, timeout_s: float) -> bytes | None:
         """Return a picture; None where the process is over.
@@ -308,7 +315,6 @@ class _Process:
         finally:
             limit.cancel()
             limit.join()
-        self.is_new = False
         if (missing := head.get("extra")) is not None:
             raise MissingExtraError(needed_for="a picture as PDF", extra_name=missing)
         if "error" in head:
