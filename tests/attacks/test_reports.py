@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.support.reports import HOUR, NOON, ReportWorld, chat, mail, report_world
@@ -74,7 +75,7 @@ def test_a_dry_run_does_not_show_the_rows_of_another_owner_until_one_saves_it_on
     made = people.world.report(people.victim, owners=[people.mallory_id, people.victim_id])
     with pytest.raises(AccessError, match="rows of somebody else"):
         people.mallory.reports.dry_run(made.id)
-    people.mallory.reports.update(made.id, {"description": "mine now"})
+    people.mallory.reports.update(made.id, {"extra": {"run_as": people.mallory_id}})
     (_, message), *_ = people.mallory.reports.dry_run(made.id).messages
     assert "US" not in message.text
 
@@ -279,13 +280,100 @@ def test_addresses_are_counted_whatever_they_stand_in(people: TwoReaders, target
 def test_who_goes_does_not_leave_reports_that_run_as_an_administrator(people: TwoReaders) -> None:
     world, first = people.world, 1
     left = world.report(people.mallory, owners=[first], recipients=[mail("mallory@elsewhere.example")])
-    with pytest.raises(InUseError, match="own those in their place"):
+    with pytest.raises(InUseError, match="run those in their place"):
         world.admin.users.delete(people.mallory_id)
     world.pass_time()
     assert "US" not in world.outbox.sent[-1].message.text
     world.admin.reports.update(left.id, {"owners": [people.victim_id]})
     world.admin.users.delete(people.mallory_id)
     assert [owner.id for owner in world.admin.reports.get(left.id).owners] == [people.victim_id]
+
+
+def test_whose_rows_a_report_sends_changes_by_their_own_word_alone(people: TwoReaders) -> None:
+    """Saves of all kinds by three people, beside a model: who made it, until a saver names themselves."""
+    world, draw = people.world, Random(29)
+    savers = {1: world.admin, people.mallory_id: people.mallory, people.victim_id: people.victim}
+    names = {1: "ada", people.mallory_id: "mallory", people.victim_id: "victim"}
+    made = world.report(people.mallory, owners=list(savers), name="0")
+    executor: int | None = people.mallory_id
+    seen = set()
+    for number in range(1, 60):
+        saver = draw.choice(list(savers))
+        kind = draw.choice(["rename", "pause", "resume", "owners", "recipients", "name oneself", "name another"])
+        payload = {
+            "rename": {"name": str(number)},
+            "pause": {"active": False},
+            "resume": {"active": True},
+            "owners": {"owners": draw.sample(list(savers), draw.randint(1, 3))},
+            "recipients": {"recipients": [mail(f"{number}@example.com")]},
+            "name oneself": {"extra": {"run_as": draw.choice([saver, names[saver]])}},
+            "name another": {"extra": {"run_as": draw.choice([key for key in savers if key != saver])}},
+        }[kind]
+        owners = [owner.id for owner in world.admin.reports.get(made.id).owners]
+        try:
+            after = savers[saver].reports.update(made.id, payload)
+        except AccessError:
+            is_other = kind == "recipients" and executor not in {None, saver}
+            assert saver != 1
+            assert saver not in owners or is_other
+            continue
+        except PayloadSchemaError:
+            assert kind == "name another"
+            continue
+        if kind == "name oneself":
+            executor = saver
+        elif executor in owners and executor not in {owner.id for owner in after.owners}:
+            executor = None
+        assert after.executor_id == executor, (number, kind, saver)
+        assert (after.extra or {}).get("run_as", "executor") == "executor"
+        seen.add((kind, executor))
+        run = world.admin.reports.run_now(made.id)
+        is_shown = executor is not None and (executor == 1 or executor in {owner.id for owner in after.owners})
+        assert (run.state == "Success") is is_shown, (number, kind, run.error_message)
+        if is_shown:
+            assert ("US" in world.outbox.sent[-1].message.text) is (executor != people.mallory_id)
+    assert {executor for _, executor in seen} == {None, *savers}
+
+
+def test_a_report_whose_executor_left_stops_and_its_owners_hear_how_it_goes_on(people: TwoReaders) -> None:
+    world = people.world
+    made = world.report(people.mallory, owners=[1, people.mallory_id], recipients=[mail("mallory@elsewhere.example")])
+    world.admin.reports.update(made.id, {"active": False})
+    world.admin.reports.update(made.id, {"active": True})
+    world.pass_time()
+    assert "US" not in world.outbox.sent[-1].message.text
+    world.outbox.clear()
+    world.admin.reports.update(made.id, {"owners": [1]})
+    world.pass_time()
+    (told,) = world.outbox.sent
+    assert told.recipient.to == ("ada@example.com",)
+    assert "extra.run_as" in told.message.text
+    assert world.states(made) == ["Success", "Error"]
+
+
+def test_a_new_owner_does_not_have_the_rows_of_another_sent_elsewhere(people: TwoReaders) -> None:
+    made = people.world.report(people.victim)
+    people.victim.reports.update(made.id, {"owners": [people.mallory_id, people.victim_id]})
+    mine = [mail("mallory@example.com")]
+    with pytest.raises(AccessError, match=r"change its recipients; so may you .* extra.run_as 'mallory'"):
+        people.mallory.reports.update(made.id, {"recipients": mine})
+    shown = people.mallory.reports.get(made.id)
+    again = {"recipients": [one.model_dump() for one in shown.recipients], "extra": shown.extra, "name": "renamed"}
+    assert people.mallory.reports.update(made.id, again).executor_id == people.victim_id
+    people.mallory.reports.update(made.id, {"recipients": mine, "extra": {"run_as": "mallory"}})
+    people.world.pass_time()
+    assert "US" not in people.world.outbox.sent[-1].message.text
+
+
+def test_a_report_that_an_administrator_makes_for_others_shows_them_no_more_when_they_change_it(
+    people: TwoReaders,
+) -> None:
+    made = people.world.report(owners=[people.mallory_id])
+    assert made.executor_id == 1
+    with pytest.raises(AccessError, match="rows that user 1 may see"):
+        people.mallory.reports.update(made.id, {"report_format": "CSV"})
+    people.world.pass_time()
+    assert "US" in people.world.outbox.sent[-1].message.text
 
 
 def test_an_owner_whom_nothing_runs_as_is_deleted(people: TwoReaders) -> None:

@@ -233,10 +233,8 @@ def test_an_administrator_who_owns_none_of_it_lends_nobodys_rights(world: Report
     made = world.report(anna)
     owners = [anna._actor().id, mallory._actor().id]
     anna.reports.update(made.id, {"owners": owners})
-    mallory.reports.update(made.id, {"recipients": [mail("mallory@example.com")]})
-    world.admin.reports.update(made.id, {"active": False})
-    with world.host._runtime.store.unit_of_work() as unit:
-        assert unit.report_schedules.get(made.id).executor_id == mallory._actor().id
+    mallory.reports.update(made.id, {"extra": {"run_as": "mallory"}, "recipients": [mail("mallory@example.com")]})
+    assert world.admin.reports.update(made.id, {"active": False}).executor_id == mallory._actor().id
 
 
 # -------------------------------------------------------------------------------------------------------- changes
@@ -351,13 +349,14 @@ def test_the_schedules_of_others_are_counted_and_not_named(world: ReportWorld) -
     assert "hidden" not in caught.value.message
 
 
-def test_the_only_owner_of_a_schedule_is_not_deleted(world: ReportWorld) -> None:
+def test_a_user_whose_rows_a_schedule_sends_is_not_deleted(world: ReportWorld) -> None:
     anna = world.person("anna", world.admin.databases.get(1))
     made = world.report(anna)
     user_id = made.owners[0].id
-    with pytest.raises(InUseError, match="own those in their place"):
-        world.admin.users.delete(user_id)
     world.admin.reports.update(made.id, {"owners": [user_id, 1]})
+    with pytest.raises(InUseError, match="run those in their place"):
+        world.admin.users.delete(user_id)
+    world.admin.reports.update(made.id, {"extra": {"run_as": 1}})
     world.admin.users.delete(user_id)
     assert [owner.id for owner in world.admin.reports.get(made.id).owners] == [1]
 
@@ -469,16 +468,20 @@ def broken(world: ReportWorld) -> dict[tuple[str, str], tuple[str, ...]]:
     return {(one.kind, one.name): one.problems for one in found if one.kind in {"alert", "report"}}
 
 
-def test_a_check_tells_schedules_whose_only_owner_is_not_active(world: ReportWorld) -> None:
+def test_a_check_tells_schedules_whose_executor_is_not_active(world: ReportWorld) -> None:
     anna = world.person("anna", world.admin.databases.get(1))
     user_id = anna._actor().id
     made = world.report(anna)
     world.report(anna, name="at rest", active=False)
     assert broken(world) == {}
     world.admin.users.update(user_id, {"active": False})
-    told = f"report schedule {made.id} runs as user {user_id}, who is not active any more"
-    assert broken(world) == {("report", "orders"): (f"{told}; give it another owner",)}
+    stopped, remedy = f"report schedule {made.id} has nobody to run as", "an owner or an administrator who lends it"
+    assert broken(world)["report", "orders"][0].startswith(
+        f"{stopped}: user {user_id} is not active any more; {remedy}"
+    )
     world.admin.reports.update(made.id, {"owners": [world.admin._actor().id]})
+    assert broken(world)["report", "orders"][0].startswith(f"{stopped}: whose rows it showed is no owner any more")
+    world.admin.reports.update(made.id, {"extra": {"run_as": "ada"}})
     assert broken(world) == {}
 
 

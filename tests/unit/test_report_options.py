@@ -63,7 +63,7 @@ def test_what_is_wrong_is_named_and_not_read() -> None:
     cases: tuple[tuple[str, Any, str], ...] = (
         ("format", "CSV", "must be one of XLSX, PDF"),
         ("missed", "some", "must be one of skip, latest, all"),
-        ("run_as", "owner", "must be one of executor, recipient"),
+        ("run_as", "owner", "must be one of executor, recipient, or the id or user name of who saves it"),
         ("delivery", 1, "must be one of at_most_once, at_least_once"),
         ("subject", LONGEST + "x", "must be a text of at most 10000 characters"),
         ("body", 5, "must be a text of at most 10000 characters"),

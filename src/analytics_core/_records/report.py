@@ -34,7 +34,8 @@ class ReportSchedule(StoredRecord):
 
     `recipients` is a JSON text, sealed: addresses of web hooks are secrets. `selected_tabs`, `extra` and
     `validator_config_json` are JSON texts. `grace_period` and `working_timeout` are in seconds, `log_retention` in
-    days, `custom_width` in pixels. `saved_by` is the last owner who saved it.
+    days, `custom_width` in pixels. `executor_id` is whose rights it runs with: of who made it, or of who named
+    themselves since; None: they owned it and do so no more, and it runs as nobody.
     """
 
     uuid: str
@@ -61,18 +62,8 @@ class ReportSchedule(StoredRecord):
     validator_config_json: str | None = None
     extra: str | None = None
     recipients: Secret
-    saved_by: int | None = None
+    executor_id: int | None = None
     owner_ids: tuple[int, ...] = ()
-
-    @property
-    def executor_id(self) -> int | None:
-        """Whose rights it runs with: those of its only owner, or of several of who saved it last; None: of nobody.
-
-        Where that one owns it no more, an administrator gave it to others: it runs as the first of them.
-        """
-        if self.saved_by in self.owner_ids:
-            return self.saved_by
-        return self.owner_ids[0] if self.owner_ids else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

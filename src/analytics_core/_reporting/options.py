@@ -131,7 +131,8 @@ def _problem(name: str, value: Any) -> str | None:
         return None
     if name in _CHOICES:
         choices = tuple(_CHOICES[name])
-        return None if value in choices else f"must be one of {', '.join(choices)}"
+        more = ", or the id or user name of who saves it" if name == "run_as" else ""
+        return None if value in choices else f"must be one of {', '.join(choices)}{more}"
     if name in _TEXTS:
         is_text = isinstance(value, str) and len(value) <= _LONGEST_TEMPLATE
         wrong = f"must be a text of at most {_LONGEST_TEMPLATE} characters"

@@ -418,7 +418,7 @@ CREATE TABLE ac_report_schedules (
     validator_config_json TEXT,
     extra TEXT,
     recipients TEXT NOT NULL,
-    saved_by INTEGER,
+    executor_id INTEGER,
     created_on DATETIME NOT NULL,
     changed_on DATETIME NOT NULL,
     created_by INTEGER,

@@ -179,7 +179,7 @@ def _forget_user(user_id: int) -> tuple[Executable, ...]:
     signed = [
         (table, table.c[name])
         for table in everything
-        for name in ("created_by", "changed_by", "last_saved_by", "saved_by")
+        for name in ("created_by", "changed_by", "last_saved_by", "executor_id")
         if name in table.c
     ]
     return (

@@ -389,7 +389,7 @@ REPORT_SCHEDULES = record_table(
     Column("validator_config_json", LongText),
     Column("extra", LongText),
     Column("recipients", LongText, nullable=False),
-    Column("saved_by", Integer),
+    Column("executor_id", Integer),
     UniqueConstraint("uuid", name="uq_ac_report_schedules_uuid"),
     UniqueConstraint("type", "name", name="uq_ac_report_schedules_name"),
     Index("ix_ac_report_schedules_chart", "chart_id"),

@@ -9,10 +9,10 @@ import json
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, model_validator
 
 from analytics_core.errors import nearest
 from analytics_core.models.base import (
@@ -270,6 +270,17 @@ class ReportScheduleGet(_ReportScheduleAnswer, StampedAnswer):
     chart: ChartOfReport | None = None
     dashboard: DashboardReference | None = None
     database: DatabaseOfReport | None = None
+    _executor_id: int | None = PrivateAttr(default=None)
+
+    @property
+    def executor_id(self) -> int | None:
+        """The id of whose rows it shows; None: of nobody, and it sends nothing. No field: the contract has none."""
+        return self._executor_id
+
+    def run_by(self, user_id: int | None) -> Self:
+        """Return this very answer with whose rows the schedule shows."""
+        self._executor_id = user_id
+        return self
 
 
 class ReportScheduleListItem(_ReportScheduleAnswer):

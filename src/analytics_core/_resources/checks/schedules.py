@@ -30,7 +30,7 @@ def _broken(runtime: Runtime, schedule: ReportSchedule, find_actor: FindActor) -
     now = runtime.clock.now()
     try:
         next_due(stored_crontab(schedule), schedule.timezone, after=now)
-        executor = executor_for(schedule, find_actor)
+        executor = executor_for(schedule, find_actor, runtime.policy)
     except AnalyticsError as error:
         yield error.message
         return

@@ -26,32 +26,37 @@ from analytics_core._resources.reports.recipients import receivers
 from analytics_core._resources.reports.records import validator_config
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
 from analytics_core.errors import ActorRequiredError, AlertError, AnalyticsError, NotificationError, ReportError
 from analytics_core.models.report import RecipientType
 
 _LOG = line_log(__name__)
 _MOST: Final = 100
 _TO_ADMINISTRATORS: Final = "\nThis goes to administrators: none of its owners is active and has an e-mail address.\n"
+_HOW_TO_RUN_IT: Final = (
+    "an owner or an administrator who lends it their rows saves it with their own id as extra.run_as"
+)
 
 FindActor = Callable[[int], Actor]
 """Gives the actor of a user's id, with the rights that they have now; ActorRequiredError where nobody is active."""
 
 
-def executor_for(schedule: ReportSchedule, find_actor: FindActor) -> Actor:
+def executor_for(schedule: ReportSchedule, find_actor: FindActor, policy: Policy) -> Actor:
     """Return as whom a schedule runs, with the rights that they have now.
 
     Raises:
-        ReportError: nobody owns it, or its owner is not active any more.
+        ReportError: they own it no more, or are not active any more.
     """
-    user_id = schedule.executor_id
+    user_id, stopped = schedule.executor_id, f"report schedule {schedule.id} has nobody to run as: "
     if user_id is None:
-        raise ReportError(f"report schedule {schedule.id} has no owner to run as; let somebody own it")
+        raise ReportError(f"{stopped}whose rows it showed is no owner any more; {_HOW_TO_RUN_IT}")
     try:
-        return find_actor(user_id)
+        executor = find_actor(user_id)
     except ActorRequiredError:
-        raise ReportError(
-            f"report schedule {schedule.id} runs as user {user_id}, who is not active any more; give it another owner"
-        ) from None
+        raise ReportError(f"{stopped}user {user_id} is not active any more; {_HOW_TO_RUN_IT}") from None
+    if not policy.can_manage_report(executor, schedule):
+        raise ReportError(f"{stopped}user {user_id} may not manage it any more; {_HOW_TO_RUN_IT}")
+    return executor
 
 
 def verdict_of(runtime: Runtime, executor: Actor, schedule: ReportSchedule, cancel: CancelToken) -> Verdict:

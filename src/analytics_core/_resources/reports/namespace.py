@@ -28,6 +28,7 @@ from analytics_core._resources.reports.records import (
     changed_schedule,
     names_of_targets,
     new_schedule,
+    require_own_rows,
     require_what_is_needed,
     schedule_get,
     schedule_item,
@@ -91,7 +92,7 @@ class Reports(ScheduleRuns):
     def create(self, payload: ReportSchedulePost | Payload) -> ReportScheduleGet:
         """Store an alert or a report (contract, `ReportScheduleRestApi.post`); it is active unless it says otherwise.
 
-        Without `owners` the creator owns it, and it shows their rows. What is sent where says `extra`, too; the page
+        It shows the creator's rows; without `owners` they own it, too. What is sent where says `extra`, too; the page
         on reports lists its keys. One that is made beside a chart or a dashboard (`creation_method`) goes to the
         creator's own e-mail address, whatever recipients are named.
 
@@ -124,7 +125,7 @@ class Reports(ScheduleRuns):
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
         record = self._for_its_maker(
             new_schedule(
-                post, uuid=str(uuid4()), owner_ids=owners, by=self._actor.id, picture=self._runtime.draws_pictures
+                post, uuid=str(uuid4()), owner_ids=owners, by=self._actor, picture=self._runtime.draws_pictures
             )
         )
         with self._runtime.store.unit_of_work() as unit:
@@ -164,8 +165,14 @@ class Reports(ScheduleRuns):
         With `unchanged_since`, the `changed_on` of the answer that the caller read (an attribute: the contract has no
         field for it), a change that somebody else made since is not overwritten; runs do not count.
 
+        It shows the rows that it showed before, whoever saves it, unless the actor lends it their own: with their id
+        or user name as `extra.run_as`. Once the person whose rows it shows is taken off its owners, it sends nothing
+        until somebody does.
+
         Raises:
             OwnershipError: the actor is neither.
+            AccessError: it shows the rows of somebody else, and the actor, who is no administrator, would change what
+                is sent, or to whom.
             StaleVersionError: somebody else changed it meanwhile.
             AnalyticsError: as for `create`.
 
@@ -181,7 +188,8 @@ class Reports(ScheduleRuns):
         with self._runtime.store.unit_of_work() as unit:
             before = self._reader(unit).report(schedule_id)
             reject_later_change(before, unchanged_since)
-            record = changed_schedule(before, put, owner_ids=owners or before.owner_ids, by=self._actor.id)
+            record = changed_schedule(before, put, owner_ids=owners or before.owner_ids, by=self._actor)
+            require_own_rows(self._actor, before, record)
             crontab = self._rules(unit).check(record, before, shape=_PUT)
             stored = unit.report_schedules.update(record, actor_id=self._actor.id)
             is_moved = any(getattr(stored, name) != getattr(before, name) for name in _WHAT_MOVES_RUNS)

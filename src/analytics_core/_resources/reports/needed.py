@@ -27,12 +27,11 @@ def require_unscheduled(reader: Reader, record_id: int, *, noun: str) -> None:
 def require_runs_nothing(reader: Reader, user_id: int) -> None:
     """Raise InUseError where alerts or reports run as a user.
 
-    They would have nobody to run as, or would get the rights of another owner, who never saw to whom they send.
+    They would have nobody to run as.
     """
-    owned = every(reader.unit.report_schedules, (ListFilter(col="owner_ids", op="eq", val=user_id),))
-    theirs = tuple(schedule for schedule in owned if schedule.executor_id == user_id)
+    theirs = tuple(every(reader.unit.report_schedules, (ListFilter(col="executor_id", op="eq", val=user_id),)))
     if theirs:
-        raise _needed(reader, f"user {user_id}", theirs, "let somebody else own those in their place first")
+        raise _needed(reader, f"user {user_id}", theirs, "let somebody else run those in their place (extra.run_as)")
 
 
 def _needed(reader: Reader, what: str, schedules: Sequence[ReportSchedule], remedy: str) -> InUseError:

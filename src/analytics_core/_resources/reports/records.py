@@ -34,7 +34,7 @@ from analytics_core._resources.reports import recipients
 from analytics_core._resources.stored_json import json_object
 from analytics_core._security.actor import Actor
 from analytics_core._settings import Settings
-from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, QueryError, StoredDataError
+from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError, Problem, QueryError, StoredDataError
 from analytics_core.models.references import DashboardReference
 from analytics_core.models.report import (
     ChartOfReport,
@@ -60,13 +60,17 @@ _REQUIRED: Final = ("name", "type", "crontab")
 _TARGETS: Final[Mapping[str, str]] = {"chart": "chart_id", "dashboard": "dashboard_id", "database": "database_id"}
 _OF_ALERTS: Final = ("database_id", "sql", "validator_type", "validator_config_json")
 _AS_JSON: Final = ("selected_tabs", "extra")
+_SENT: Final = ("chart_id", "dashboard_id", "database_id", "sql", "report_format", "selected_tabs", "recipients")
 _TAKEN_APART: Final = frozenset({*_TARGETS, *_AS_JSON, "owners", "recipients", "validator_config_json"})
 
 
 def new_schedule(
-    post: ReportSchedulePost, *, uuid: str, owner_ids: tuple[int, ...], by: int, picture: bool
+    post: ReportSchedulePost, *, uuid: str, owner_ids: tuple[int, ...], by: Actor, picture: bool
 ) -> ReportSchedule:
-    """Return the record of a create payload; without a renderer of pictures its format is TEXT where none is named."""
+    """Return the record of a create payload, which runs as who makes it.
+
+    Without a renderer of pictures its format is TEXT where none is named.
+    """
     record = ReportSchedule(
         uuid=uuid,
         name="",
@@ -77,6 +81,7 @@ def new_schedule(
         working_timeout=WORKING_TIMEOUT_S,
         report_format=(ReportFormat.PNG if picture else ReportFormat.TEXT).value,
         recipients=recipients.sealed(()),
+        executor_id=by.id,
     )
     return changed_schedule(record, post, owner_ids=owner_ids, by=by)
 
@@ -89,14 +94,19 @@ def require_what_is_needed(post: ReportSchedulePost, *, shape: str) -> None:
 
 
 def changed_schedule(
-    schedule: ReportSchedule, payload: ReportSchedulePost | ReportSchedulePut, *, owner_ids: tuple[int, ...], by: int
+    schedule: ReportSchedule, payload: ReportSchedulePost | ReportSchedulePut, *, owner_ids: tuple[int, ...], by: Actor
 ) -> ReportSchedule:
     """Return the record after a payload; null clears what may be empty and leaves everything else as it is.
 
-    `by` saves it: an owner who does so lends it their rights. An alert that becomes a report loses its query, and what
-    judges it.
+    Where `by`, who saves it, names themselves as `run_as`, it runs with their rights from now on; else with those that
+    it ran with, until that person is an owner no more. An alert that becomes a report loses its query, and what judges
+    it.
     """
-    given = payload.given()
+    given, executor_id = payload.given(), schedule.executor_id
+    if executor_id in schedule.owner_ids and executor_id not in owner_ids:
+        executor_id = None
+    if _names(by, (given.get("extra") or {}).get("run_as")):
+        given["extra"], executor_id = {**given["extra"], "run_as": RunAs.EXECUTOR.value}, by.id
     changes = changes_of(payload, ReportSchedule, without=_TAKEN_APART)
     changes |= {name: given[field] for field, name in _TARGETS.items() if field in given}
     changes |= {name: None if given[name] is None else json.dumps(given[name]) for name in _AS_JSON if name in given}
@@ -110,7 +120,34 @@ def changed_schedule(
         plain["validator_type"] = plain["validator_type"].strip().lower()
     if (schedule.type, plain.get("type")) == (ReportType.ALERT, ReportType.REPORT):
         plain = {**dict.fromkeys(_OF_ALERTS), **plain}
-    return replace(schedule, **plain, owner_ids=owner_ids, saved_by=by if by in owner_ids else schedule.saved_by)
+    return replace(schedule, **plain, owner_ids=owner_ids, executor_id=executor_id)
+
+
+def _names(actor: Actor, value: object) -> bool:
+    """Tell whether a value is the id or the user name of somebody."""
+    return type(value) in (int, str) and value in (actor.id, actor.username)
+
+
+def require_own_rows(actor: Actor, before: ReportSchedule, after: ReportSchedule) -> None:
+    """Raise AccessError where somebody would have rows sent that another person may see.
+
+    What is sent, and to whom, is changed by the person whose rows it shows, by administrators, who see all rows, and by
+    who lends it their own.
+    """
+    is_free = before.executor_id in (None, actor.id) or after.executor_id != before.executor_id or actor.is_admin
+    sent, now = _sent(before), _sent(after)
+    changed = [name for name in sent if sent[name] != now[name]]
+    if changed and not is_free:
+        fields = " and ".join(name.removesuffix("_id") for name in changed)
+        raise AccessError(
+            f"report schedule {before.id} sends rows that user {before.executor_id} may see; they and administrators "
+            f"change its {fields}; so may you where it sends yours: give extra.run_as {actor.username!r}, too"
+        )
+
+
+def _sent(schedule: ReportSchedule) -> Mapping[str, object]:
+    """Return what says which rows a schedule sends, and to whom."""
+    return {name: getattr(schedule, name) for name in _SENT} | {"extra": options_in(extra_in(schedule.extra))[0]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -372,7 +409,7 @@ def schedule_get(
         dashboard=named.dashboard,
         database=named.database,
         extra=extra_in(schedule.extra),
-    )
+    ).run_by(schedule.executor_id)
 
 
 def schedule_item(

@@ -82,7 +82,7 @@ class ReportRuns:
     def _do(self, log: RunLog, run: CurrentRun, cancel: CancelToken) -> None:
         schedule = run.schedule
         try:
-            executor = executor_for(schedule, self._find_actor)
+            executor = executor_for(schedule, self._find_actor, log.runtime.policy)
             verdict = self._verdict(log, run, executor, cancel)
             if verdict is not None and not verdict.is_triggered:
                 log.end(run, RunEvent.NOT_TRIGGERED, message=verdict.reason, verdict=verdict)

@@ -93,7 +93,7 @@ class Trial:
         if at is not None:
             moment = at.replace(tzinfo=UTC) if at.utcoffset() is None else at.astimezone(UTC)
             runtime = replace(runtime, clock=PinnedClock(moment))
-        executor = executor_for(schedule, find_actor)
+        executor = executor_for(schedule, find_actor, runtime.policy)
         return cls(runtime=runtime, schedule=schedule, executor=executor, find_actor=find_actor)
 
     def contents(self, verdict: Verdict | None, *, key: str = "trial") -> Sequence[tuple[Recipient, Content]]:
@@ -126,7 +126,7 @@ def for_viewer(viewer: Actor, find_actor: FindActor) -> FindActor:
         if user_id != viewer.id and not viewer.is_admin:
             raise AccessError(
                 "a dry run would show you the rows of somebody else: ask an administrator; or save the schedule with "
-                "run_as 'executor', so that it runs as you"
+                f"extra.run_as {viewer.username!r}, so that it sends yours"
             )
         return find_actor(user_id)
 

@@ -253,7 +253,7 @@ class EveryKindConformance(StoreSuite):
                 user = unit.users.append(BARE["users"](named), actor_id=None)
                 record = filled(kind, named)
                 owned = {"owner_ids": (user, NOBODY)} if hasattr(record, "owner_ids") else {}
-                saved = {name: user for name in ("last_saved_by", "saved_by") if hasattr(record, name)}
+                saved = {name: user for name in ("last_saved_by", "executor_id") if hasattr(record, name)}
                 stored = _of(unit, kind).append(replace(record, **owned, **saved), actor_id=user)
                 assert _of(unit, kind).get(stored).audit.created_by == user
                 unit.users.delete(user)

@@ -358,7 +358,7 @@ def _create_report_schedules(op: Operations) -> None:
         Column("validator_type", Name(100)),
         *_nullable(LongText(), "validator_config_json", "extra"),
         Column("recipients", LongText(), nullable=False),
-        Column("saved_by", Integer()),
+        Column("executor_id", Integer()),
         UniqueConstraint("uuid", name="uq_ac_report_schedules_uuid"),
         UniqueConstraint("type", "name", name="uq_ac_report_schedules_name"),
     )
