@@ -24,7 +24,7 @@ from analytics_core._storage.store_engine import make_store_engine
 from analytics_core._storage.tables import METADATA
 from analytics_core.errors import SettingsError, StoreUnavailableError
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, a_database, a_dataset
+from analytics_core.testing.conformance.records import BARE, START, a_database, a_dataset, store_named
 
 SUPPORT = Path(__file__).parents[1] / "support"
 CLOCK = FixedClock(START)
@@ -224,6 +224,30 @@ def test_a_process_that_a_newer_version_overtook_reads_and_no_longer_writes(engi
             store.reseal_secrets()
         with store.unit_of_work() as unit:
             assert [tag.name for tag in unit.tags.list(ListQuery())[1]] == ["before"]
+
+
+def test_a_process_that_a_newer_version_overtook_changes_no_report_and_no_job(engine, url, later_history):
+    """Of every kind of record; what is written while somebody reads goes on, so that a renewed token is not lost."""
+    with open_store(url, CLOCK) as store:
+        with store.unit_of_work() as unit:
+            named = store_named(unit)
+            stored = {kind: getattr(unit, kind).append(make(named), actor_id=None) for kind, make in BARE.items()}
+        migrate(engine, history=later_history, head="9999")
+        refused = {(kind, act) for kind in BARE for act in ("update", "delete") if is_refused(store, kind, stored, act)}
+    goes_on = {"logs", "locks", "oauth2_tokens"}
+    assert refused == {(kind, act) for kind in BARE if kind not in goes_on for act in ("update", "delete")}
+
+
+def is_refused(store, kind, stored, act):
+    try:
+        with store.unit_of_work() as unit:
+            records = getattr(unit, kind)
+            records.update(records.get(stored[kind]), actor_id=None) if act == "update" else records.delete(
+                stored[kind]
+            )
+    except StoreUnavailableError as error:
+        return not error.retryable
+    return False
 
 
 def test_a_migration_that_was_cut_off_is_completed(engine):

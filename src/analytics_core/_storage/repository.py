@@ -52,7 +52,7 @@ class StoreSession:
     connection: Connection
     clock: Clock
     secret_box: SecretBox
-    on_write: Callable[[str | None], None]
+    on_write: Callable[[str | None, bool], None]
     cache: StatementCache
     is_on_file: bool
     may_write: threading.Event = field(default_factory=threading.Event)
@@ -74,8 +74,7 @@ class StoreSession:
             self._begin_writing()
         with self.connection.begin_nested():
             yield
-        if counts:
-            self.on_write(noun)
+        self.on_write(noun, counts)
 
     def _begin_writing(self) -> None:
         if self.is_on_file and not self.may_write.is_set() and self._has_begun():
@@ -95,6 +94,7 @@ class SqlRepository(Generic[Record]):
         self._kind = kind
         self._session = session
         self._connection = session.connection
+        self._bears_on = kind.noun if kind.is_journal else None
         if session.is_on_file:
             session.begin_reading()
 
@@ -221,7 +221,7 @@ class SqlRepository(Generic[Record]):
         """
         kind = self._kind
         try:
-            with self._session.writing(counts=not self._kind.is_journal):
+            with self._session.writing(self._bears_on, counts=not self._kind.is_journal):
                 self.version(record_id)
                 for statement in kind.forget(record_id):
                     self._connection.execute(statement)
@@ -317,7 +317,7 @@ class SqlExpendableRepository(SqlRepository[Record]):
         """
         matching = conditions(self._kind, ListQuery(filters=tuple(filters)), self._session.cache)
         try:
-            with self._session.writing(counts=not self._kind.is_journal):
+            with self._session.writing(self._bears_on, counts=not self._kind.is_journal):
                 return int(self._connection.execute(sa.delete(self._kind.table).where(*matching)).rowcount)
         except DBAPIError as error:
             self._raise_stale(failure_of(error), "that was to be removed")

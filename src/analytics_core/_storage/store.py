@@ -6,7 +6,6 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any, Final
@@ -19,7 +18,14 @@ from analytics_core._records.secret import Secret
 from analytics_core._storage.failures import store_border
 from analytics_core._storage.listing import StatementCache
 from analytics_core._storage.migrate import migrate, require_present, stored_revision
-from analytics_core._storage.record_kinds import DATABASE_KIND, JOB_KIND, OAUTH2_TOKEN_KIND, RecordKind
+from analytics_core._storage.record_kinds import (
+    DATABASE_KIND,
+    JOB_KIND,
+    LOCK_KIND,
+    LOG_KIND,
+    OAUTH2_TOKEN_KIND,
+    RecordKind,
+)
 from analytics_core._storage.repository import StoreSession, opened, secret_context
 from analytics_core._storage.store_engine import STORE_TIMEOUT_S, StoreFile, is_memory, make_store_engine
 from analytics_core._storage.unit_of_work import SqlUnitOfWork
@@ -27,6 +33,8 @@ from analytics_core.errors import StoreUnavailableError
 from analytics_core.ports import Clock, SecretBox
 
 _SEALED_KINDS: Final[tuple[RecordKind[Any], ...]] = (DATABASE_KIND, JOB_KIND, OAUTH2_TOKEN_KIND)
+_UNGUARDED: Final = frozenset({LOG_KIND.noun, LOCK_KIND.noun, OAUTH2_TOKEN_KIND.noun})
+"""What is written while somebody reads: a process that a newer version overtook goes on with it, and loses no token."""
 
 
 class SqlMetadataStore:
@@ -80,22 +88,22 @@ class SqlMetadataStore:
         All that a unit reads before it first writes is of one moment. A refused write leaves the unit usable; but where
         a server undoes a whole transaction (MariaDB and MySQL at a deadlock), the unit ends in StaleVersionError.
         """
-        changed: set[str | None] = set()
+        changed: dict[str | None, bool] = {}
         with DeferredInterrupts(), store_border(), self._connected(changed) as connection:
             session = StoreSession(
                 connection=connection,
                 clock=self._clock,
                 secret_box=self._secret_box,
-                on_write=changed.add,
+                on_write=lambda noun, counts: changed.update({noun: counts or changed.get(noun, False)}),
                 cache=self._cache,
                 is_on_file=self._is_sqlite and not self._in_memory,
             )
             yield SqlUnitOfWork(session)
             if session.undone:
                 raise session.undone[0]
-        if changed:
+        if counting := [noun for noun, counts in changed.items() if counts]:
             with self._counting:
-                self._revisions.update(changed)
+                self._revisions.update(counting)
                 self._revision += 1
 
     def revision(self, *nouns: str) -> int:
@@ -125,7 +133,7 @@ class SqlMetadataStore:
         Raises:
             StoredDataError: a secret does not open; the message names its record, and nothing was sealed anew.
         """
-        with store_border(), self._connected(frozenset({DATABASE_KIND.noun})) as connection:
+        with store_border(), self._connected({DATABASE_KIND.noun: True}) as connection:
             if not self._is_sqlite:  # elsewhere a secret that is replaced meanwhile would end it all
                 connection.execution_options(isolation_level="READ COMMITTED")
             return sum(
@@ -137,7 +145,7 @@ class SqlMetadataStore:
 
     def table_revision(self) -> str | None:
         """Return the revision of the tables as they are now, which another process may have brought up to date."""
-        with store_border(), self._connected(frozenset()) as connection:
+        with store_border(), self._connected({}) as connection:
             return stored_revision(connection)
 
     def close(self) -> None:
@@ -179,21 +187,21 @@ class SqlMetadataStore:
         unchanged = (table.c.id == row["id"], table.c[field] == row[field])
         return connection.execute(sa.update(table).where(*unchanged).values({field: fresh})).rowcount
 
-    def _connected(self, changed: AbstractSet[str | None]) -> AbstractContextManager[Connection]:
-        """Return a connection whose work is committed when the block ends well; `changed` tells whether it wrote."""
+    def _connected(self, changed: Mapping[str | None, bool]) -> AbstractContextManager[Connection]:
+        """Return a connection whose work is committed when the block ends well; `changed` tells what it wrote."""
         if self._closed or self._is_lost:
             raise self._unavailable()
         return self._memory_session() if self._in_memory else self._session(changed)
 
     @contextmanager
-    def _session(self, changed: AbstractSet[str | None]) -> Iterator[Connection]:
+    def _session(self, changed: Mapping[str | None, bool]) -> Iterator[Connection]:
         file = self._file.check(self._engine)
         with self._engine.connect() as connection:
             yield connection
-            if changed:
+            if changed.keys() - _UNGUARDED:
                 require_present(connection)
             connection.commit()
-            if changed:
+            if any(changed.values()):
                 self._file.require_same(file)
 
     @contextmanager

@@ -307,8 +307,8 @@ class RunLog:
         while True:
             try:
                 return until_accepted(change)
-            except StoreUnavailableError:
-                if self.runtime.wall_clock.monotonic() - begun > _STORE_AWAY_S:
+            except StoreUnavailableError as error:
+                if not error.retryable or self.runtime.wall_clock.monotonic() - begun > _STORE_AWAY_S:
                     raise
                 self.runtime.sleeper.sleep(_STORE_PAUSE_S)
 
