@@ -17,9 +17,9 @@ from tests.support.small_core import SmallCore, small_core
 
 import analytics_core
 from analytics_core import AnalyticsCore
+from analytics_core._display.blocks import MASK
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.secret import MASK
 from analytics_core._resources.changes import begin_act
 from analytics_core.errors import (
     ChartAccessError,

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
 
+from analytics_core._display.blocks import MASK
 from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_parameters import (
@@ -24,7 +25,6 @@ from analytics_core._execution.connection_parameters import (
 from analytics_core._execution.connection_uri import is_secret_name, parse_uri
 from analytics_core._network import AddressFinder
 from analytics_core._records.network import DestinationPurpose
-from analytics_core._records.secret import MASK
 from analytics_core.errors import ConnectionUriError, ErrorType
 
 REGISTRY = installed_engines()

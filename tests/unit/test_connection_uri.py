@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
 
+from analytics_core._display.blocks import MASK
 from analytics_core._engines.registry import installed_engines
 from analytics_core._execution.connection_uri import mask_options, masked, merge_masked, parse_uri
-from analytics_core._records.secret import MASK, Secret
+from analytics_core._records.secret import Secret
 from analytics_core.errors import ConnectionUriError, ErrorType
 
 REGISTRY = installed_engines()
@@ -138,6 +139,26 @@ def test_a_mask_with_another_server_or_options_never_uses_the_stored_password(ur
     with pytest.raises(ConnectionUriError, match="give the password again") as caught:
         merge_masked(uri, STORED, specs=REGISTRY.get)
     assert "s3cr3t" not in str(caught.value.to_payload())
+
+
+def test_a_mask_alone_stands_for_the_whole_uri() -> None:
+    assert merge_masked(MASK, STORED, specs=REGISTRY.get) == STORED
+
+
+@for_each(
+    ("uri", "stored"),
+    [
+        (MASK, None),
+        (f"postgresql://ann:{MASK}@h/d", None),
+        (f"postgresql://ann:%58{MASK[1:]}@h/d", None),
+        (f"trino://ann@h/c?access_token={MASK}", None),
+        (f"postgresql://ann:{MASK}@h/d", Secret("postgresql://ann@h/d")),
+        (f"trino://ann@h/c?access_token={MASK}", Secret("trino://ann@h/c")),
+    ],
+)
+def test_a_mask_with_nothing_stored_becomes_no_password(uri: str, stored: Secret | None) -> None:
+    with pytest.raises(ConnectionUriError, match="give the password"):
+        merge_masked(uri, stored, specs=REGISTRY.get)
 
 
 def test_options_are_masked_at_any_depth() -> None:

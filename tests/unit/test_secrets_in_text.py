@@ -23,8 +23,9 @@ from tests.support.guests import GuestWorld, guest_world
 
 from analytics_core import AnalyticsCore, Settings, errors
 from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._display.blocks import MASK
 from analytics_core._execution.connection_uri import masked, parse_uri
-from analytics_core._records.secret import MASK, Secret
+from analytics_core._records.secret import Secret
 from analytics_core._resources.stored_json import without_secrets
 from analytics_core._security.guest_tokens import GuestTokens
 from analytics_core._security.keys import EntrySeal
@@ -74,13 +75,15 @@ def texts_of(error: BaseException) -> str:
         lambda secret: "".join(traceback.format_exception(ValueError(secret))),
         lambda secret: repr(vars(errors.ConnectionUriError("x", extra={"uri": secret}))),
         lambda secret: json.dumps({"a": secret}, default=str),
+        lambda secret: pydantic.TypeAdapter(dict[str, HiddenText]).dump_json({"a": HiddenText(str(secret))}).decode(),
+        lambda secret: str(pydantic.TypeAdapter(Any).dump_python([secret], mode="json", fallback=str)),
     ],
 )
 @for_each("kind", [Secret, HiddenText])
 def test_every_printed_form_of_a_secret_is_a_mask(kind: Any, shown: Callable[[Any], str]) -> None:
     text = shown(kind(WORD))
     assert not told(text)
-    assert MASK in text or "*" * 10 in text
+    assert MASK in text
 
 
 @for_each("protocol", range(pickle.HIGHEST_PROTOCOL + 1))

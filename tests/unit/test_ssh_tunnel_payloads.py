@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from tests.support.cases import for_each
 from tests.support.small_core import small_core
 
 from analytics_core import AnalyticsCore
+from analytics_core._display.blocks import MASK
 from analytics_core._execution.ssh_keys import read_private_key
-from analytics_core._records.secret import MASK
 from analytics_core._records.ssh_tunnel import StoredTunnel
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError
 
@@ -115,6 +116,31 @@ def test_a_key_given_in_place_of_a_password_replaces_it(core: AnalyticsCore) -> 
     assert (tunnel.password, tunnel.private_key_password and tunnel.private_key_password.reveal()) == (None, "pass")
 
 
+BY_OPENED_KEY = {**BY_KEY, "private_key": private_key("pass"), "private_key_password": "pass"}
+
+
+@for_each("tunnel", [TUNNEL, BY_OPENED_KEY], ids=["password", "key"])
+@for_each(
+    "form",
+    [
+        lambda answer: answer.ssh_tunnel,
+        lambda answer: answer.to_payload()["ssh_tunnel"],
+        lambda answer: answer.model_dump(exclude_none=True)["ssh_tunnel"],
+        lambda answer: answer.model_dump(mode="json", exclude_none=True)["ssh_tunnel"],
+        lambda answer: json.loads(answer.model_dump_json(exclude_none=True))["ssh_tunnel"],
+    ],
+    ids=["object", "payload", "values", "JSON values", "JSON"],
+)
+def test_a_tunnel_written_back_keeps_its_secrets(
+    core: AnalyticsCore, tunnel: dict[str, Any], form: Callable[[Any], Any]
+) -> None:
+    number = add(core, tunnel)
+    before = kept(core, number)
+    core.databases.update(number, {"ssh_tunnel": form(core.databases.connection(number))})
+    assert kept(core, number) == before
+    core.databases.delete(number)
+
+
 @pytest.mark.parametrize(
     "elsewhere",
     [
@@ -131,7 +157,7 @@ def test_stored_secrets_are_sent_nowhere_else(core: AnalyticsCore, elsewhere: di
         with pytest.raises(PayloadSchemaError, match=r"ssh_tunnel\.password"):
             core.databases.update(number, {"ssh_tunnel": {**BY_KEY, **password, **elsewhere}, "orm_uri": URI})
     told = {**TUNNEL, **elsewhere}
-    for uri in ({}, {"orm_uri": MASKED_URI}):
+    for uri in ({}, {"orm_uri": MASK}, {"orm_uri": MASKED_URI}, {"orm_uri": MASKED_URI.replace("X", "%58", 1)}):
         with pytest.raises(ConnectionUriError, match="give the password"):
             core.databases.update(number, {"ssh_tunnel": told, **uri})
         with pytest.raises(ConnectionUriError, match="give the password"):

@@ -13,10 +13,11 @@ from tests.support.planning import ENGINES
 from tests.support.small_core import KEY
 
 from analytics_core import AnalyticsCore
+from analytics_core._display.blocks import MASK
 from analytics_core._execution.connection_uri import check_uri
 from analytics_core._execution.user_tokens import giving_token, secret_arguments
 from analytics_core._records.datasource import Database
-from analytics_core._records.secret import MASK, Secret
+from analytics_core._records.secret import Secret
 from analytics_core._resources.databases.secret_options import kept_options, shown_options, split_options
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError, SettingsError, StoredDataError
@@ -125,6 +126,13 @@ def test_a_masked_secret_goes_to_no_other_client_and_no_other_provider(change: d
 def test_a_mask_without_anything_stored_is_refused() -> None:
     with pytest.raises(PayloadSchemaError, match="give it again"):
         split_options(json.dumps({"oauth2_client_info": {**CLIENT, "secret": MASK}}), checked(PG))
+
+
+@for_each("options", [{"api_key": MASK}, {"engine_params": {"connect_args": {"password": MASK}}}, {"version": MASK}])
+def test_a_mask_of_no_secret_option_is_refused(options: dict[str, Any]) -> None:
+    for before in (None, stored(PG, {"oauth2_client_info": CLIENT})):
+        with pytest.raises(ConnectionUriError, match="looks like a secret"):
+            split_options(json.dumps(options), checked(PG), stored=before)
 
 
 def test_credentials_reach_the_dialect_and_no_other_project() -> None:

@@ -14,6 +14,9 @@ Cell: TypeAlias = str | None
 NULL: Final = "<NULL>"
 """A null as text, as pivots and filters of the contract spell it (`column_fill_value`)."""
 
+MASK: Final = "XXXXXXXXXX"
+"""What every form of every answer shows in place of a secret; given back it stands for the stored one."""
+
 MOST_COLUMNS: Final = 30
 MOST_ROWS: Final = 20
 

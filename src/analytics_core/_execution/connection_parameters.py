@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from analytics_core._display.blocks import MASK
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import LARGEST_PORT, is_secret_name, parse_uri
 from analytics_core._network import is_host
-from analytics_core._records.secret import MASK, Secret
+from analytics_core._records.secret import Secret
 from analytics_core.errors import ConnectionUriError, DatabaseError, ErrorType, Problem
 
 Parameters = Mapping[str, Any]

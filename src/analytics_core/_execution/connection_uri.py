@@ -15,10 +15,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
 
+from analytics_core._display.blocks import MASK
 from analytics_core._engines.guards import DatabaseFiles
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._network import is_host
-from analytics_core._records.secret import MASK, Secret
+from analytics_core._records.secret import Secret
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, ErrorType, UnknownNameError
 from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
@@ -101,29 +102,40 @@ def mask_options(options: Any) -> Any:
     return [mask_options(item) for item in options] if isinstance(options, list | tuple) else options
 
 
-def merge_masked(new_uri: str, stored: Secret, *, specs: SpecLookup) -> Secret:
-    """Return the URI to store: `new_uri`, with masks in it replaced by what is stored.
+def merge_masked(new_uri: str, stored: Secret | None, *, specs: SpecLookup) -> Secret:
+    """Return the URI to store: `new_uri`, with masks in it replaced by what is stored; a mask alone is all of it.
 
     Stored secrets are used again only for the same engine, driver, user, host, port and options: otherwise whoever
     edits a connection could have the password sent to a server of their own. `specs` tells which driver is meant where
     a URI names none, and which names of an engine are one.
 
     Raises:
-        ConnectionUriError: the URI is malformed, or a mask comes with another server or other options.
+        ConnectionUriError: the URI is malformed, or a mask comes with another server or other options, or where nothing
+            is stored that it could stand for.
     """
+    if new_uri == MASK:
+        return _stored(stored)
     new = parse_uri(new_uri)
     masked_names = [name for name, value in new.query.items() if value == MASK]
     if new.password != MASK and not masked_names:
         return Secret(new_uri)
-    old = parse_uri(stored)
+    old = parse_uri(_stored(stored))
     known_names = all(is_secret_name(name) and name in old.query for name in masked_names)
     same_driver = _engine_and_driver(new, specs) == _engine_and_driver(old, specs)
     if not (known_names and same_driver) or server_of(new)[1:] != server_of(old)[1:]:
         raise ConnectionUriError("the server or its options changed: give the password again")
+    if new.password == MASK and old.password is None:
+        raise ConnectionUriError("the connection URI masks a password, and none is stored; give the password itself")
     merged = new.set(query={name: old.query[name] if name in masked_names else v for name, v in new.query.items()})
     if new.password == MASK:
         merged = merged.set(password=old.password)
     return Secret(merged.render_as_string(hide_password=False))
+
+
+def _stored(uri: Secret | None) -> Secret:
+    if uri is None:
+        raise ConnectionUriError("the connection URI holds a mask and nothing is stored yet; give the password itself")
+    return uri
 
 
 def server_of(url: sa.URL) -> tuple[Any, ...]:

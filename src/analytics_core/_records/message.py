@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import BinaryIO, Final
 from urllib.parse import urlsplit
 
+from analytics_core._display.blocks import MASK
 from analytics_core.errors import NotificationError
 
 _CHUNK: Final = 57 * 1_024
@@ -21,7 +22,6 @@ _CHUNK: Final = 57 * 1_024
 _CONTENT_TYPE: Final = re.compile(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,80}", re.IGNORECASE)
 _CONTENT_ID: Final = re.compile(r"[\w.+@-]{1,120}", re.ASCII)
 _LONGEST_NAME: Final = 180
-_MASKED: Final = "XXXXXXXXXX"
 
 
 def checked_line(text: str, field_name: str) -> str:
@@ -210,12 +210,12 @@ def shown_address(address: str) -> str:
         host = urlsplit(address).hostname or ""
     except ValueError:
         host = ""
-    return f"{address.partition('://')[0]}://{host}/{_MASKED}"
+    return f"{address.partition('://')[0]}://{host}/{MASK}"
 
 
 def is_masked(address: str) -> bool:
     """Tell whether it is what `shown_address` gives for a web hook, in place of the address itself."""
-    return "://" in address and address.endswith(f"/{_MASKED}")
+    return "://" in address and address.endswith(f"/{MASK}")
 
 
 class DeliveryState(StrEnum):

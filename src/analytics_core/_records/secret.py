@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, NoReturn
+from typing import NoReturn
 
+from analytics_core._display.blocks import MASK
 from analytics_core.errors import StoredDataError
-
-MASK: Final = "XXXXXXXXXX"
 
 
 class Secret:

@@ -9,8 +9,8 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
 
+from analytics_core._display.blocks import MASK
 from analytics_core._execution.connection_uri import mask_options
-from analytics_core._records.secret import MASK
 from analytics_core._records.shared_state import KeyValue
 from analytics_core.errors import PayloadError, StoredDataError
 from analytics_core.models.parsing import parse

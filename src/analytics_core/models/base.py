@@ -27,9 +27,9 @@ from pydantic import (
     StringConstraints,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, SchemaSerializer, core_schema
 
-from analytics_core._display.blocks import Blocks
+from analytics_core._display.blocks import MASK, Blocks
 from analytics_core._display.bundles import mime_bundle
 from analytics_core.models.display import record_blocks
 from analytics_core.models.meanings_of_queries import QUERY_MEANINGS
@@ -66,7 +66,17 @@ T = TypeVar("T")
 
 
 class HiddenText(SecretStr):
-    """A secret of a payload: every printed form of it is a mask, and it is never pickled."""
+    """A secret of a payload: every printed and JSON form of it is `MASK`, and it is never pickled."""
+
+    _written = core_schema.plain_serializer_function_ser_schema(str, when_used="json-unless-none")
+    __pydantic_serializer__ = SchemaSerializer(core_schema.any_schema(serialization=_written))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[Any], handler: GetCoreSchemaHandler) -> CoreSchema:
+        return {**super().__get_pydantic_core_schema__(source, handler), "serialization": cls._written}  # type: ignore[return-value]
+
+    def _display(self) -> str:
+        return MASK if self.get_secret_value() else ""
 
     def __format__(self, _spec: str) -> str:
         return str(self)

@@ -32,7 +32,7 @@ from analytics_core._execution.server_authorities import asked_of, check_authori
 from analytics_core._gate.metadata import timeout_problems
 from analytics_core._gate.uploads import WrittenTable
 from analytics_core._records.datasource import Database
-from analytics_core._records.secret import MASK, Secret
+from analytics_core._records.secret import Secret
 from analytics_core._resources.changes import changes_of
 from analytics_core._resources.databases.secret_options import kept_options, shown_options, split_options
 from analytics_core._resources.databases.tables import engine_information
@@ -139,15 +139,11 @@ def new_uri(post_uri: Any, *, shape: str, registry: EngineRegistry, stored: Secr
 
     Raises:
         PayloadSchemaError: there is no URI.
-        ConnectionUriError: a masked password with nothing stored, or with another server.
+        ConnectionUriError: the URI is malformed, or masks a password with nothing stored, or with another server.
     """
     text = post_uri.get_secret_value() if post_uri is not None else ""
-    if text and stored is not None:
-        return merge_masked(text, stored, specs=registry.get)
-    if MASK in text:
-        raise ConnectionUriError("the connection URI holds a mask and nothing is stored yet; give the password itself")
     if text:
-        return Secret(text)
+        return merge_masked(text, stored, specs=registry.get)
     if stored is not None:
         return stored
     raise payload_error(shape, "orm_uri", "is required to connect")

@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from analytics_core._display.blocks import MASK
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import CheckedUri, mask_options, parse_uri, server_of
 from analytics_core._execution.user_tokens import stored_secrets
 from analytics_core._oauth.clients import CLIENT_KEY, client_problems
 from analytics_core._records.datasource import Database
-from analytics_core._records.secret import MASK, Secret
+from analytics_core._records.secret import Secret
 from analytics_core.errors import AnalyticsError, ConnectionUriError, PayloadSchemaError, Problem
 from analytics_core.models.database import OAuth2Client
 from analytics_core.models.parsing import parse, payload_error
@@ -35,7 +36,7 @@ def split_options(
     options: dict[str, Any] = json.loads(extra) if extra else {}
     secrets = {name: value for name, value in options.items() if name in {CLIENT_KEY, *checked.spec.secret_options}}
     left = {name: value for name, value in options.items() if name not in secrets}
-    if mask_options(left) != left:
+    if mask_options(left) != left or _holds_mask(left):
         known = " and ".join((CLIENT_KEY, *checked.spec.secret_options))
         raise ConnectionUriError(
             f"extra holds what looks like a secret; secrets belong into the connection URI, and of extra into {known}",

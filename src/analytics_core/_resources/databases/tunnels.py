@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any, Final
+from urllib.parse import unquote
 
+from analytics_core._display.blocks import MASK
 from analytics_core._execution.connection_uri import CheckedUri, masked
 from analytics_core._execution.sessions.opening import ADDRESSED_DRIVERS
 from analytics_core._execution.ssh_keys import KeyProblemError, host_key_text, read_host_key, read_private_key
 from analytics_core._records.datasource import Database
-from analytics_core._records.secret import MASK, Secret
+from analytics_core._records.secret import Secret
 from analytics_core._records.ssh_tunnel import SECRETS, StoredTunnel
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError, Problem, StoredDataError
 from analytics_core.models.base import HiddenText
@@ -95,7 +97,7 @@ def _takes_stored_secrets(payload: DatabasePost | DatabasePut) -> bool:
         password = "" if parameters.password is None else parameters.password.get_secret_value()
         return MASK in (password, *(parameters.query or {}).values())
     uri = payload.orm_uri.get_secret_value() if payload.orm_uri is not None else ""
-    return not uri or MASK in uri
+    return not uri or MASK in unquote(uri)
 
 
 def _readable(held: Secret | None) -> StoredTunnel | None:
