@@ -20,7 +20,9 @@ _ZONE = r"[ ]?(?:Z|z|[+-][0-9]{2}(?::?[0-9]{2})?)"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _MOMENT = rf"{_DAY}(?:[T ][0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:\.[0-9]{{1,6}})?)?(?:{_ZONE})?)?"
 _WHOLE = r"-?(?:0|[1-9][0-9]*)"
-_LONG_WHOLE = rf"\A-?[0-9]{{{MOST_DIGITS + 1},}}\z"
+_EXACT_DIGITS: Final = 15
+"""So many digits before the point a FLOAT keeps, whatever they are."""
+
 _PATTERNS: Mapping[ValueKind, str] = {
     ValueKind.BOOLEAN: r"(?i:true|false)",
     ValueKind.INTEGER: _WHOLE,
@@ -134,7 +136,7 @@ class TextReader:
     def _fitting(self, kind: ValueKind, known: ColumnType, values: pa.Array) -> ColumnType | None:
         if not pc.all(self._matches(kind, values)).as_py():
             return None
-        if kind is ValueKind.FLOAT and pc.any(pc.match_substring_regex(values, _LONG_WHOLE)).as_py():
+        if kind is ValueKind.FLOAT and (known.whole_digits > _EXACT_DIGITS or self._has_long_number(values)):
             return None  # it would be rounded to 16 digits
         found = ColumnType(kind=kind)
         if kind in (ValueKind.DECIMAL, ValueKind.INTEGER):
@@ -162,6 +164,10 @@ class TextReader:
     def _matches(self, kind: ValueKind, texts: pa.Array) -> pa.Array:
         pattern = _PATTERNS[kind].replace(r"\.", re.escape(self.decimal)) if kind in _FRACTIONAL else _PATTERNS[kind]
         return pc.match_substring_regex(texts, rf"\A(?:{pattern})\z")
+
+    def _has_long_number(self, values: pa.Array) -> bool:
+        pattern = rf"\A-?[0-9]{{{_EXACT_DIGITS + 1},}}(?:{re.escape(self.decimal)}|\z)"
+        return bool(pc.any(pc.match_substring_regex(values, pattern)).as_py())
 
     def _plain(self, texts: pa.Array) -> pa.Array:
         return texts if self.decimal == "." else pc.replace_substring(texts, self.decimal, ".")
