@@ -66,7 +66,7 @@ def test_a_table_has_totals_and_shares_where_its_form_asks_for_them(data: Datase
     assert answer[0].colnames == ("kind", "amount", "most", "%amount")
     assert [row[:3] for row in answer[0].rows()] == table.run()[0].rows()
     assert [row[3] for row in answer[0].rows()] == pytest.approx(list(FRAME.amount / FRAME.amount.sum()))
-    assert answer[1].rows() == [(FRAME.amount.sum(), FRAME.weight.max())]
+    assert answer[1].rows() == [(FRAME.amount.sum(), FRAME.weight.max(), 1.0)]
 
 
 @pytest.mark.parametrize("named", ["weight", "most"])

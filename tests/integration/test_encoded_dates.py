@@ -205,6 +205,7 @@ def test_a_text_that_is_no_moment_is_null_or_told_with_its_column(core: Any, nam
 UNREAD = ["%Y%Y", "%c%x", "%d %d", "%Y-%Q", "%d.%m.%y", "%m-%d", "%"]
 
 
+@pytest.mark.server
 @for_each("format_", UNREAD)
 def test_a_format_that_no_engine_reads_is_refused_when_saved(core: Any, format_: str) -> None:
     made, _ = core

@@ -124,7 +124,7 @@ def test_a_queue_names_receivers_by_kind_and_host_and_no_secret(tmp_path: Path) 
         made = world.report(recipients=[mail("a@example.com"), mail("b@example.com"), *hooks])
         with world.host._runtime.store.unit_of_work() as unit:
             queue = queue_of(unit.report_schedules.get(made.id))
-            unreadable = queue_of(replace(unit.report_schedules.get(made.id), extra="[", owner_ids=()))
+            unreadable = queue_of(replace(unit.report_schedules.get(made.id), extra="[", executor_id=None))
     hook = shown_address("https://hooks.example.com/x")
     assert queue == f"reports to Email + reports to Chat {hook} / user 1"
     assert unreadable.endswith(" / user None")

@@ -18,7 +18,7 @@ SOURCE = Path(analytics_core.__file__).parent
 
 @for_each("separator", ["\n", "\r\n", "\r", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029", "\x1b[2J", "\x00"])
 def test_an_event_is_one_line_whatever_its_texts_hold(caplog: pytest.LogCaptureFixture, separator: str) -> None:
-    line_log("analytics_core.lines").warning("%s of %d: %s", f"a{separator}b", 3, f"é{separator}WARNING forged")
+    line_log("analytics_core._log").warning("%s of %d: %s", f"a{separator}b", 3, f"é{separator}WARNING forged")
     (record,) = caplog.records
     caplog.clear()
     message = record.getMessage()

@@ -308,12 +308,11 @@ class QueryMacros:
         self, state: RenderState, column: str | None, default: str | None, remove_filter: bool
     ) -> tuple[datetime | None, datetime | None, str]:
         values = self._values
-        if column is not None:
-            for item in self._matching(state, column, remove_filter):
-                if item.op.upper() == "TEMPORAL_RANGE":
-                    bounds = self._resolved(str(item.val))
-                    if default is None or any(bounds):
-                        return (*bounds, str(item.val))
+        for item in self._matching(state, column, remove_filter) if column is not None else ():
+            if item.op.upper() == "TEMPORAL_RANGE":
+                bounds = self._resolved(str(item.val))
+                if default is None or any(bounds):
+                    return (*bounds, str(item.val))
         of_query = column is None or values.is_sample or str(raw_text(column)) == values.time_column
         if of_query and (values.since or values.until):
             return values.since, values.until, values.time_range or _NO_RANGE
