@@ -100,7 +100,10 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("conformance/metadata_store_suite", "integration/storage_*", "integration/store_reliability"),
         *("integration/forked_children", "integration/writers_of_one_record", "integration/logs"),
     ),
-    "_uploads": ("unit/uploads_*", "integration/reading_of_text_files", "integration/dates_of_text_files"),
+    "_uploads": (
+        *("unit/uploads_*", "integration/reading_of_text_files", "integration/dates_of_text_files"),
+        *("integration/uploads", "integration/uploads_round_trip"),
+    ),
 }
 """By package the test modules, under `tests` and without `test_`, whose subject it is; a mutant meets those of their
 tests that reach its lines."""
