@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,7 @@ from analytics_core._display.blocks import MASK
 from analytics_core._execution.connection_uri import check_uri
 from analytics_core._execution.user_tokens import giving_token, secret_arguments
 from analytics_core._records.datasource import Database
-from analytics_core._records.secret import Secret
+from analytics_core._records.secret import Secret, UnopenedSecret
 from analytics_core._resources.databases.secret_options import kept_options, shown_options, split_options
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError, SettingsError, StoredDataError
@@ -101,10 +102,9 @@ def test_secrets_are_split_off_and_masked() -> None:
 
 def test_the_mask_keeps_what_is_stored() -> None:
     before = stored(PG, {"oauth2_client_info": CLIENT})
-    for given in (shown_options(before), json.dumps({"oauth2_client_info": MASK})):
-        _, kept = split_options(given, checked(PG), stored=before)
-        assert kept is not None
-        assert json.loads(kept.reveal()) == {"oauth2_client_info": CLIENT}
+    assert shown_options(before, of_clients=False) == json.dumps({"oauth2_client_info": MASK})
+    for given in (shown_options(before), shown_options(before, of_clients=False)):
+        assert split_options(given, checked(PG), stored=before) == (None, before.secret_extra)
     _, changed = split_options(
         json.dumps({"oauth2_client_info": {**CLIENT, "secret": MASK, "scope": "write"}}), checked(PG), stored=before
     )
@@ -121,6 +121,16 @@ def test_a_masked_secret_goes_to_no_other_client_and_no_other_provider(change: d
     given = json.dumps({"oauth2_client_info": {**CLIENT, "secret": MASK, **change}})
     with pytest.raises(PayloadSchemaError, match="give it again"):
         split_options(given, checked(PG), stored=before)
+
+
+def test_secrets_that_do_not_open_stay_where_what_is_shown_is_written_back() -> None:
+    sealed = UnopenedSecret("sealed", context="databases.secret_extra:1", problem="no key opens it")
+    before = replace(stored(PG, {"oauth2_client_info": CLIENT, "version": "15"}), secret_extra=sealed)
+    assert split_options(shown_options(before), checked(PG), stored=before) == (before.extra, sealed)
+    with pytest.raises(StoredDataError, match="no key opens it"):
+        split_options(shown_options(before), checked(PG.replace("db.example", "evil.example")), stored=before)
+    client = json.dumps({"oauth2_client_info": CLIENT})
+    assert split_options(client, checked(PG), stored=before)[1] == Secret(client)
 
 
 def test_a_mask_without_anything_stored_is_refused() -> None:

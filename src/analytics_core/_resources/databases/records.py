@@ -309,6 +309,7 @@ def database_item(
     return shown_as(
         DatabaseListItem,
         database,
+        extra=shown_options(database, of_clients=False),
         **_explore_options(database),
         created_by=people.names(database.audit.created_by),
         allows_cost_estimate=spec is not None and spec.allows_cost_estimate,

@@ -28,6 +28,8 @@ def split_options(
 ) -> tuple[str | None, Secret | None]:
     """Return `extra` without its secrets, and these as JSON text; masks in it stand for what `stored` has.
 
+    Secrets that nobody can read are not shown, and so not taken away by an `extra` without them.
+
     Raises:
         ConnectionUriError: another option holds what looks like a secret.
         PayloadSchemaError: an OAuth 2.0 client that breaks its shape, one for an engine that takes no tokens, or a mask
@@ -43,7 +45,7 @@ def split_options(
             engine=checked.spec.name,
         )
     if not secrets:
-        return extra, None
+        return extra, None if stored is None or _readable(stored) is not None else kept_options(checked, stored)
     filled = {name: _filled(name, value, checked, stored) for name, value in secrets.items()}
     if CLIENT_KEY in filled:
         _check_client(filled[CLIENT_KEY], checked.spec)
@@ -66,16 +68,21 @@ def kept_options(checked: CheckedUri, stored: Database) -> Secret | None:
     return stored.secret_extra
 
 
-def shown_options(database: Database) -> str | None:
-    """Return `extra` of a database with its secrets masked; of an OAuth 2.0 client all but the secret is shown."""
-    if database.secret_extra is None:
+def shown_options(database: Database, *, of_clients: bool = True) -> str | None:
+    """Return `extra` of a database with its secrets masked; `of_clients` shows clients but for theirs."""
+    secrets = _readable(database)
+    if not secrets:
         return database.extra
-    try:
-        secrets = stored_secrets(database)
-    except AnalyticsError:  # they do not open here; everything else can still be read
-        return database.extra
-    shown = {name: _shown(name, value) for name, value in secrets.items()}
+    shown = {name: _shown(name, value) if of_clients else MASK for name, value in secrets.items()}
     return json.dumps({**json.loads(database.extra or "{}"), **shown})
+
+
+def _readable(database: Database) -> dict[str, Any] | None:
+    """Return the secret options of a database; None where they do not open here: all else can still be read."""
+    try:
+        return stored_secrets(database)
+    except AnalyticsError:
+        return None
 
 
 def is_elsewhere(checked: CheckedUri, stored: Database) -> bool:
@@ -104,7 +111,7 @@ def _filled(name: str, value: Any, checked: CheckedUri, stored: Database | None)
         others = {key: own for key, own in value.items() if key != _CLIENTS_SECRET}
         if _holds_mask(others) or any(value.get(key) != known.get(key) for key in _SENT_TO):
             raise _give_again(f"{name}.{_CLIENTS_SECRET}", "the client or its token_request_uri changed")
-        return {**others, _CLIENTS_SECRET: known.get(_CLIENTS_SECRET)}
+        return {**value, _CLIENTS_SECRET: known.get(_CLIENTS_SECRET)}
     if value != MASK:
         raise _give_again(name, "a mask stands for the whole option")
     assert stored is not None  # noqa: S101 - something was found in it; tells the type checker
