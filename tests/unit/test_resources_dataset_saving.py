@@ -133,6 +133,17 @@ def test_update_takes_what_get_gave(core: AnalyticsCore) -> None:
         core.datasets.update(1, {**payload, "descrption": "?"})
 
 
+def test_columns_that_get_gave_are_taken_alone_and_none_of_them_is_made_older(core: AnalyticsCore) -> None:
+    before = core.datasets.get(1)
+    columns: list[dict[str, Any]] = before.to_payload()["columns"]
+    assert core.datasets.update(1, {"columns": columns}) == before
+    with pytest.raises(errors.PayloadSchemaError) as rejected:
+        core.datasets.update(1, {"columns": [{**columns[0], "created_on": "2020-01-01T00:00:00Z"}, *columns[1:]]})
+    assert paths(rejected.value) == ["columns.0.created_on"]
+    shorter = core.datasets.update(1, {"columns": [{**columns[1], "verbose_name": "Day"}]})
+    assert [(column.id, column.verbose_name) for column in shorter.columns] == [(columns[1]["id"], "Day")]
+
+
 def test_a_dataset_is_found_by_its_name(core: AnalyticsCore) -> None:
     assert core.datasets.get("orders").id == 1
     with pytest.raises(errors.NotFoundError, match="nosuch"):

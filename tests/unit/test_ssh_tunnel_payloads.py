@@ -125,9 +125,9 @@ BY_OPENED_KEY = {**BY_KEY, "private_key": private_key("pass"), "private_key_pass
     [
         lambda answer: answer.ssh_tunnel,
         lambda answer: answer.to_payload()["ssh_tunnel"],
-        lambda answer: answer.model_dump(exclude_none=True)["ssh_tunnel"],
-        lambda answer: answer.model_dump(mode="json", exclude_none=True)["ssh_tunnel"],
-        lambda answer: json.loads(answer.model_dump_json(exclude_none=True))["ssh_tunnel"],
+        lambda answer: answer.model_dump()["ssh_tunnel"],
+        lambda answer: answer.model_dump(mode="json")["ssh_tunnel"],
+        lambda answer: json.loads(answer.model_dump_json())["ssh_tunnel"],
     ],
     ids=["object", "payload", "values", "JSON values", "JSON"],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from analytics_core._lookups.loading import remember_deleted_layer
@@ -15,6 +16,7 @@ from analytics_core._resources.lists import Columns, Filters, Listing, Lists, Or
 from analytics_core._resources.namespace import Namespace, NamespaceWithDistinct
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader
+from analytics_core._resources.written_back import Answers, read_changes
 from analytics_core._security.policy import Permission
 from analytics_core.errors import NotFoundError
 from analytics_core.models.annotation import (
@@ -82,7 +84,11 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
 
     @repeated
     def update(
-        self, layer_id: int, payload: AnnotationLayerPut | Payload, *, unchanged_since: datetime | str | None = None
+        self,
+        layer_id: int,
+        payload: AnnotationLayerPut | AnnotationLayerGet | AnnotationLayerListItem | Payload,
+        *,
+        unchanged_since: datetime | str | None = None,
     ) -> AnnotationLayerGet:
         """Change a layer's name or description; only its creator and administrators may.
 
@@ -98,14 +104,15 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
             >>> core.annotation_layers.update(1, {"descr": "Days without deliveries"}).descr
             'Days without deliveries'
         """
-        put = parse(AnnotationLayerPut, payload, shape="AnnotationLayerRestApi.put")
+        answers = self._answers(AnnotationLayerGet, self.get, layer_id)
+        put = read_changes(AnnotationLayerPut, payload, shape="AnnotationLayerRestApi.put", answers=answers)
         act = begin_act(self._runtime, self._actor, "annotation_layer.update")
         with self._runtime.store.unit_of_work() as unit:
             before = unit.annotation_layers.get(layer_id)
             self._runtime.policy.require_write_annotation_layer(self._actor, before)
             reject_later_change(before, unchanged_since)
-            stored = unit.annotation_layers.update(replace(before, **put.given()), actor_id=self._actor.id)
-            act.log(unit, details={"layer": layer_id})
+            after = replace(before, **put.given())
+            stored = act.update(unit, unit.annotation_layers, before, after, details={"layer": layer_id})
         return shown_as(AnnotationLayerGet, stored)
 
     @repeated
@@ -244,7 +251,7 @@ class Annotations(Namespace):
         self,
         layer_id: int,
         annotation_id: int,
-        payload: AnnotationPut | Payload,
+        payload: AnnotationPut | AnnotationGet | AnnotationListItem | Payload,
         *,
         unchanged_since: datetime | str | None = None,
     ) -> AnnotationGet:
@@ -262,14 +269,19 @@ class Annotations(Namespace):
             >>> core.annotations.update(1, 1, {"long_descr": "Closed all day"}).long_descr
             'Closed all day'
         """
-        put = parse(AnnotationPut, payload, shape="AnnotationRestApi.put")
+        answers: Answers = {
+            AnnotationGet: partial(self.get, layer_id, annotation_id),
+            AnnotationListItem: lambda: self._in_layer(layer_id).one(annotation_id),
+        }
+        put = read_changes(AnnotationPut, payload, shape="AnnotationRestApi.put", answers=answers)
         act = begin_act(self._runtime, self._actor, "annotation.update")
         with self._runtime.store.unit_of_work() as unit:
             before, layer = _found(unit, layer_id, annotation_id)
             self._runtime.policy.require_write_annotation(self._actor, before, layer)
             reject_later_change(before, unchanged_since)
-            stored = unit.annotations.update(changed_annotation(before, put), actor_id=self._actor.id)
-            act.log(unit, details={"layer": layer_id, "annotation": annotation_id})
+            after = changed_annotation(before, put)
+            details = {"layer": layer_id, "annotation": annotation_id}
+            stored = act.update(unit, unit.annotations, before, after, details=details)
         return _answer(stored, layer)
 
     @repeated

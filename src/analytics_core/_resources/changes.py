@@ -17,7 +17,7 @@ from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDa
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import Role, RowRule, User
 from analytics_core._records.report import ReportSchedule
-from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.repositories import Record, Repository, UnitOfWork
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import StaleVersionError
@@ -143,6 +143,16 @@ class LoggedAction:
     actor_id: int | None
     started_s: float
     clock: Clock
+
+    def update(
+        self, unit: UnitOfWork, repository: Repository[Record], before: Record, after: Record, **logged: Any
+    ) -> Record:
+        """Store a changed record and log it; one that is what it was is neither, and keeps its version and moment."""
+        if after == before:
+            return before
+        stored = repository.update(after, actor_id=self.actor_id)
+        self.log(unit, **logged)
+        return stored
 
     def log(
         self,

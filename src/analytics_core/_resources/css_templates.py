@@ -11,6 +11,7 @@ from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.lists import Listing, ResourceLists, all_of_it
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import read_users
+from analytics_core._resources.written_back import read_changes
 from analytics_core._security.policy import Permission
 from analytics_core.models.dashboard import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
 from analytics_core.models.parsing import Payload, parse, payload_error
@@ -66,7 +67,11 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
 
     @repeated
     def update(
-        self, template_id: int, payload: CssTemplatePut | Payload, *, unchanged_since: datetime | str | None = None
+        self,
+        template_id: int,
+        payload: CssTemplatePut | CssTemplateGet | Payload,
+        *,
+        unchanged_since: datetime | str | None = None,
     ) -> CssTemplateGet:
         """Change a template; only its creator and administrators may (contract, `CssTemplateRestApi.put`).
 
@@ -82,15 +87,16 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
             >>> core.css_templates.update(1, {"template_name": "Calm"}).template_name
             'Calm'
         """
-        put = parse(CssTemplatePut, payload, shape="CssTemplateRestApi.put")
+        answers = self._answers(CssTemplateGet, self.get, template_id)
+        put = read_changes(CssTemplatePut, payload, shape="CssTemplateRestApi.put", answers=answers)
         check_css(put.css, shape="CssTemplateRestApi.put")
         act = begin_act(self._runtime, self._actor, "css_template.update")
         with self._runtime.store.unit_of_work() as unit:
             before = unit.css_templates.get(template_id)
             self._runtime.policy.require_write_css_template(self._actor, before)
             reject_later_change(before, unchanged_since)
-            stored = unit.css_templates.update(replace(before, **put.given()), actor_id=self._actor.id)
-            act.log(unit, details={"css_template": template_id})
+            after = replace(before, **put.given())
+            stored = act.update(unit, unit.css_templates, before, after, details={"css_template": template_id})
         return self._answer(stored)
 
     @repeated

@@ -15,8 +15,6 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, Generic, SupportsIndex, TypeVar, cast, overload
 
-from pydantic import BaseModel
-
 from analytics_core._display.blocks import Blocks
 from analytics_core._display.bundles import mime_bundle
 from analytics_core._engines.registry import EngineRegistry
@@ -30,7 +28,7 @@ from analytics_core._resources.reader import DASHBOARD_PARTS, Kind, Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Permission, Policy
-from analytics_core.errors import PayloadSchemaError, UnknownNameError, nearest
+from analytics_core.errors import NotFoundError, PayloadSchemaError, UnknownNameError, nearest
 from analytics_core.models.base import Answer
 from analytics_core.models.display import page_blocks
 from analytics_core.models.lists import (
@@ -115,7 +113,7 @@ class Listing:
     """
 
     shape: str
-    item: type[BaseModel]
+    item: type[Answer]
     is_audited: bool = True
     integers: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
@@ -388,6 +386,13 @@ class Lists(Generic[Item]):
             linked=linked, people=people, readable=readable_now(self.runtime), registry=self.runtime.registry
         )
         return Page(count=count, result=tuple(only(resource.item(record, facts), fields) for record in found))
+
+    def one(self, record_id: int) -> Item:
+        """Return the record of an id as its list shows it; NotFoundError where the actor may see none."""
+        found = self.page([{"col": "id", "op": "eq", "val": record_id}], None, 0, 1, None)
+        if not found:
+            raise NotFoundError(self.resource.listing.shape, record_id)
+        return found[0]
 
     def related(self, name: str, text: str, page: int, page_size: int) -> RelatedResponse:
         """Return the choices of a related field (contract, `RelatedResponseSchema`); see `ListedNamespace.related`."""

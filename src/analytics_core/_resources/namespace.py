@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from types import FunctionType
 from typing import Any, Generic, Self, TypeVar
 
@@ -15,9 +15,11 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.lists import Columns, Filters, Item, Lists, Order, Page, ResourceLists
 from analytics_core._resources.namespace_display import namespace_blocks
 from analytics_core._resources.reader import Reader
+from analytics_core._resources.written_back import Answers
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import StoredDataError
+from analytics_core.models.base import Answer
 from analytics_core.models.lists import DistinctResponse, RelatedResponse
 
 
@@ -101,6 +103,12 @@ class ListedNamespace(Namespace, Generic[Item]):
     """A namespace whose records are listed, and chosen for fields of them, as `_resource` says."""
 
     _resource: ResourceLists[Item]
+
+    def _answers(self, shape: type[Answer], get: Callable[[int], Answer], record_id: int) -> Answers:
+        """Return what shows a record now: as `get` shows it, and as lists do."""
+        shown: Answers = {shape: partial(get, record_id)}
+        item = self._resource.listing.item
+        return shown if item is shape else {**shown, item: partial(self._lists(self._resource).one, record_id)}
 
     def list(
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None

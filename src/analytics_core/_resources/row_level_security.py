@@ -16,6 +16,7 @@ from analytics_core._resources.changes import begin_act, reject_later_change, re
 from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.lists import DATASETS, ROLES, Listing, ResourceLists, all_of_it
 from analytics_core._resources.namespace import NamespaceWithDistinct
+from analytics_core._resources.written_back import read_changes
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.models.dataset import DatasetGet, DatasetListItem
@@ -99,7 +100,7 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
 
     @repeated
     def update(
-        self, rule_id: int, payload: RowRulePut | Payload, *, unchanged_since: datetime | str | None = None
+        self, rule_id: int, payload: RowRulePut | RowRuleGet | Payload, *, unchanged_since: datetime | str | None = None
     ) -> RowRuleGet:
         """Change a rule; `roles` and `tables` replace the stored lists (contract, `RLSRestApi.put`).
 
@@ -115,15 +116,16 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
             "country IN ('Germany', 'France')"
         """
         self._runtime.policy.require_manage_row_rules(self._actor)
-        put = parse(RowRulePut, payload, shape="RLSRestApi.put")
+        answers = self._answers(RowRuleGet, self.get, rule_id)
+        put = read_changes(RowRulePut, payload, shape="RLSRestApi.put", answers=answers)
         act = begin_act(self._runtime, self._actor, "row_level_security.update")
         with self._runtime.store.unit_of_work() as unit:
             before = unit.row_rules.get(rule_id)
             reject_later_change(before, unchanged_since)
             rule = with_given(before, put)
-            check_clause(self._runtime, unit, rule)
-            stored = unit.row_rules.update(rule, actor_id=self._actor.id)
-            act.log(unit, details={"row_rule_id": stored.id})
+            if put.model_fields_set:
+                check_clause(self._runtime, unit, rule)
+            stored = act.update(unit, unit.row_rules, before, rule, details={"row_rule_id": rule.id})
             return _answer(unit, stored)
 
     @repeated

@@ -19,6 +19,7 @@ from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.related_names import tag_reference
+from analytics_core._resources.written_back import read_changes
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
@@ -77,7 +78,7 @@ class Tags(NamespaceWithDistinct[TagGet]):
 
     @repeated
     def update(
-        self, tag_id: int, payload: TagPut | Payload, *, unchanged_since: datetime | str | None = None
+        self, tag_id: int, payload: TagPut | TagGet | Payload, *, unchanged_since: datetime | str | None = None
     ) -> TagGet:
         """Rename or describe a tag; only who made it and administrators may.
 
@@ -94,13 +95,13 @@ class Tags(NamespaceWithDistinct[TagGet]):
             >>> core.tags.update(1, {"description": "What the board reads"}).description
             'What the board reads'
         """
-        put = parse(TagPut, payload, shape="tag payload")
+        put = read_changes(TagPut, payload, shape="tag payload", answers=self._answers(TagGet, self.get, tag_id))
         act = begin_act(self._runtime, self._actor, "tag.update")
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, tag_id)
             reject_later_change(before, unchanged_since)
-            stored = unit.tags.update(replace(before, **put.given()), actor_id=self._actor.id)
-            act.log(unit, details={"tag": tag_id})
+            after = replace(before, **put.given())
+            stored = act.update(unit, unit.tags, before, after, details={"tag": tag_id})
         return self._answer(stored)
 
     @repeated

@@ -73,7 +73,7 @@ class HiddenText(SecretStr):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[Any], handler: GetCoreSchemaHandler) -> CoreSchema:
-        return {**super().__get_pydantic_core_schema__(source, handler), "serialization": cls._written}  # type: ignore[return-value]
+        return {**super().__get_pydantic_core_schema__(source, handler), "serialization": cls._written}
 
     def _display(self) -> str:
         return MASK if self.get_secret_value() else ""

@@ -6,10 +6,9 @@ contract, an update takes `always_filter_main_dttm`, which older clients send.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AliasChoices, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, AliasChoices, Field, StringConstraints
 
 from analytics_core._display.blocks import Blocks
 from analytics_core.models.base import (
@@ -45,30 +44,6 @@ from analytics_core.models.strict_json import check_keys_once
 
 
 # ---------------------------------------------------------------------------------------------------------- payloads
-def _is_answer(value: Mapping[str, Any]) -> bool:
-    """Tell an answer from a payload: it has the dataset's own id, and its database as an object."""
-    return "id" in value and isinstance(value.get("database"), Mapping)
-
-
-def _update_of_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the update that changes nothing, of what `DatasetRestApi.get` gave; changes made in it count."""
-    kept: dict[str, Any] = _without_read_only(answer, DatasetGet, DatasetPut)
-    kept["database_id"] = answer["database"].get("id")
-    for name, given, taken in (("columns", TableColumn, ColumnPut), ("metrics", SqlMetric, MetricPut)):
-        if isinstance(items := kept.get(name), list | tuple):
-            kept[name] = [_without_read_only(item, given, taken) for item in items]
-    if isinstance(owners := kept.get("owners"), list | tuple):
-        kept["owners"] = [owner.get("id") if isinstance(owner, Mapping) else owner for owner in owners]
-    return kept
-
-
-def _without_read_only(answer: Any, given: type[Answer], taken: type[StrictShape]) -> Any:
-    """Return an answer without the fields that no update takes; a name that no answer has stays, and is refused."""
-    if not isinstance(answer, Mapping):
-        return answer
-    return {name: answer[name] for name in answer if name in taken.model_fields or name not in given.model_fields}
-
-
 class MetricPut(StrictShape):
     """A metric of an updated dataset; a known `id` keeps the stored metric's identity (`DatasetMetricsPut`)."""
 
@@ -123,14 +98,8 @@ class ColumnPut(StrictShape):
 class DatasetPut(StrictShape):
     """Changes of a dataset; `columns` and `metrics` replace the stored lists (contract, `DatasetRestApi.put`).
 
-    `offset` is in hours, `cache_timeout` in seconds. What `DatasetRestApi.get` gave is taken too: what only the store
-    writes is left out, a user or database counts by its id.
+    `offset` is in hours, `cache_timeout` in seconds.
     """
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_answer(cls, value: Any) -> Any:
-        return _update_of_answer(value) if isinstance(value, Mapping) and _is_answer(value) else value
 
     table_name: Title250 | None = None
     database_id: Omittable[Whole] = None

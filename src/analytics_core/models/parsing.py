@@ -106,7 +106,7 @@ def parse(model: type[Shape], payload: Shape | Payload, *, shape: str, text_is_c
         PayloadFormatError: not a JSON object, a model of another shape, or text that no engine can take.
         PayloadSchemaError: fields that break the shape.
     """
-    content = _content(payload, model, shape)
+    content = content_of(payload, model, shape=shape)
     if not text_is_checked:
         check_text(content, shape=shape)
     try:
@@ -121,7 +121,7 @@ def read_object(payload: Payload, *, shape: str) -> Mapping[str, Any]:
     Raises:
         PayloadFormatError: not a JSON object, or text that no engine can take.
     """
-    content = _content(payload, None, shape)
+    content = content_of(payload, None, shape=shape)
     check_text(content, shape=shape)
     read: Mapping[str, Any] = plain_values(content, shape=shape)
     return read
@@ -132,7 +132,8 @@ def written(payload: BaseModel) -> dict[str, Any]:
     return payload.model_dump(by_alias=True, exclude_unset=True, warnings=False, fallback=str)
 
 
-def _content(payload: Any, model: type[BaseModel] | None, shape: str) -> Mapping[str, Any]:
+def content_of(payload: Any, model: type[BaseModel] | None, *, shape: str) -> Mapping[str, Any]:
+    """Return the fields of a payload as they were given; PayloadFormatError where it is no object."""
     if isinstance(payload, Mapping):
         return payload
     if model is not None and isinstance(payload, model):
@@ -325,13 +326,13 @@ def _model_at(model: type[BaseModel], path: Iterable[int | str]) -> type[BaseMod
             continue
         by_name = dict(zip(field_names(current), current.model_fields.values(), strict=True))
         field = by_name.get(part) or current.model_fields.get(part)
-        current = _shape_in(field.annotation) if field else None
+        current = shape_in(field.annotation) if field else None
     return current
 
 
-def _shape_in(annotation: Any) -> type[BaseModel] | None:
+def shape_in(annotation: Any) -> type[BaseModel] | None:
     """Return the first shape inside an annotation such as `tuple[Shape, ...] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel) and not issubclass(annotation, Enum):
         return annotation
     arguments = getattr(annotation, "__args__", ())
-    return next((shape for item in arguments if (shape := _shape_in(item)) is not None), None)
+    return next((shape for item in arguments if (shape := shape_in(item)) is not None), None)

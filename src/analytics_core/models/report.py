@@ -120,7 +120,13 @@ class ValidatorConfig(StrictShape):
     """When an alert of type Operator fires: `value op threshold`.
 
     The contract names this shape, `ValidatorConfigJSON`, and does not show it; the type 'Not Null' needs neither field.
+    It may be JSON text, as answers show it.
     """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_answer(cls, value: Any) -> Any:
+        return _object_in(value) if isinstance(value, str) else value
 
     op: Omittable[ComparisonOperator] = None
     threshold: Omittable[Number] = None

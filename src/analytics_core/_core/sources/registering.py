@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -28,6 +29,7 @@ from analytics_core._network import is_host
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter
 from analytics_core._resources.batches import every
+from analytics_core._resources.changes import until_accepted
 from analytics_core._runtime import Runtime
 from analytics_core.errors import AlreadyExistsError, DatabaseError, SourceError
 from analytics_core.models.dataset import DatasetGet
@@ -110,11 +112,19 @@ def dataset_from(
     try:
         if known is None:
             return _dataset_of(core, database.id, name, table)
-        core.databases.update(database.id, {})  # its version is in the keys of all answers that were kept
+        until_accepted(partial(_renew, runtime, database.id))
         return core.datasets.refresh(known.id)
     except BaseException:  # whatever happens, an interruption too: what was there is there
         connector.put_table(database.uuid, name, before)
         raise
+
+
+def _renew(runtime: Runtime, database_id: int) -> None:
+    """Store a database as it is: its version is in the keys of all answers that were kept."""
+    with runtime.store.unit_of_work() as unit:
+        stored = unit.databases.get(database_id)
+        unit.databases.update(stored, actor_id=stored.audit.changed_by)
+    runtime.connector.dispose(database_id)
 
 
 def _connector(runtime: Runtime) -> SqlAlchemyConnector:

@@ -32,6 +32,7 @@ from analytics_core._resources.reader import DATASET_NAME
 from analytics_core._resources.related_names import RelatedNames, names_related_to_charts
 from analytics_core._resources.reports.needed import require_unscheduled
 from analytics_core._resources.tags import Favourites
+from analytics_core._resources.written_back import read_changes
 from analytics_core.errors import AnalyticsError, NotFoundError
 from analytics_core.models.chart import (
     ChartDatasource,
@@ -132,7 +133,11 @@ class Charts(ChartQuestions):
         return self._answer(chart, linked)
 
     def update(
-        self, chart_id: int, payload: ChartPut | Payload, *, unchanged_since: datetime | str | None = None
+        self,
+        chart_id: int,
+        payload: ChartPut | ChartGet | ChartListItem | Payload,
+        *,
+        unchanged_since: datetime | str | None = None,
     ) -> ChartGet:
         """Change a chart; only owners and administrators may (contract, `ChartRestApi.put`).
 
@@ -153,7 +158,8 @@ class Charts(ChartQuestions):
             >>> core.charts.update(1, {"slice_name": "Best countries"}).slice_name
             'Best countries'
         """
-        put = parse(ChartPut, payload, shape=_PUT)
+        answers = self._answers(ChartGet, self.get, chart_id)
+        put = read_changes(ChartPut, payload, shape=_PUT, answers=answers)
         act = begin_act(self._runtime, self._actor, "chart.update")
         owners = None
         if put.owners is not None:
@@ -164,9 +170,8 @@ class Charts(ChartQuestions):
                 before = self._writable(unit, chart_id)
                 reject_later_change(before, unchanged_since)
                 after = self._changed(unit, before, put, owners)
-                stored = unit.charts.update(after, actor_id=self._actor.id)
-                details = self._placed(unit, chart_id, put.dashboards)
-                act.log(unit, chart_id=chart_id, details={"fields": sorted(put.given()), **details})
+                details = {"fields": sorted(put.given()), **self._placed(unit, chart_id, put.dashboards)}
+                stored = act.update(unit, unit.charts, before, after, chart_id=chart_id, details=details)
                 return stored, self._linked(unit, stored)
 
         return self._answer(*until_accepted(change, stale=None if unchanged_since is None else "dashboard"))
@@ -270,7 +275,7 @@ class Charts(ChartQuestions):
             after = self._runtime.chart_contexts.with_fresh_context(after, before)
         if put.tags is not None:
             after = replace(after, tag_ids=named_tags(unit, put.tags, shape=_PUT))
-        return after if put.query_context_generation else self._stamped(after)
+        return after if put.query_context_generation or not put.model_fields_set else self._stamped(after)
 
     def _on_dataset(self, unit: UnitOfWork, chart: Chart) -> Chart:
         """Return the chart with its dataset's name, once the actor may read that dataset."""

@@ -65,12 +65,13 @@ def changed_chart(chart: Chart, put: ChartPut, *, owner_ids: tuple[int, ...]) ->
 def _respecting_the_writer(chart: Chart, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of an update, without a generated query context where a person's is stored.
 
-    A query context that comes without the flag is a person's.
+    A query context that comes without the flag is a person's, unless it is the stored one.
     """
     if fields.get(_GENERATED):
         written_by_hand = bool(chart.query_context) and not chart.query_context_generation
         return {n: v for n, v in fields.items() if n not in (_CONTEXT, _GENERATED)} if written_by_hand else fields
-    return {**fields, _GENERATED: False} if _CONTEXT in fields else fields
+    is_new = fields.get(_CONTEXT, chart.query_context) != chart.query_context
+    return {**fields, _GENERATED: False} if is_new else fields
 
 
 def _copied(payload: ChartPost | ChartPut) -> dict[str, Any]:

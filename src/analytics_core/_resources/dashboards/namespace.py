@@ -42,6 +42,7 @@ from analytics_core._resources.related_names import RelatedNames, names_related_
 from analytics_core._resources.reports.needed import require_unscheduled
 from analytics_core._resources.stored_json import json_object
 from analytics_core._resources.tags import Favourites
+from analytics_core._resources.written_back import read_changes
 from analytics_core.errors import NotFoundError
 from analytics_core.models.base import uuid_in
 from analytics_core.models.chart import FavoriteStatuses
@@ -140,7 +141,11 @@ class Dashboards(DashboardQueries):
 
     @repeated
     def update(
-        self, dashboard_id: int, payload: DashboardPut | Payload, *, unchanged_since: datetime | str | None = None
+        self,
+        dashboard_id: int,
+        payload: DashboardPut | DashboardGet | DashboardListItem | Payload,
+        *,
+        unchanged_since: datetime | str | None = None,
     ) -> DashboardGet:
         """Change a dashboard; only owners and administrators may (contract, `DashboardRestApi.put`).
 
@@ -156,7 +161,8 @@ class Dashboards(DashboardQueries):
             >>> core.dashboards.update(1, {"published": False}).published
             False
         """
-        put = parse(DashboardPut, payload, shape=_PUT)
+        answers = self._answers(DashboardGet, self.get, dashboard_id)
+        put = read_changes(DashboardPut, payload, shape=_PUT, answers=answers)
         act = begin_act(self._runtime, self._actor, "dashboard.update")
         owners = None
         if put.owners is not None:
@@ -168,8 +174,9 @@ class Dashboards(DashboardQueries):
             if put.roles is not None:
                 had = before.role_ids
                 check_roles(self._reader(unit), after.role_ids, before=had, shape=_PUT)
-            stored = unit.dashboards.update(self._with_charts(unit, after, before=before), actor_id=self._actor.id)
-            act.log(unit, dashboard_id=dashboard_id, details={"fields": sorted(put.given())})
+            after = self._with_charts(unit, after, before=before)
+            details = {"fields": sorted(put.given())}
+            stored = act.update(unit, unit.dashboards, before, after, dashboard_id=dashboard_id, details=details)
             linked = self._linked(unit, stored)
         return self._answer(stored, *linked)
 

@@ -38,6 +38,7 @@ from analytics_core._resources.databases.tables import database_engine
 from analytics_core._resources.lists import DATABASES, Listing, ResourceLists, anybody
 from analytics_core._resources.related_names import related_objects
 from analytics_core._resources.reports.needed import require_unscheduled
+from analytics_core._resources.written_back import Answers, read_changes
 from analytics_core.errors import PayloadSchemaError, StoreUnavailableError
 from analytics_core.models.database import (
     DatabaseConnection,
@@ -136,7 +137,11 @@ class Databases(DatabaseContents):
 
     @repeated
     def update(
-        self, database_id: int, payload: DatabasePut | Payload, *, unchanged_since: datetime | str | None = None
+        self,
+        database_id: int,
+        payload: DatabasePut | DatabaseGet | DatabaseConnection | DatabaseListItem | Payload,
+        *,
+        unchanged_since: datetime | str | None = None,
     ) -> DatabaseGet:
         """Change a database and close its connections (contract, `DatabaseRestApi.put`).
 
@@ -153,20 +158,25 @@ class Databases(DatabaseContents):
             >>> core.databases.update(1, {"cache_timeout": 60}).cache_timeout
             60
         """
-        put = parse(DatabasePut, payload, shape="DatabaseRestApi.put")
+        answers: Answers = {
+            **self._answers(DatabaseGet, self.get, database_id),
+            DatabaseConnection: partial(self.connection, database_id),
+        }
+        put = read_changes(DatabasePut, payload, shape="DatabaseRestApi.put", answers=answers)
         act = begin_act(self._runtime, self._actor, "database.update")
         with self._runtime.store.unit_of_work() as unit:
             stored = self._reader(unit).database(database_id)
             self._runtime.policy.require_write(self._actor, stored)
             reject_later_change(stored, unchanged_since)
             shape, registry = "DatabaseRestApi.put", self._runtime.registry
+            if not put.model_fields_set:
+                return database_get(stored, spec=self._spec_of(stored))
             given = given_uri(put, shape=shape, registry=registry, stored=stored)
             uri = new_uri(given, shape=shape, registry=registry, stored=stored.uri)
             record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
-            changed = unit.databases.update(record, actor_id=self._actor.id)
+            changed = act.update(unit, unit.databases, stored, record, details={"database_id": database_id})
             elsewhere = is_elsewhere(self._runtime.check_uri(uri), stored) or is_led_otherwise(stored, changed)
             self._runtime.oauth_tokens.drop_for_others(unit, changed, before=stored, is_elsewhere=elsewhere)
-            act.log(unit, details={"database_id": database_id})
         self._runtime.connector.dispose(database_id)
         return database_get(changed, spec=self._spec_of(changed))
 

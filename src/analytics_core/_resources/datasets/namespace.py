@@ -41,6 +41,7 @@ from analytics_core._resources.lists import DATABASES, DATASETS, Listing, Resour
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.related_names import charts_drawn_from, related_objects
+from analytics_core._resources.written_back import read_changes
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, StaleVersionError
 from analytics_core.models.dataset import (
@@ -209,7 +210,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
     def update(
         self,
         dataset_id: int,
-        payload: DatasetPut | DatasetGet | Payload,
+        payload: DatasetPut | DatasetGet | DatasetListItem | Payload,
         *,
         unchanged_since: datetime | str | None = None,
     ) -> DatasetGet:
@@ -234,8 +235,8 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             >>> core.datasets.update(1, {"description": "One row for each order line"}).description
             'One row for each order line'
         """
-        given = payload.to_payload() if isinstance(payload, DatasetGet) else payload
-        put = parse(DatasetPut, given, shape="DatasetRestApi.put")
+        answers = self._answers(DatasetGet, self.get, dataset_id)
+        put = read_changes(DatasetPut, payload, shape="DatasetRestApi.put", answers=answers)
         act = begin_act(self._runtime, self._actor, "dataset.update")
         owners = self._named_owners(put)
 
@@ -414,6 +415,8 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             reject_later_change(before, unchanged_since)
             after = change(before)
             database = unit.databases.get(after.database_id)
+        if after == before:
+            return self._answer(before, database)
         self._require_sql_rights(before, after, database)
         if reads_another_source(before, after) and not names_columns:
             after = with_found(after, self._columns_of(after, database), _new_uuid)

@@ -24,6 +24,7 @@ from analytics_core._resources.lists import (
 from analytics_core._resources.namespace import ListedNamespace
 from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._resources.reader import Reader
+from analytics_core._resources.written_back import read_changes
 from analytics_core._security import policy as rules
 from analytics_core._security.guest_tokens import read_origin
 from analytics_core.errors import (
@@ -124,7 +125,7 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
     def update(
         self,
         dashboard_id: int,
-        payload: EmbeddedDashboardConfig | Payload,
+        payload: EmbeddedDashboardConfig | EmbeddedDashboardGet | Payload,
         *,
         unchanged_since: datetime | str | None = None,
     ) -> EmbeddedDashboardGet:
@@ -143,7 +144,8 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
             >>> core.embedded.update(1, {"allowed_domains": []}).allowed_domains
             ()
         """
-        domains = _read_domains(payload)
+        answers = self._answers(EmbeddedDashboardGet, self.get, dashboard_id)
+        domains = _read_domains(read_changes(EmbeddedDashboardConfig, payload, shape=_CONFIG, answers=answers))
         act = begin_act(self._runtime, self._actor, "embedded.update")
         with self._runtime.store.unit_of_work() as unit:
             self._owned(unit, dashboard_id)
@@ -151,8 +153,8 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
             if before is None:
                 raise NotFoundError("embedded dashboard", dashboard_id)
             reject_later_change(before, unchanged_since)
-            stored = unit.embedded.update(replace(before, allowed_domains=domains), actor_id=self._actor.id)
-            act.log(unit, dashboard_id=dashboard_id)
+            after = replace(before, allowed_domains=domains)
+            stored = act.update(unit, unit.embedded, before, after, dashboard_id=dashboard_id)
         return self._answer(stored)
 
     def get(self, key: int | str) -> EmbeddedDashboardGet:

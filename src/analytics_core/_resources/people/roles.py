@@ -13,6 +13,7 @@ from analytics_core._resources.changes import begin_act, reject_later_change, re
 from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.lists import DATABASES, DATASETS, Listing, ResourceLists, all_of_it
 from analytics_core._resources.namespace import ListedNamespace
+from analytics_core._resources.written_back import read_changes
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AccessError, NotFoundError
 from analytics_core.models.database import DatabaseGet, DatabaseListItem
@@ -76,7 +77,7 @@ class Roles(ListedNamespace[RoleGet]):
 
     @repeated
     def update(
-        self, role_id: int, payload: RolePut | Payload, *, unchanged_since: datetime | str | None = None
+        self, role_id: int, payload: RolePut | RoleGet | Payload, *, unchanged_since: datetime | str | None = None
     ) -> RoleGet:
         """Change a role's name or rank; its grants stay.
 
@@ -95,7 +96,7 @@ class Roles(ListedNamespace[RoleGet]):
             'Analysts of sales'
         """
         self._runtime.policy.require_manage_people(self._actor)
-        put = parse(RolePut, payload, shape="role payload")
+        put = read_changes(RolePut, payload, shape="role payload", answers=self._answers(RoleGet, self.get, role_id))
         act = begin_act(self._runtime, self._actor, "role.update")
         with self._runtime.store.unit_of_work() as unit:
             before = unit.roles.get(role_id)
@@ -104,8 +105,7 @@ class Roles(ListedNamespace[RoleGet]):
             if role_id in self._actor.role_ids:
                 roles = roles_left(self._actor, role_id, changed)
                 require_rank_left(self._actor, user=self._actor.user, roles=roles)
-            stored = unit.roles.update(changed, actor_id=self._actor.id)
-            act.log(unit, details={"role_id": role_id})
+            stored = act.update(unit, unit.roles, before, changed, details={"role_id": role_id})
         return _answer(stored)
 
     @repeated

@@ -16,6 +16,7 @@ from analytics_core._resources.namespace import ListedNamespace
 from analytics_core._resources.people.roles import require_rank_left
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.reports.needed import require_runs_nothing
+from analytics_core._resources.written_back import read_changes
 from analytics_core._security.policy import Permission
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.models.parsing import Payload, parse
@@ -90,7 +91,7 @@ class Users(ListedNamespace[UserGet]):
 
     @repeated
     def update(
-        self, user_id: int, payload: UserPut | Payload, *, unchanged_since: datetime | str | None = None
+        self, user_id: int, payload: UserPut | UserGet | Payload, *, unchanged_since: datetime | str | None = None
     ) -> UserGet:
         """Change a user; `roles` and `attributes` replace the stored ones.
 
@@ -109,7 +110,7 @@ class Users(ListedNamespace[UserGet]):
             'grace@example.com'
         """
         self._runtime.policy.require_manage_people(self._actor)
-        put = parse(UserPut, payload, shape="user payload")
+        put = read_changes(UserPut, payload, shape="user payload", answers=self._answers(UserGet, self.get, user_id))
         act = begin_act(self._runtime, self._actor, "user.update")
         with self._runtime.store.unit_of_work() as unit:
             _reject_unknown_roles(unit, put.roles or ())
@@ -118,8 +119,7 @@ class Users(ListedNamespace[UserGet]):
             changed = _with_given(before, put)
             if user_id == self._actor.id:
                 require_rank_left(self._actor, user=changed, roles=by_ids(unit.roles, changed.role_ids).values())
-            stored = unit.users.update(changed, actor_id=self._actor.id)
-            act.log(unit, details={"user_id": user_id})
+            stored = act.update(unit, unit.users, before, changed, details={"user_id": user_id})
             return _answer(unit, stored)
 
     @repeated

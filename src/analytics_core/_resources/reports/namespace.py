@@ -34,6 +34,7 @@ from analytics_core._resources.reports.records import (
     schedule_item,
 )
 from analytics_core._resources.reports.runs import ScheduleRuns
+from analytics_core._resources.written_back import read_changes
 from analytics_core._security.policy import Permission
 from analytics_core.errors import ReportExistsError
 from analytics_core.models.parsing import Payload, parse, payload_error
@@ -155,7 +156,7 @@ class Reports(ScheduleRuns):
     def update(
         self,
         schedule_id: int,
-        payload: ReportSchedulePut | Payload,
+        payload: ReportSchedulePut | ReportScheduleGet | ReportScheduleListItem | Payload,
         *,
         unchanged_since: datetime | str | None = None,
     ) -> ReportScheduleGet:
@@ -180,7 +181,8 @@ class Reports(ScheduleRuns):
             >>> core.reports.update(1, {"active": False}).active
             False
         """
-        put = parse(ReportSchedulePut, payload, shape=_PUT)
+        answers = self._answers(ReportScheduleGet, self.get, schedule_id)
+        put = read_changes(ReportSchedulePut, payload, shape=_PUT, answers=answers)
         act = begin_act(self._runtime, self._actor, "report.update")
         owners = None
         if put.owners is not None:
@@ -188,13 +190,15 @@ class Reports(ScheduleRuns):
         with self._runtime.store.unit_of_work() as unit:
             before = self._reader(unit).report(schedule_id)
             reject_later_change(before, unchanged_since)
-            record = changed_schedule(before, put, owner_ids=owners or before.owner_ids, by=self._actor)
-            require_own_rows(self._actor, before, record)
-            crontab = self._rules(unit).check(record, before, shape=_PUT)
-            stored = unit.report_schedules.update(record, actor_id=self._actor.id)
-            is_moved = any(getattr(stored, name) != getattr(before, name) for name in _WHAT_MOVES_RUNS)
-            self._move(unit, stored, crontab, is_moved=is_moved)
-            act.log(unit, chart_id=stored.chart_id, details={"report_schedule": schedule_id})
+            record = before
+            if put.model_fields_set:
+                record = changed_schedule(before, put, owner_ids=owners or before.owner_ids, by=self._actor)
+                require_own_rows(self._actor, before, record)
+                crontab = self._rules(unit).check(record, before, shape=_PUT)
+                is_moved = any(getattr(record, name) != getattr(before, name) for name in _WHAT_MOVES_RUNS)
+                self._move(unit, record, crontab, is_moved=is_moved)
+            details = {"report_schedule": schedule_id}
+            stored = act.update(unit, unit.report_schedules, before, record, chart_id=record.chart_id, details=details)
         return self._answer(stored)
 
     @repeated

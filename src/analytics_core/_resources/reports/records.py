@@ -109,7 +109,7 @@ def changed_schedule(
         given["extra"], executor_id = {**given["extra"], "run_as": RunAs.EXECUTOR.value}, by.id
     changes = changes_of(payload, ReportSchedule, without=_TAKEN_APART)
     changes |= {name: given[field] for field, name in _TARGETS.items() if field in given}
-    changes |= {name: None if given[name] is None else json.dumps(given[name]) for name in _AS_JSON if name in given}
+    changes |= {name: json.dumps(given[name]) if given[name] else None for name in _AS_JSON if name in given}
     if payload.validator_config_json is not None:
         changes["validator_config_json"] = payload.validator_config_json.model_dump_json(exclude_none=True)
     if payload.recipients is not None:
