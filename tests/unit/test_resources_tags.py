@@ -42,6 +42,17 @@ def test_a_tag_is_made_read_changed_and_deleted(shop: SmallCore) -> None:
             act(made.id)
 
 
+def test_an_answer_written_back_is_no_change_and_an_older_one_is_refused(shop: SmallCore) -> None:
+    made = shop.core.tags.create({"name": "weekly"})
+    for given in (made, made.to_payload(), made.model_dump_json()):
+        assert shop.core.tags.update(made.id, given).changed_on == made.changed_on
+    changed = shop.core.tags.update(made.id, {**made.model_dump(), "description": "what is read on Mondays"})
+    assert (changed.name, changed.description) == ("weekly", "what is read on Mondays")
+    with pytest.raises(PayloadSchemaError) as rejected:
+        shop.core.tags.update(made.id, made)
+    assert [problem.path for problem in rejected.value.problems] == ["changed_on"]
+
+
 def test_a_name_is_taken_once(shop: SmallCore) -> None:
     shop.core.tags.create({"name": "sales"})
     other = shop.core.tags.create({"name": "Sales"})
