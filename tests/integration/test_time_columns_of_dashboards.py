@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.cases import for_each
-from tests.support.filtered_dashboard import FilteredDashboard, answered, by_hand, filtered_dashboard
+from tests.support.filtered_dashboard import FilteredDashboard, answered, by_hand, filtered_dashboard, native
 
 from analytics_core import AnalyticsCore
 
@@ -107,3 +107,28 @@ def test_a_filter_on_the_chosen_time_column_and_others_stay(shown: FilteredDashb
     ask_by_form(shown, "ids", viz_type="table", query_mode="raw", all_columns=["id"], adhoc_filters=[other, on_paid])
     expected = by_hand("ids", "day >= '2024-03-01' AND day < '2024-04-01'")
     assert answered(core, "ids", filters={"time column": "paid"}) == expected
+
+
+def test_a_chart_whose_dataset_lacks_the_chosen_time_column_keeps_its_own(
+    shown: FilteredDashboard, core: AnalyticsCore
+) -> None:
+    plain = core.dashboards.data(1).chart("elsewhere").results[0]
+    found = core.dashboards.data(1, filters={"time column": "paid"})
+    (passed,) = found.chart("elsewhere").results
+    assert (passed.rows(), passed.failure) == (plain.rows(), None)
+    assert passed.rejected_filters == ({"column": "paid", "reason": "not_in_datasource"},)
+    assert found.chart("months").results[0].rejected_filters == ()
+    question = core.charts.question(shown.charts["elsewhere"], extra_filters=[{"col": "__time_col", "val": "paid"}])
+    assert core.charts.data(question, strict=True).raise_for_error().results[0].rows() == plain.rows()
+
+
+def test_what_a_filter_offers_is_not_bounded_by_a_time_column_that_its_dataset_lacks(
+    shown: FilteredDashboard, core: AnalyticsCore
+) -> None:
+    column = native("column", "filter_timecolumn")
+    city = native("city", "filter_select", column="city", dataset=1, cascadeParentIds=["column"])
+    shown.store(column, city)
+    given = {"column": "paid"}
+    offered = core.dashboards.filter_options(1, "city", filters=given).raise_for_error().results[0]
+    assert offered.rows() == core.dashboards.filter_options(1, "city").results[0].rows()
+    assert offered.rejected_filters == ({"column": "paid", "reason": "not_in_datasource"},)

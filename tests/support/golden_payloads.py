@@ -103,7 +103,7 @@ PAYLOADS: Mapping[str, dict[str, Any]] = MappingProxyType(
             "metrics": ["orders"],
             "filters": [
                 item("city", "IN", ["Bonn", "Köln", None]),
-                item("city", "NOT IN", ["Rom", "<NULL>"]),
+                item("city", "NOT IN", ["Rom", None]),
                 item("quantity", "IN", [1, 2, 3]),
                 item("country", "NOT IN", ["x"]),
                 item("city", "NOT IN", [None]),

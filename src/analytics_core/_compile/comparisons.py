@@ -34,7 +34,7 @@ from analytics_core._compile.plan import (
     Predicate,
     Within,
 )
-from analytics_core._compile.values import as_moment
+from analytics_core._compile.values import as_moment, milliseconds_in
 from analytics_core._engines.spec import BindValue
 from analytics_core._engines.types import NumberRange, TimeEncoding, ValueKind
 from analytics_core.errors import FilterValueError, UnknownOperatorError
@@ -113,6 +113,8 @@ MOST_RANGES: Final = 500
 """Longer lists are compared exactly: engines bound how deep conditions nest."""
 
 _FINE: Final = frozenset({TimeEncoding.TIMESTAMP, TimeEncoding.TIMESTAMPTZ, TimeEncoding.ISO_TEXT})
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_LAST_MILLISECOND: Final = datetime(9999, 12, 31, 23, 59, 59, 999_000)  # noqa: DTZ001 - naive UTC
 _AFTER: Final[Mapping[Comparison, Comparison]] = MappingProxyType(
     {Comparison.GREATER: Comparison.GREATER_OR_EQUAL, Comparison.LESS_OR_EQUAL: Comparison.LESS}
 )
@@ -120,10 +122,14 @@ _AFTER: Final[Mapping[Comparison, Comparison]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ShownMoment:
-    """A moment that a filter names, naive UTC; `until` is where its millisecond ends, None when it is exact."""
+    """A moment that a filter names, naive UTC: an exact one, or a millisecond.
+
+    `until` is where the millisecond ends; None: with the calendar.
+    """
 
     since: datetime
     until: datetime | None = None
+    is_exact: bool = True
 
 
 def shown_moment(value: Any, *, column: str, hours: int) -> ShownMoment:
@@ -133,21 +139,27 @@ def shown_moment(value: Any, *, column: str, hours: int) -> ShownMoment:
         FilterValueError: the value is no moment, or lies at the ends of the calendar.
     """
     try:
+        value = milliseconds_in(value)
         since = as_moment(value, column=column) - timedelta(hours=hours)
         is_whole = isinstance(value, int | float) and value == int(value)
-        return ShownMoment(since, since + timedelta(milliseconds=1) if is_whole else None)
+        if not is_whole:
+            return ShownMoment(since)
+        until = since + _MILLISECOND if since <= _LAST_MILLISECOND - _MILLISECOND else None
+        return ShownMoment(since, until, is_exact=False)
     except OverflowError:
         raise FilterValueError(f"column {column!r} takes dates between the years 1 and 9999") from None
 
 
 def compare_moment(left: PlanExpr, op: Comparison, moment: ShownMoment) -> Predicate:
     """Return `left op moment`."""
-    if moment.until is None or not _is_fine(left):
+    if moment.is_exact or not _is_fine(left):
         return Compare(left, op, moment.since)
     if op is Comparison.EQUAL:
         return _inside_millisecond(left, moment)
     if op is Comparison.NOT_EQUAL:
         return _outside_millisecond(left, moment)
+    if op in _AFTER and moment.until is None:
+        return _NONE if op is Comparison.GREATER else _all(left)
     if op in _AFTER:
         return Compare(left, _AFTER[op], moment.until)
     return Compare(left, op, moment.since)
@@ -156,10 +168,10 @@ def compare_moment(left: PlanExpr, op: Comparison, moment: ShownMoment) -> Predi
 def member_moments(left: PlanExpr, moments: Sequence[ShownMoment], *, with_null: bool, negated: bool) -> Predicate:
     """Return that `left` is one of the moments, or none of them; see `InValues` for NULL."""
     distinct = tuple(dict.fromkeys(moments))
-    ranges = [moment for moment in distinct if moment.until is not None] if _is_fine(left) else []
+    ranges = [moment for moment in distinct if not moment.is_exact] if _is_fine(left) else []
     if not 0 < len(ranges) <= MOST_RANGES:
         return InValues(left, tuple(moment.since for moment in distinct), with_null=with_null, negated=negated)
-    exact = tuple(moment.since for moment in distinct if moment.until is None)
+    exact = tuple(moment.since for moment in distinct if moment.is_exact)
     rest: list[Predicate] = []
     if exact or with_null:
         rest.append(InValues(left, exact, with_null=with_null, negated=negated))
@@ -182,6 +194,8 @@ def _inside_millisecond(left: PlanExpr, moment: ShownMoment) -> Predicate:
 
 def _outside_millisecond(left: PlanExpr, moment: ShownMoment) -> Predicate:
     before = Compare(left, Comparison.LESS, moment.since)
+    if moment.until is None:
+        return before
     return AnyOf((before, Compare(left, Comparison.GREATER_OR_EQUAL, moment.until)))
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from analytics_core._compile.advanced_types import AdvancedDataType
-from analytics_core._compile.columns import adhoc_column, column_by_name, parse_grain
+from analytics_core._compile.columns import adhoc_column, column_by_name, parse_grain, timed
 from analytics_core._compile.comparisons import (
     ShownMoment,
     can_equal,
@@ -38,7 +38,7 @@ from analytics_core._compile.plan import (
     RejectedFilter,
 )
 from analytics_core._compile.planning_context import PlanningContext
-from analytics_core._compile.values import cleaned, convert
+from analytics_core._compile.values import bytes_shown_as, convert
 from analytics_core._engines.types import NumberRange, ValueKind
 from analytics_core.errors import FilterValueError
 from analytics_core.models.enums import FilterOperator
@@ -112,9 +112,9 @@ def plan_filters(scope: PlanningContext, filters: Sequence[tuple[int, ChartDataF
 
 
 def filter_column(scope: PlanningContext, item: ChartDataFilter, *, place: str) -> ColumnExpr | FragmentExpr:
-    """Return what a filter compares: the dataset's column, or the SQL of an ad-hoc one."""
+    """Return what a filter compares: the dataset's column, or the SQL of an ad-hoc one (moments, if it has a grain)."""
     if isinstance(item.col, AdhocColumn):
-        return adhoc_column(scope, item.col, place=place)
+        return timed(adhoc_column(scope, item.col, place=place), is_moment=bool(item.grain))
     return column_by_name(scope, item.col)
 
 
@@ -129,8 +129,7 @@ def _on_column(scope: PlanningContext, item: ChartDataFilter, *, place: str) -> 
     if kind is None or item.op in _NEVER_TRANSLATED:
         return _predicate(target, item)
     many = item.op in (FilterOperator.IN, FilterOperator.NOT_IN)
-    given = _members(target, item.op, item.val) if many else [_single(target, item.op, item.val)]
-    values = [cleaned(value) for value in given]
+    values = _members(target, item.op, item.val) if many else [_single(target, item.op, item.val)]
     largest = _LARGEST_INTEGER if target.kind is ValueKind.INTEGER else None
     return predicate_of(kind, target.expr, item.op, values, column=target.label, largest=largest)
 
@@ -203,9 +202,15 @@ _COMPARISONS: Mapping[FilterOperator, Comparison] = {
     FilterOperator.LESS_OR_EQUAL: Comparison.LESS_OR_EQUAL,
 }
 
+_EQUALITIES: Mapping[FilterOperator, FilterOperator] = {
+    FilterOperator.EQUALS: FilterOperator.IN,
+    FilterOperator.NOT_EQUALS: FilterOperator.NOT_IN,
+}
+"""Comparisons with one value, and the same with several."""
+
 
 def _comparison(target: Target, op: FilterOperator, value: Any) -> Predicate:
-    single = cleaned(_single(target, op, value))
+    single = _single(target, op, value)
     if single is None:
         if op in (FilterOperator.EQUALS, FilterOperator.NOT_EQUALS):
             return IsNull(target.expr, negated=op is FilterOperator.NOT_EQUALS)
@@ -214,6 +219,8 @@ def _comparison(target: Target, op: FilterOperator, value: Any) -> Predicate:
         raise FilterValueError(f"filter on {target.label!r}: Booleans are compared with == and != only")
     if target.temporal or target.kind.is_temporal:
         return compare_moment(target.expr, _COMPARISONS[op], target.moment(single))
+    if target.kind is ValueKind.BYTES and op in _EQUALITIES and len(bytes_shown_as(single, column=target.label)) > 1:
+        return _membership(target, _EQUALITIES[op], [single])
     converted = convert(single, target.kind, column=target.label)
     if target.kind.is_numeric and isinstance(converted, int | float | Decimal):
         return compare_number(target.expr, _COMPARISONS[op], converted, target.kind, target.numbers)
@@ -242,13 +249,16 @@ def _members(target: Target, op: FilterOperator, value: Any) -> list[Any]:
 
 
 def _membership(target: Target, op: FilterOperator, value: Any) -> Predicate:
-    values = [cleaned(member) for member in _members(target, op, value)]
+    values = _members(target, op, value)
     present = [single for single in values if single is not None]
     negated, with_null = op is FilterOperator.NOT_IN, None in values
     if target.temporal or target.kind.is_temporal:
         moments = [target.moment(single) for single in present]
         return member_moments(target.expr, moments, with_null=with_null, negated=negated)
-    converted = [convert(single, target.kind, column=target.label) for single in present]
+    if target.kind is ValueKind.BYTES:
+        converted = [held for single in present for held in bytes_shown_as(single, column=target.label)]
+    else:
+        converted = [convert(single, target.kind, column=target.label) for single in present]
     if target.kind.is_numeric:
         converted = [member for member in converted if can_equal(member, target.kind, target.numbers)]
     return InValues(target.expr, tuple(dict.fromkeys(converted)), with_null=with_null, negated=negated)
@@ -263,7 +273,7 @@ _LIKES = {
 
 
 def _match(target: Target, op: FilterOperator, value: Any) -> Predicate:
-    single = cleaned(_single(target, op, value))
+    single = _single(target, op, value)
     if isinstance(single, bool) or not isinstance(single, str | int | float):
         raise FilterValueError(f"filter on {target.label!r}: {op.value} needs a text pattern, for example 'Bo%'")
     if target.kind in (ValueKind.FLOAT, ValueKind.BOOLEAN):

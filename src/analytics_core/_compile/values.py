@@ -13,22 +13,14 @@ from analytics_core._engines.spec import BindValue
 from analytics_core._engines.types import ValueKind, bytes_text
 from analytics_core.errors import FilterValueError
 
-NULL_TOKEN = "<NULL>"  # noqa: S105 - the text by which filter boxes mean NULL
-EMPTY_TOKEN = "<empty string>"  # noqa: S105 - likewise for ''
 _HEXADECIMAL = re.compile("0x(?:[0-9a-f]{2})+")
+_DIGITS = re.compile(r"-?\d{1,18}(?:\.\d{1,18})?", re.ASCII)
+_ISO_DIGITS = re.compile(r"\d{4}(?:(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])?)?", re.ASCII)
+"""Digits that are a year, a month or a day: those of a day are ISO 8601, the others are too coarse for a moment."""
+_DIGITS_OF_A_DAY = 8
 _LARGEST_NUMBER = 10**300
 _FINE_FLOATS = 2**50
 """Below this size a double lies between two whole numbers where the decimal that it stands for does."""
-
-
-def cleaned(value: Any) -> Any:
-    """Return the value with the tokens of filter boxes resolved and stray tabs and newlines cut off."""
-    if not isinstance(value, str):
-        return value
-    text = value.strip("\t\n")
-    if text == NULL_TOKEN:
-        return None
-    return "" if text == EMPTY_TOKEN else text
 
 
 def convert(value: Any, kind: ValueKind, *, column: str, temporal: bool = False) -> BindValue:
@@ -56,18 +48,28 @@ def _is_reachable(number: float | Decimal) -> bool:
     return number.is_finite() and abs(number) < _LARGEST_NUMBER
 
 
+def milliseconds_in(value: Any) -> Any:
+    """Return the number that a text of digits writes, as headers of pivot tables do; any other value as it is."""
+    is_number = isinstance(value, str) and _DIGITS.fullmatch(value) and not _ISO_DIGITS.fullmatch(value)
+    return _exact(Decimal(value)) if is_number else value
+
+
 def as_moment(value: Any, *, column: str) -> datetime:
-    """Return a moment as naive UTC: epoch milliseconds, or ISO 8601 text (naive text is UTC)."""
+    """Return a moment as naive UTC: epoch milliseconds, or ISO 8601 text (naive text is UTC).
+
+    A text of digits is epoch milliseconds too, unless they are a day (20240131); a year or a month is none.
+    """
+    value = milliseconds_in(value)
     if isinstance(value, datetime):
         return _naive_utc(value)
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - naive UTC
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         raise _misfit(value, column, "a date, as ISO 8601 text or epoch milliseconds")
     return _from_iso(value, column) if isinstance(value, str) else _from_milliseconds(value, column)
 
 
-def _from_milliseconds(value: float, column: str) -> datetime:
+def _from_milliseconds(value: float | Decimal, column: str) -> datetime:
     try:
         return datetime(1970, 1, 1) + timedelta(microseconds=round(Decimal(value) * 1000))  # noqa: DTZ001 - naive UTC
     except OverflowError:
@@ -76,6 +78,8 @@ def _from_milliseconds(value: float, column: str) -> datetime:
 
 def _from_iso(text: str, column: str) -> datetime:
     try:
+        if text.isdigit() and len(text) > _DIGITS_OF_A_DAY:  # one of them would be taken for the T before the time
+            raise ValueError
         return _naive_utc(datetime.fromisoformat(text.strip()))
     except (ValueError, OverflowError):
         raise _misfit(text, column, "a date such as '2024-01-31' or '2024-01-31T10:00:00'") from None
@@ -152,16 +156,21 @@ def _boolean(value: Any, column: str) -> BindValue:
 
 
 def _bytes(value: Any, column: str) -> BindValue:
-    """Return the bytes that answers show as this text: UTF-8, or `0x` and the digits of what is not."""
+    return bytes_shown_as(value, column=column)[0]
+
+
+def bytes_shown_as(value: Any, *, column: str) -> tuple[bytes, ...]:
+    """Return the bytes that answers show as this text: UTF-8, and what `0x` and digits stand for, where that is none.
+
+    A text such as `0x00ff` is shown of two bytes and of six.
+    """
     if isinstance(value, bytes):
-        return value
+        return (value,)
     if not isinstance(value, str):
         raise _misfit(value, column, "text, or 0x and hexadecimal digits")
-    if _HEXADECIMAL.fullmatch(value):
-        decoded = bytes.fromhex(value[2:])
-        if bytes_text(decoded) == value:
-            return decoded
-    return value.encode()
+    written = value.encode()
+    decoded = bytes.fromhex(value[2:]) if _HEXADECIMAL.fullmatch(value) else written
+    return (decoded, written) if decoded != written and bytes_text(decoded) == value else (written,)
 
 
 def _plain(value: Any, column: str) -> BindValue:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from analytics_core._compile.columns import axis_column
+from analytics_core._compile.filters import filter_name
 from analytics_core._compile.plan import SqlSource, TableSource
 from analytics_core._compile.planner import PlanRequest, steps_on_granularity
 from analytics_core._compile.planning_context import DatasetView, make_view
+from analytics_core._execution.fetching import FetchLimits
 from analytics_core._frames.pipeline import Step, read_steps
 from analytics_core._frames.registry import Operation
 from analytics_core._gate.gate import DatasetAdmission, Gate
@@ -23,6 +25,7 @@ from analytics_core._querying.chart_request import (
 )
 from analytics_core._querying.cut_buckets import notes_of_cut_buckets
 from analytics_core._querying.observing import fingerprint_of
+from analytics_core._querying.placeholder_values import meant, note_of
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.result_cache import CacheKey, CacheTimeout, cache_key, cache_timeout
 from analytics_core._querying.shaping import ResultLayout, result_layout, written_labels
@@ -32,9 +35,9 @@ from analytics_core._querying.time_comparison import TimeComparison, comparisons
 from analytics_core._records.datasource import Database
 from analytics_core._security.row_rules import TableName
 from analytics_core._settings import Settings
-from analytics_core.errors import DatabaseAccessError
-from analytics_core.models.enums import ResultType
-from analytics_core.models.query import ChartDataQueryObject
+from analytics_core.errors import DatabaseAccessError, FilterValueError, UnknownColumnError
+from analytics_core.models.enums import FilterOperator, ResultType
+from analytics_core.models.query import ChartDataFilter, ChartDataQueryObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +124,8 @@ class ReadyQueries:
         """
         context, loaded = request.context, admission.loaded
         _reject_hidden_detail(requested, loaded.database)
-        query = effective_query(requested, loaded.dataset)
         plan_request = _plan_request(requested, admission, streams=streams)
+        query, meanings = self._as_meant(effective_query(requested, loaded.dataset), request, admission, plan_request)
         view, main = self._main(query, request, admission, plan_request)
         steps = read_steps(steps_on_granularity(query, view), self._operations)
         shifted = self._compared(query, main, request, admission, plan_request)
@@ -150,12 +153,58 @@ class ReadyQueries:
             layout=cache(partial(result_layout, requested, main, view, context.form_data, key=key, timeout=timeout)),
             timeout=timeout,
             key=key,
-            notes=(*notes_of(context, requested), *notes_of_steps(steps), *caveats),
+            notes=(*meanings, *notes_of(context, requested), *notes_of_steps(steps), *caveats),
             caveats=caveats,
             tables=tables,
             rules=self._gate.rules_on(admission, tables),
             fingerprint=fingerprint_of([one.statement for one in prepared]),
         )
+
+    def _as_meant(
+        self,
+        query: ChartDataQueryObject,
+        request: ChartRequest,
+        admission: DatasetAdmission,
+        plan_request: PlanRequest,
+    ) -> tuple[ChartDataQueryObject, tuple[str, ...]]:
+        """Return a query with the values that the filters of its form mean, and notes of those that are other texts.
+
+        Filters that were added to the form are no part of it.
+        """
+        if not request.context.form_data:
+            return query, ()
+        filters, notes = list(query.filters), []
+        for position, item in enumerate(query.filters):
+            if item.is_extra:
+                continue
+            holds = partial(self._holds, item, request=request, admission=admission, plan_request=plan_request)
+            value, texts = meant(item.op.value, item.val, holds)
+            if texts:
+                filters[position] = item.model_copy(update={"val": value})
+                notes.append(note_of(f"filters[{position}] on {filter_name(item)!r}", texts))
+        return (query.model_copy(update={"filters": tuple(filters)}), tuple(notes)) if notes else (query, ())
+
+    def _holds(
+        self,
+        item: ChartDataFilter,
+        text: str,
+        *,
+        request: ChartRequest,
+        admission: DatasetAdmission,
+        plan_request: PlanRequest,
+    ) -> bool:
+        """Tell whether the column of a filter holds a text in rows that the actor may see."""
+        same = item.model_copy(update={"op": FilterOperator.EQUALS, "val": text})
+        asked = ChartDataQueryObject(columns=(item.col,), metrics=(), filters=(same,), row_limit=1)
+        try:
+            _, prepared = self._main(asked, request, admission, plan_request)
+        except (FilterValueError, UnknownColumnError):
+            return False
+        settings = self._settings
+        limits = FetchLimits(max_rows=1, max_bytes=settings.max_result_bytes, timeout_s=settings.statement_timeout_s)
+        statement = admission.to_run(prepared.statement)
+        found = self._gate.statements.run(statement, limits=limits, cancel=request.cancel, budget=request.budget)
+        return bool(len(found.frame))
 
     def _compared(
         self,

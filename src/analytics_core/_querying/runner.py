@@ -43,6 +43,7 @@ from analytics_core._results.answer import ChartData, QueryResult, failed_result
 from analytics_core._settings import Settings
 from analytics_core.errors import AnalyticsError, DatabaseError, PayloadSchemaError, Problem
 from analytics_core.models.enums import ResultType
+from analytics_core.models.query import ChartDataDatasource
 from analytics_core.ports import Observer, Progress
 
 _LISTED = (ResultType.COLUMNS, ResultType.TIMEGRAINS)
@@ -143,6 +144,15 @@ class QueryRunner:
             return self._loader.load(datasource).database.uuid if datasource is not None else ""
         except AnalyticsError:  # the answer will tell
             return ""
+
+    def knows_name(self, datasource: ChartDataDatasource, name: str) -> bool:
+        """Tell whether a dataset has a column or metric of this name; true where none is read: the answer will tell."""
+        try:
+            dataset = self._loader.load(datasource).dataset
+        except AnalyticsError:
+            return True
+        is_column = any(name in (column.column_name, column.verbose_name) for column in dataset.columns)
+        return is_column or any(name == metric.metric_name for metric in dataset.metrics)
 
     # -------------------------------------------------------------------------------------------------------- steps
     def admit(self, request: ChartRequest, requested: RequestedQuery, *, is_observed: bool = False) -> DatasetAdmission:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from analytics_core._compile.columns import BASE_AXIS, FORECASTS
 from analytics_core._formdata.base_query import in_brackets, simple_filter
 from analytics_core.errors import PayloadSchemaError, Problem, nearest
+from analytics_core.models.enums import FilterOperator
 from analytics_core.models.parsing import check_text, payload_error, written
 from analytics_core.models.query import ChartDataFilter
 from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
@@ -25,6 +26,9 @@ _TEMPORAL_RANGE = "TEMPORAL_RANGE"
 _NO_FILTER = "No filter"
 GivenFilters = str | Sequence[ChartDataFilter | Mapping[str, Any]] | None
 """Filters to add to the question of a chart, or their JSON text."""
+KnowsName = Callable[[Any, str], bool]
+"""Tells whether the datasource of a query has a column or metric of this name."""
+
 _NAME_COLUMNS = ("columns", "groupby", "series_columns", "orderby")
 
 
@@ -33,7 +37,7 @@ class ExtraFilters:
     """What is added to each query, and the options that replace those of the query (None: left as they are).
 
     `conditions` are pairs of `where` or `having` and SQL; `group_by` takes the place of the columns that a chart groups
-    by; `unread` names what was given and is not applied.
+    by; `unread` names what was given and is not applied, `notes` tell what else an answer should say of them.
     """
 
     filters: tuple[Mapping[str, Any], ...] = ()
@@ -46,6 +50,7 @@ class ExtraFilters:
     url_params: Mapping[str, Any] | None = None
     group_by: tuple[str, ...] | None = None
     unread: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def and_then(self, later: ExtraFilters) -> ExtraFilters:
         """Return both together; the options of the later one win."""
@@ -54,6 +59,7 @@ class ExtraFilters:
             conditions=(*self.conditions, *later.conditions),
             url_params={**(self.url_params or {}), **(later.url_params or {})} or None,
             unread=(*self.unread, *later.unread),
+            notes=(*self.notes, *later.notes),
             **{name: getattr(later, name) or getattr(self, name) for name in _OPTIONS},
         )
 
@@ -167,12 +173,23 @@ def _first_text(values: Mapping[str, Any], *names: str) -> str | None:
 
 
 # ------------------------------------------------------------------------------------------------------- queries
-def with_filters(context: Mapping[str, Any], extra: ExtraFilters) -> dict[str, Any]:
+def with_filters(context: Mapping[str, Any], extra: ExtraFilters, knows_name: KnowsName) -> dict[str, Any]:
     """Return a query context whose queries have the filters added at their end and the time options replaced."""
     queries = context.get("queries")
     if not isinstance(queries, list):  # what is malformed stays so, and the query engine says what is wrong
         return dict(context)
-    return {**context, "queries": [_query(query, extra) if _is_query(query) else query for query in queries]}
+
+    def changed(query: Any) -> Any:
+        if not _is_query(query):
+            return query
+        column = extra.granularity
+        if not column or knows_name(query.get("datasource") or context.get("datasource"), column):
+            return _query(query, extra)
+        # A filter on the column tells of it in the rejected filters, as every filter on a column that is not there.
+        told = {"col": column, "op": FilterOperator.IS_NOT_NULL.value}
+        return _query(query, replace(extra, granularity=None, filters=(*extra.filters, told)))
+
+    return {**context, "queries": [changed(query) for query in queries]}
 
 
 def _is_query(query: Any) -> bool:

@@ -31,7 +31,7 @@ from analytics_core._security.keys import EntrySeal
 from analytics_core.errors import AccessError, AnalyticsError, NotFoundError, StoredDataError
 from analytics_core.models.enums import QueryStatus, ResultType
 from analytics_core.models.parsing import Payload
-from analytics_core.models.query import ChartDataQueryContext
+from analytics_core.models.query import ChartDataDatasource, ChartDataQueryContext
 from analytics_core.ports import Progress
 
 Question = int | ChartDataQueryContext | Payload
@@ -99,6 +99,22 @@ class JobQueries(ABC):
         now = self._runtime.clock.now()
         return self._runtime.contexts.read(payload, actor=self.actor, now=now, strict=strict)
 
+    def knows_name(self, source: Any, name: str) -> bool:
+        """Tell whether the datasource of a query, as JSON writes it, has a column or metric of this name."""
+        try:
+            return self._runtime.queries.knows_name(ChartDataDatasource.model_validate(source), name)
+        except ValueError:
+            return True
+
+    def holds(self, dataset_id: int | None, column: Any, text: str) -> bool:
+        """Tell whether a column of a dataset holds a text in rows that the actor may see."""
+        query = {"columns": [column], "filters": [{"col": column, "op": "==", "val": text}], "row_limit": 1}
+        try:
+            answer = self.ask({"datasource": {"id": dataset_id, "type": "table"}, "queries": [query]})
+        except AnalyticsError:
+            return False
+        return bool(answer.results[0].rowcount)
+
     def chart(self, chart_id: int) -> Chart:
         """Return a chart that the actor may read; NotFoundError or AccessError otherwise."""
         if not is_stored_id(chart_id):
@@ -143,7 +159,7 @@ class ChartQueries(JobQueries):
 
     def on_dashboard(self, chart: Chart, extra: ExtraFilters) -> ChartRequest:
         """Return what a chart requests, as `request` does, with what the filters of a dashboard ask of it."""
-        context, notes, built = context_with(self._runtime.chart_contexts, chart, extra, self.chart)
+        context, notes, built = context_with(self._runtime.chart_contexts, chart, extra, self.chart, self.knows_name)
         return replace(self._request(chart, context, force=False, strict=None), notes=notes, built=built)
 
     def fill(self, chart: Chart, extra: ExtraFilters, cancel: CancelToken | None) -> ChartData:

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._resources.batches import id_in
 from analytics_core._resources.charts.extra_filters import ExtraFilters
+from analytics_core._resources.charts.queries import JobQueries
 from analytics_core._resources.dashboards.filters import (
     DeclaredFilter,
     FilterKind,
     all_filters,
-    charts_of_cross_filters,
     named_filters,
 )
 from analytics_core._resources.dashboards.options import options_question
-from analytics_core._resources.dashboards.values import (
-    SHAPE,
-    asked_by,
-    asked_by_mask,
-    filters_on_columns,
-    value_of_mask,
-)
-from analytics_core._resources.stored_json import json_object
+from analytics_core._resources.dashboards.picks import Picks, acting_picks, chart_key
+from analytics_core._resources.dashboards.values import SHAPE, as_meant, asked_by, asked_by_mask, value_of_mask
 from analytics_core._results.answer import ChartData
 from analytics_core._results.dashboard_answer import FilterState
 from analytics_core.errors import (
@@ -38,16 +32,13 @@ from analytics_core.errors import (
     nearest,
 )
 from analytics_core.models.parsing import payload_error
-
-Ask = Callable[[dict[str, Any]], ChartData]
-"""Answers a query context for the actor."""
+from analytics_core.models.query import ChartDataQueryContext
 
 Masks = Mapping[str, Mapping[str, Any]]
 """Data masks by the ids of filters, and of the charts that filter others."""
 
 _NOTHING: Final = ExtraFilters()
 _LONGEST_CASCADE: Final = 20
-_MOST_TOLD: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,17 +78,11 @@ def given_state(
     masks, tabs = (kept or {}).get("dataMask"), (kept or {}).get("activeTabs")
     return GivenState(
         filters=filters or {},
-        cross_filters={_number(key): value for key, value in (cross_filters or {}).items()},
+        cross_filters={chart_key(key): value for key, value in (cross_filters or {}).items()},
         kept=masks if isinstance(masks, Mapping) else {},
         active_tabs=frozenset(tabs or ()),
         extra=extra,
     )
-
-
-def _number(key: Any) -> Any:
-    """Return the id of a chart, which JSON writes as a text."""
-    number = id_in(key) if isinstance(key, str) else None
-    return key if number is None else number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,10 +97,10 @@ class ActingFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActingFilters:
-    """All filters of a dashboard as they act now; `crossing` are pairs of the charts acted on and what is asked."""
+    """All filters of a dashboard as they act now, and what is picked in its charts."""
 
     filters: tuple[ActingFilter, ...]
-    crossing: tuple[tuple[frozenset[int], ExtraFilters], ...] = ()
+    picks: tuple[Picks, ...] = ()
     extra: ExtraFilters = _NOTHING
     notes: tuple[str, ...] = ()
 
@@ -134,40 +119,56 @@ class ActingFilters:
             if item.failure is not None:
                 raise item.failure
             found = found.and_then(item.asks)
-        for reached, asks in self.crossing:
-            found = found.and_then(asks if chart.id in reached else _NOTHING)
+        for picks in self.picks:
+            found = found.and_then(picks.on(chart))
         return found.and_then(self.extra)
 
 
-def acting_filters(dashboard: Dashboard, given: GivenState, ask: Ask) -> ActingFilters:
+def acting_filters(dashboard: Dashboard, given: GivenState, queries: JobQueries) -> ActingFilters:
     """Return the filters of a dashboard as they act now.
 
     Args:
         dashboard: the dashboard.
         given: what the caller sets.
-        ask: finds the first item that a filter offers, where its maker has it begin with that.
+        queries: answer what a filter begins with, and tell what a chart asks in which something is picked.
 
     Raises:
         UnknownNameError: the dashboard has no filter that is given.
         PayloadSchemaError: a filter takes no such value.
     """
-    setting = _Setting(dashboard, given, ask)
+    setting = _Setting(dashboard, given, queries)
     found = tuple(setting.filter(item.key) for item in setting.declared.values())
-    crossing, notes = _crossing(dashboard, given)
+    acting = ActingFilters(filters=found, extra=given.extra)
+    picks, notes = acting_picks(
+        dashboard,
+        given.cross_filters,
+        given.kept,
+        asked_by=partial(_asked_by_chart, acting, queries),
+        holds=queries.holds,
+    )
     known = {*setting.declared, *map(str, dashboard.chart_ids)}
     unknown = [f"the permalink sets {key!r}, which the dashboard has no more" for key in given.kept if key not in known]
-    return ActingFilters(filters=found, crossing=crossing, extra=given.extra, notes=(*notes, *unknown))
+    return replace(acting, picks=picks, notes=(*notes, *unknown))
+
+
+def _asked_by_chart(acting: ActingFilters, queries: JobQueries, chart_id: int) -> ChartDataQueryContext | None:
+    """Return what a chart asks while the filters of its dashboard act; None where it asks the actor nothing."""
+    try:
+        chart = queries.chart(chart_id)
+        return queries.on_dashboard(chart, acting.on(chart)).context
+    except AnalyticsError:  # of the chart itself, which its own answer tells
+        return None
 
 
 class _Setting:
     """Sets the filters of a dashboard one by one, those that narrow others first."""
 
-    def __init__(self, dashboard: Dashboard, given: GivenState, ask: Ask) -> None:
+    def __init__(self, dashboard: Dashboard, given: GivenState, queries: JobQueries | None = None) -> None:
         self.declared = {item.key: item for item in all_filters(dashboard)}
         self._dashboard = dashboard
         self._given = {self._key(name): value for name, value in given.filters.items()}
         self._kept = given.kept
-        self._ask = ask
+        self._queries = queries
         self._found: dict[str, ActingFilter] = {}
 
     def filter(self, key: str, below: frozenset[str] = frozenset()) -> ActingFilter:
@@ -214,7 +215,7 @@ class _Setting:
             if isinstance(mask, Mapping) and (
                 set_by == "permalink" or mask.get("extraFormData") or value_of_mask(mask)
             ):
-                return value_of_mask(mask), set_by, _asked(declared, mask)
+                return value_of_mask(mask), set_by, self._asked(declared, mask)
         if declared.control("defaultToFirstItem") and declared.kind is FilterKind.VALUES and declared.targets:
             return self._first_item(declared, below)
         return None, None, _NOTHING
@@ -224,13 +225,32 @@ class _Setting:
             return value, "caller", asked_by(declared, value)
         if not isinstance(value.get("extraFormData"), Mapping):
             raise payload_error(SHAPE, f"filters.{declared.name}", "a data mask must hold the object extraFormData")
-        return value_of_mask(value), "caller", _asked(declared, value)
+        return value_of_mask(value), "caller", self._asked(declared, value)
+
+    def _asked(self, declared: DeclaredFilter, mask: Mapping[str, Any]) -> ExtraFilters:
+        """Return what a data mask asks; the one of columns to group by shows them, and asks nothing else."""
+        if declared.kind is FilterKind.GROUP_BY:
+            return asked_by(declared, value_of_mask(mask))
+        asks = asked_by_mask(mask)
+        if self._queries is None:
+            return asks
+        holds = partial(self._queries.holds, declared.dataset_id)
+        return as_meant(asks, holds, name=f"filter {declared.name!r}")
 
     def _first_item(self, declared: DeclaredFilter, below: frozenset[str]) -> tuple[Any, str | None, ExtraFilters]:
-        question = options_question(declared, within=self.within(declared, below), search=None, row_limit=1)
-        rows = self._ask(question).raise_for_error().results[0].rows()
+        rows = self.options(declared, below, search=None, row_limit=1).raise_for_error().results[0].rows()
         values = [rows[0][0]] if rows else []
         return values, "first item", asked_by(declared, values)
+
+    def options(
+        self, declared: DeclaredFilter, below: frozenset[str], *, search: str | None, row_limit: int
+    ) -> ChartData:
+        """Return what a filter offers inside the values of its parents; errors are those of `options_question`."""
+        if self._queries is None:
+            raise QueryError("no question is asked while names are checked")
+        within, knows = self.within(declared, below), self._queries.knows_name
+        question = options_question(declared, within=within, search=search, row_limit=row_limit, knows_name=knows)
+        return self._queries.ask(question)
 
     def named(self, named: object) -> DeclaredFilter | None:
         """Return the filter that has this id, or else this name; None where there is none."""
@@ -261,7 +281,7 @@ def problems_of_given(dashboard: Dashboard, filters: Mapping[str, Any], *, path:
         filters: as `data` takes them.
         path: under which their names stand in the payload.
     """
-    setting = _Setting(dashboard, GivenState(), _asks_nothing)
+    setting = _Setting(dashboard, GivenState())
     for name, value in filters.items():
         try:
             setting.check(name, value)
@@ -271,33 +291,27 @@ def problems_of_given(dashboard: Dashboard, filters: Mapping[str, Any], *, path:
             yield Problem(path=f"{path}.{name}", message=error.message)
 
 
-def _asks_nothing(_: object) -> ChartData:
-    raise QueryError("no question is asked while names are checked")
-
-
 def options_of(
-    dashboard: Dashboard, filter_id: int | str, given: GivenState, ask: Ask, *, search: str | None, row_limit: int
+    dashboard: Dashboard,
+    filter_id: int | str,
+    given: GivenState,
+    queries: JobQueries,
+    *,
+    search: str | None,
+    row_limit: int,
 ) -> ChartData:
     """Return what a filter offers while its parents are set as given; errors are those of `options_question`.
 
     Raises:
         NotFoundError: the dashboard declares no such filter.
     """
-    setting = _Setting(dashboard, given, ask)
+    setting = _Setting(dashboard, given, queries)
     declared = setting.named(filter_id)
     if declared is None or (declared.kind in (FilterKind.VALUES, FilterKind.RANGE) and not declared.targets):
         close = nearest(filter_id, (item.name for item in setting.declared.values()))
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise NotFoundError("filter", filter_id, place=f"of dashboard {dashboard.id}{hint}")
-    within = setting.within(declared, frozenset({declared.key}))
-    return ask(options_question(declared, within=within, search=search, row_limit=row_limit))
-
-
-def _asked(declared: DeclaredFilter, mask: Mapping[str, Any]) -> ExtraFilters:
-    """Return what a data mask asks; the one of columns to group by shows them, and asks nothing else."""
-    if declared.kind is FilterKind.GROUP_BY:
-        return asked_by(declared, value_of_mask(mask))
-    return asked_by_mask(mask)
+    return setting.options(declared, frozenset({declared.key}), search=search, row_limit=row_limit)
 
 
 def _state(declared: DeclaredFilter, value: Any, set_by: str | None) -> FilterState:
@@ -309,31 +323,3 @@ def _state(declared: DeclaredFilter, value: Any, set_by: str | None) -> FilterSt
         set_by=set_by,
         chart_ids=tuple(sorted(declared.chart_ids)),
     )
-
-
-def _crossing(
-    dashboard: Dashboard, given: GivenState
-) -> tuple[tuple[tuple[frozenset[int], ExtraFilters], ...], tuple[str, ...]]:
-    """Return what picks inside charts ask of the other charts, and notes of those that act no more."""
-    kept = {_number(key): mask for key, mask in given.kept.items() if _number(key) in dashboard.chart_ids}
-    picked = {**{key: asked_by_mask(mask) for key, mask in kept.items()}, **_picked(dashboard, given)}
-    if picked and json_object(dashboard.json_metadata).get("cross_filters_enabled") is False:
-        if given.cross_filters:
-            raise payload_error(SHAPE, "cross_filters", "the dashboard has them off (cross_filters_enabled)")
-        return (), ("what was picked in charts of the permalink is not applied: the dashboard has cross filters off",)
-    reached = charts_of_cross_filters(picked, dashboard)
-    return tuple((reached[key], asks) for key, asks in picked.items()), ()
-
-
-def _picked(dashboard: Dashboard, given: GivenState) -> dict[int, ExtraFilters]:
-    found = {}
-    for key, value in given.cross_filters.items():
-        place = f"cross_filters.{key}"
-        if key not in dashboard.chart_ids:
-            known = ", ".join(map(str, sorted(dashboard.chart_ids)[:_MOST_TOLD]))
-            raise payload_error(SHAPE, place, f"is the id of no chart of the dashboard; those are {known}")
-        if not isinstance(value, Mapping):
-            raise payload_error(SHAPE, place, 'must be an object of columns and values, such as {"country": ["FR"]}')
-        is_mask = isinstance(value.get("extraFormData"), Mapping)
-        found[key] = asked_by_mask(value) if is_mask else filters_on_columns(value, place=place)
-    return found

@@ -79,7 +79,7 @@ class DashboardQuestions:
             PayloadSchemaError: a value that a filter does not take.
         """
         threads, chart_ids = _checked_parallel(parallel), self._chosen(tabs)
-        acting = acting_filters(self._dashboard, self._given, self._queries.ask)
+        acting = acting_filters(self._dashboard, self._given, self._queries)
         found: dict[int, DashboardChart] = {}
         with (
             self._queries.progress.bar("charts", total=len(chart_ids), unit="chart") as tell,
@@ -103,7 +103,7 @@ class DashboardQuestions:
         Raises:
             AnalyticsError: what `answer` raises, and the errors of single charts.
         """
-        acting = acting_filters(self._dashboard, self._given, self._queries.ask)
+        acting = acting_filters(self._dashboard, self._given, self._queries)
         charts = tuple(self._queries.chart(key) for key in self._chosen(tabs))
         requests = tuple(self._queries.on_dashboard(chart, acting.on(chart)) for chart in charts)
         return requests, tuple(item.state for item in acting.filters)

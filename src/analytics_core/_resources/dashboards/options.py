@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from analytics_core._resources.charts.extra_filters import ExtraFilters, masked_filters, with_filters
+from analytics_core._resources.charts.extra_filters import ExtraFilters, KnowsName, masked_filters, with_filters
 from analytics_core._resources.dashboards.filters import DeclaredFilter, FilterKind
 from analytics_core._resources.lists import LONGEST_SEARCH
 from analytics_core.errors import LimitError, QueryError
@@ -21,7 +21,12 @@ _PREFILTERS: Final = ("adhoc_filters", "time_range", "granularity_sqla")
 
 
 def options_question(
-    declared: DeclaredFilter, *, within: ExtraFilters, search: str | None, row_limit: int
+    declared: DeclaredFilter,
+    *,
+    within: ExtraFilters,
+    search: str | None,
+    row_limit: int,
+    knows_name: KnowsName,
 ) -> dict[str, Any]:
     """Return the query context for what a filter offers, inside its own conditions and those of its parents.
 
@@ -46,7 +51,7 @@ def options_question(
     column = declared.targets[0][1]
     query = _ends(column) if declared.kind is FilterKind.RANGE else _values(declared, column, search, row_limit)
     own = masked_filters({name: declared.item[name] for name in _PREFILTERS if declared.item.get(name)})
-    return with_filters({"datasource": source, "queries": [query]}, own.and_then(within))
+    return with_filters({"datasource": source, "queries": [query]}, own.and_then(within), knows_name)
 
 
 _TAKEN: Final = {

@@ -205,8 +205,8 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
         with self._runtime.store.unit_of_work() as unit:
             dashboard = self._reader(unit).dashboard(dashboard_id)
         given = given_state(filters=filters)
-        ask = ChartQueries(self._runtime, self._actor).ask
-        return options_of(dashboard, filter_id, given, ask, search=search, row_limit=row_limit)
+        queries = ChartQueries(self._runtime, self._actor)
+        return options_of(dashboard, filter_id, given, queries, search=search, row_limit=row_limit)
 
     def _drawer(self, dashboard_id: int, shown: ShownDashboard) -> DashboardDrawer:
         """Return what draws a dashboard, once its charts are answered."""

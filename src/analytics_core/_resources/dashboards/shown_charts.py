@@ -33,8 +33,9 @@ class ShownCharts:
             QueryError: the chart stores neither a query context nor a form.
         """
         chart, asked = self.around(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
-        find = ChartQueries(self._runtime, self._actor).chart
-        return chart, context_with(self._runtime.chart_contexts, chart, asked, find)[0]
+        queries = ChartQueries(self._runtime, self._actor)
+        contexts = self._runtime.chart_contexts
+        return chart, context_with(contexts, chart, asked, queries.chart, queries.knows_name)[0]
 
     def around(
         self, chart_id: int, *, dashboard_id: int | None, extra_filters: GivenFilters
@@ -55,5 +56,5 @@ class ShownCharts:
         if dashboard is not None:
             if chart.id not in dashboard.chart_ids:
                 raise NotFoundError("chart", chart.id, place=f"on dashboard {dashboard.id}")
-            asked = acting_filters(dashboard, given_state(extra=asked), queries.ask).on(chart)
+            asked = acting_filters(dashboard, given_state(extra=asked), queries).on(chart)
         return chart, asked

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from analytics_core._error_types import short_repr
+from analytics_core._querying.placeholder_values import meant, note_of
 from analytics_core._resources.charts.extra_filters import ExtraFilters, masked_filters
 from analytics_core._resources.dashboards.filters import DeclaredFilter, FilterKind
 from analytics_core.models.enums import TimeGrain
@@ -32,6 +35,20 @@ def asked_by(declared: DeclaredFilter, value: Any) -> ExtraFilters:
 def asked_by_mask(mask: Any) -> ExtraFilters:
     """Return what a data mask asks, as pages keep it: `extraFormData`."""
     return masked_filters(mask.get("extraFormData") if isinstance(mask, Mapping) else None)
+
+
+def as_meant(asks: ExtraFilters, holds: Callable[[Any, str], bool], *, name: str) -> ExtraFilters:
+    """Return what the data mask of a front end asks, with null and the empty text where it writes other texts for them.
+
+    Args:
+        asks: what the mask asks.
+        holds: tells whether a column holds a text itself.
+        name: what the notes call that which is set by the mask.
+    """
+    read = [(item, *meant(item.get("op"), item.get("val"), partial(holds, item["col"]))) for item in asks.filters]
+    notes = tuple(note_of(name, texts) for _, _, texts in read if texts)
+    filters = tuple({**item, "val": value} if texts else item for item, value, texts in read)
+    return replace(asks, filters=filters, notes=notes) if notes else asks
 
 
 def value_of_mask(mask: Mapping[str, Any]) -> Any:

@@ -239,7 +239,7 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
         if not any(item.key == str(filter_id) for item in declared_filters(dashboard)):
             raise NotFoundError("filter", filter_id, place=f"of dashboard {dashboard.id}")
         given = _given_by_guest(dashboard, filters)
-        return options_of(dashboard, filter_id, given, queries.ask, search=search, row_limit=row_limit)
+        return options_of(dashboard, filter_id, given, queries, search=search, row_limit=row_limit)
 
     def _drawer(self, dashboard_id: int, shown: ShownToGuest) -> DashboardDrawer:
         drawer = PictureDrawer(self._runtime)
@@ -409,7 +409,7 @@ class GuestQueries(JobQueries):
 
     def on_dashboard(self, chart: Chart, extra: ExtraFilters) -> ChartRequest:
         """Return what a chart requests with what the filters of a dashboard ask of it; the cache always counts."""
-        context, notes, built = context_with(self._runtime.chart_contexts, chart, extra, self.chart)
+        context, notes, built = context_with(self._runtime.chart_contexts, chart, extra, self.chart, self.knows_name)
         request = replace(self._read(context, strict=None), notes=notes, built=built)
         reject_statements(request.context)
         return replace(request, force=False, chart_cache_timeout=chart.cache_timeout)
