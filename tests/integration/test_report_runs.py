@@ -16,22 +16,34 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from python_calamine import CalamineWorkbook
-from tests.support.reports import HOUR, KEY, NOON, ReportWorld, chat, filtered_dashboard, form, mail, report_world
+from tests.support.reports import (
+    HOUR,
+    KEY,
+    NOON,
+    ReportWorld,
+    chat,
+    filtered_dashboard,
+    form,
+    mail,
+    report_world,
+    until,
+)
 
 from analytics_core import AnalyticsCore, Settings
+from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobState
 from analytics_core._reporting.options import FurtherFormat, MissedRuns
 from analytics_core._resources.reports.dispatcher import MOST_ATTEMPTS
-from analytics_core._resources.reports.run_log import DIED_MIDWAY, TOOK_TOO_LONG
+from analytics_core._resources.reports.run_log import DEACTIVATED, DIED_MIDWAY, TOOK_TOO_LONG
 from analytics_core._resources.reports.runner import ReportRuns
 from analytics_core._resources.reports.scheduler import Scheduler
 from analytics_core.errors import AlertError, PayloadSchemaError, ReportError, StoreUnavailableError
-from analytics_core.ports import DeliveryState
+from analytics_core.ports import DeliveryState, JobRunner
 from analytics_core.testing import InlineJobRunner
 
-DAY = timedelta(days=1)
+DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 
 
 @pytest.fixture
@@ -627,13 +639,109 @@ def test_a_due_time_while_the_run_before_works_is_refused_and_logged(far: tuple[
 def test_runs_that_are_all_made_up_for_go_one_after_the_other(far: tuple[ReportWorld, ForgetfulRunner]) -> None:
     world, runner = far
     made = world.report(extra={"missed": "all"})
-    world.pass_time(2 * HOUR)
-    assert len(runner.taken) == 1
-    for _ in range(4):
-        runner.run(runner.taken[-1])
+    world.pass_time(3 * HOUR)
+    for count in (1, 2, 3, 3):
+        assert len(runner.taken) == count
         world.host.scheduler.tick()
+        assert len(runner.taken) == count
+        runner.run(runner.taken[-1])  # no look is needed between two of them
+    assert world.states(made) == ["Success"] * 3
+
+
+@pytest.mark.slow
+def test_a_backlog_drains_in_one_look_in_turns_with_others(world: ReportWorld) -> None:
+    more = {"crontab": "* * * * *", "extra": {"missed": "all"}}
+    backlogs = [world.report(name=name, recipients=[mail(f"{name}@example.com")], **more) for name in "ab"]
+    hourly = world.report(name="hourly")
+    told = world.pass_time(HOUR)
+    assert (told.due, told.claimed, told.finished, told.missed) == (3, 121, 121, 0)
+    assert [world.states(one) for one in (*backlogs, hourly)] == [["Success"] * 60] * 2 + [["Success"]]
+    sent = [entry.recipient.to[0] for entry in world.outbox.sent]
+    assert sent.index("bob@example.com") < 10
+    for end in range(len(sent)):
+        assert abs(sent[:end].count("a@example.com") - sent[:end].count("b@example.com")) < 5, sent
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [InlineJobRunner, ThreadJobRunner])
+def test_a_backlog_drains_whoever_does_the_jobs(tmp_path: Path, jobs: Callable[[], JobRunner]) -> None:
+    with report_world(tmp_path, jobs=jobs(), url=f"sqlite:///{tmp_path}/meta.db") as world:
+        made = world.report(crontab="* * * * *", extra={"missed": "all"})
+        world.clock.advance(100 * MINUTE)  # deeper than calls may be nested
+        assert world.host.scheduler.tick(wait=False).claimed == 100
+        assert until(lambda: world.states(made) == ["Success"] * 100)
+        assert [entry.message.key for entry in world.outbox.sent] == [run.uuid for run in world.runs(made)]
+
+
+def test_a_due_time_after_a_kill_follows_the_run_that_is_taken_up(far: tuple[ReportWorld, ForgetfulRunner]) -> None:
+    world, runner = far
+    made = world.report()
+    world.pass_time()
+    lose_job(world, runner)
+    set_run(world, made, lease_until=NOON - HOUR)
+    told = world.pass_time()
+    assert (told.claimed, told.taken_up) == (1, 1)
+    assert world.states(made) == ["Working", "Working"]
+    for job_id in (1, 2):
+        runner.run(runner.taken[job_id])
     assert world.states(made) == ["Success", "Success"]
-    assert len(runner.taken) == 2
+    assert len(world.outbox.sent) == 2
+
+
+def test_a_due_time_waits_until_it_is_known_whether_the_run_before_was_killed(tmp_path: Path) -> None:
+    gate, url = threading.Event(), f"sqlite:///{tmp_path}/meta.db"
+    runner = ThreadJobRunner(workers=1)
+    with report_world(tmp_path, jobs=runner, url=url, settings={"job_lease_s": 600.0}) as world:
+        made = world.report()
+        world.host._runtime.deliveries._sleeper = Pause(gate.wait)
+        world.outbox.fail_next()
+        world.clock.advance(HOUR)
+        world.host.scheduler.tick(wait=False)
+        assert until(lambda: world.deliveries(made) == [("bob@example.com", "unavailable")])
+        world.clock.advance(HOUR)
+        settings = Settings(secret_key=KEY, data_roots=(tmp_path,), job_lease_s=600.0)
+        with AnalyticsCore(
+            settings, metadata_url=url, clock=world.clock, notifiers=[], jobs=ForgetfulRunner()
+        ) as other:
+            assert other.scheduler.tick().due == 0  # nobody knows whether the process of the first run lives
+            assert world.states(made) == ["Working"]
+            world.clock.advance(10 * MINUTE)  # it was heard of in between
+            assert other.scheduler.tick().due == 1
+        assert world.states(made) == ["Working", "Error"]
+        gate.set()
+        assert until(lambda: world.states(made) == ["Success", "Error"])
+
+
+def test_a_schedule_that_is_deactivated_sends_nothing_more(far: tuple[ReportWorld, ForgetfulRunner]) -> None:
+    world, runner = far
+    made = world.report(extra={"missed": "all"})
+    world.pass_time(3 * HOUR)
+    world.admin.reports.update(made.id, {"active": False})
+    while runner.taken:
+        runner.run(runner.taken.pop())
+    assert [run.error_message for run in world.runs(made)] == [DEACTIVATED] * 3
+    assert world.states(made) == ["Not triggered"] * 3
+    assert world.admin.reports.run_now(made.id).state == "Working"
+    runner.run(runner.taken[-1])
+    assert world.states(made)[-1] == "Success"
+    assert len(world.outbox.sent) == 1
+
+
+def test_a_schedule_that_is_deactivated_midway_sends_nothing_more(far: tuple[ReportWorld, ForgetfulRunner]) -> None:
+    world, runner = far
+    made = world.report(recipients=[mail("a@example.com"), mail("b@example.com")])
+    world.pass_time()
+    world.outbox.fail_next()
+    stop = Pause(lambda: world.admin.reports.update(made.id, {"active": False}))
+    world.host._runtime.deliveries._sleeper = stop
+    runner.run(runner.taken[-1])
+    assert (world.outbox.sent, world.states(made)) == ((), ["Not triggered"])
+    by_hand = world.admin.reports.run_now(made.id)
+    world.outbox.fail_next()
+    world.admin.reports.update(made.id, {"active": True})
+    world.host._runtime.deliveries._sleeper = stop
+    runner.run(runner.taken[-1])
+    assert world.admin.reports.execution(made.id, by_hand.id).state == "Success"
 
 
 @pytest.mark.parametrize(("promise", "again"), [("at_most_once", []), ("at_least_once", ["a@example.com"])])
@@ -733,8 +841,9 @@ def test_a_schedule_that_cannot_be_read_keeps_nobody_from_theirs(
         unit.jobs.delete_matching([ListFilter(col="job_id", op="eq", val=lose)])
     for _ in range(MOST_ATTEMPTS + 1):
         _end_leases(world)
+        before = len(runner.taken)
         world.pass_time()
-        runner.run(runner.taken[-1])
+        runner.run(runner.taken[before])  # before what was left behind is taken up again
     assert world.states(sound) == ["Success"] * (MOST_ATTEMPTS + 2)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -29,7 +30,8 @@ class World:
 
     def __init__(self, store: MetadataStore) -> None:
         self.store = store
-        self.due_runs = DueRuns(store, on_time_s=300.0, lease_s=30.0)
+        self.due_runs = DueRuns(store, on_time_s=300.0, lease_s=30.0, is_held=lambda *_: self.is_held)
+        self.is_held: bool | None = True
         self.made = 0
 
     def add(self, *, next_due_on: datetime | None = NOON, missed: str | None = None, **facts: Any) -> ReportProgress:
@@ -77,9 +79,10 @@ def test_a_due_time_is_claimed_once_with_a_lease_and_moves_the_schedule_on() -> 
     with world() as w:
         progress = w.add()
         claims = w.due_runs.claim(progress, NOON)
-        (run,) = claims.runs
+        run = claims.run
+        assert run is not None
         assert (run.scheduled_dttm, run.cause, run.state) == (NOON, RunCause.DUE, RunState.WORKING)
-        assert (claims.missed, claims.schedules) == (0, 1)
+        assert (claims.claimed, claims.missed, claims.schedules) == (1, 0, 1)
         with w.store.unit_of_work() as unit:
             assert run.lease_until is not None
             assert timedelta() < run.lease_until - unit.now() + timedelta(seconds=5) < timedelta(seconds=36)
@@ -105,12 +108,14 @@ def test_of_several_missed_times_those_are_run_that_the_owner_chose() -> None:
         with world(now) as w:
             claims = w.due_runs.claim(w.add(next_due_on=hours[0], missed=missed), now)
             over = [row for row in w.rows() if row.end_dttm is not None]
-            assert [one.scheduled_dttm for one in claims.runs] == run, (missed, now)
+            left = [row for row in w.rows() if row.end_dttm is None]
+            assert [one.scheduled_dttm for one in left] == run, (missed, now)
+            assert (claims.run, claims.claimed) == (next(iter(left), None), len(run))
             assert (claims.missed, [one.scheduled_dttm for one in over]) == (count, [h for h in hours if h not in run])
             for row in over:
                 assert (row.state, row.cause) == (RunState.NOT_TRIGGERED, RunCause.MISSED)
                 assert (row.error_message, row.start_dttm, row.end_dttm) == (MISSED, now, now)
-            leases = [one.lease_until is not None for one in claims.runs]
+            leases = [one.lease_until is not None for one in left]
             assert leases == [number == 0 for number in range(len(run))], missed
 
 
@@ -118,16 +123,81 @@ def test_while_a_run_works_the_next_one_is_written_as_not_begun_or_waits() -> No
     for missed in (None, "all"):
         with world(NOON + HOUR) as w:
             progress = w.add(missed=missed)
-            assert len(w.due_runs.claim(progress, NOON).runs) == 1
+            assert w.due_runs.claim(progress, NOON).run is not None
             claims = w.due_runs.claim(w.progress(progress), NOON + HOUR)
             first, second = w.rows()
-            assert (claims.runs, claims.missed, claims.schedules) == ((), 0, 1)
+            assert (claims.run, claims.claimed, claims.missed, claims.schedules) == (None, int(bool(missed)), 0, 1)
+            assert list(w.due_runs.open_runs()) == [first]
             if missed:
                 assert (second.state, second.lease_until, second.end_dttm) == (RunState.WORKING, None, None)
-                assert list(w.due_runs.open_runs()) == [first, second]
             else:
                 assert (second.state, second.cause) == (RunState.ERROR, RunCause.DUE)
                 assert second.error_message == STILL_WORKING
+
+
+def test_a_due_time_is_refused_only_where_somebody_is_known_to_have_worked_at_it() -> None:
+    cases: tuple[tuple[bool | None, dict[str, Any], str], ...] = (
+        (True, {"job_id": "j"}, "refused"),
+        (False, {"job_id": "j"}, "waits"),  # it was killed
+        (None, {"job_id": "j"}, "put off"),  # it may have been killed since it was last heard of
+        (True, {"job_id": None}, "waits"),  # nobody was asked yet
+        (True, {"job_id": "j", "late_on": NOON - HOUR}, "waits"),  # it is about to be ended
+        (False, {"job_id": "j", "lease_until": datetime(2999, 1, 1, tzinfo=UTC)}, "refused"),  # it is about to begin
+    )
+    for policy, (is_held, run, what) in zip(cycle((None, "skip")), cases, strict=False):
+        with world(NOON + HOUR) as w:
+            w.is_held = is_held
+            progress = w.add(missed=policy)
+            first = w.due_runs.claim(progress, NOON).run
+            assert first is not None
+            with w.store.unit_of_work() as unit:
+                unit.report_executions.update(replace(first, **{"lease_until": None, **run}), actor_id=None)
+            claims = w.due_runs.claim(w.progress(progress), NOON + HOUR)
+            is_put_off, waits = what == "put off", what == "waits"
+            assert (claims.run, claims.claimed, claims.schedules) == (None, waits, not is_put_off), run
+            assert claims.is_put_off is is_put_off, run
+            assert w.progress(progress).next_due_on == NOON + (HOUR if is_put_off else 2 * HOUR)
+            rest = {"refused": ["Error"], "waits": ["Working"], "put off": []}
+            assert [row.state.value for row in w.rows()[1:]] == rest[what], run
+            if waits:  # one at a time
+                assert w.due_runs.claim(w.progress(progress), NOON + 2 * HOUR).claimed == 0
+                assert w.rows()[2].error_message == STILL_WORKING
+
+
+@pytest.mark.slow
+def test_no_schedule_hides_the_runs_of_another() -> None:
+    with world() as w:
+        many = [w.add().schedule_id for _ in range(3)]
+        few = [w.add().schedule_id for _ in range(2)]
+        with w.store.unit_of_work() as unit:
+            for position, schedule_id in enumerate(many):
+                first = NOON - timedelta(days=position)
+                rows = [
+                    _run(schedule_id, number, first + timedelta(seconds=number))
+                    for number in range(MOST_AT_A_TIME + 100)
+                ]
+                unit.report_executions.append_all(rows, actor_id=None)
+            for schedule_id in few:
+                unit.report_executions.append_all([_run(schedule_id, 0, NOON + HOUR)], actor_id=None)
+        found = w.due_runs.open_runs()
+        assert [run.schedule_id for run in found] == [*reversed(many), *few]
+        assert [run.uuid for run in found] == [f"{one} 0" for one in (*reversed(many), *few)]
+
+
+def _run(schedule_id: int, number: int, moment: datetime) -> ReportExecution:
+    return ReportExecution(
+        uuid=f"{schedule_id} {number}", schedule_id=schedule_id, scheduled_dttm=moment, cause=RunCause.DUE
+    )
+
+
+@pytest.mark.slow
+def test_schedules_that_cannot_be_claimed_hide_none_that_can() -> None:
+    with world() as w:
+        passed = {w.add(next_due_on=NOON - HOUR).schedule_id for _ in range(MOST_AT_A_TIME + 1)}
+        last = w.add()
+        assert len(w.due_runs.due(NOON)) == MOST_AT_A_TIME
+        assert list(w.due_runs.due(NOON, but=passed)) == [last]
+        assert not w.due_runs.due(NOON, but={*passed, last.schedule_id})
 
 
 def test_one_look_takes_so_many_times_and_the_next_one_goes_on_behind_them() -> None:
@@ -135,10 +205,11 @@ def test_one_look_takes_so_many_times_and_the_next_one_goes_on_behind_them() -> 
     with world() as w:
         progress = w.add(crontab="* * * * *", next_due_on=first)
         claims = w.due_runs.claim(progress, NOON)
-        assert (claims.runs, claims.missed) == ((), 1_000)
+        assert (claims.run, claims.claimed, claims.missed) == (None, 0, 1_000)
         assert w.progress(progress).next_due_on == first + timedelta(minutes=MOST_AT_A_TIME)
         claims = w.due_runs.claim(w.progress(progress), NOON)
-        assert [run.scheduled_dttm for run in claims.runs] == [NOON]
+        assert claims.run is not None
+        assert claims.run.scheduled_dttm == NOON
         assert (claims.missed, w.progress(progress).next_due_on) == (1, NOON + timedelta(minutes=1))
 
 
@@ -158,7 +229,7 @@ def test_times_of_which_no_log_is_kept_are_not_written() -> None:
         with world() as w:
             progress = w.add(log_retention=days, crontab="0 12 * * *", next_due_on=NOON - timedelta(days=95))
             claims = w.due_runs.claim(progress, NOON)
-            assert claims.missed + len(claims.runs) == len(w.rows()) == count, days
+            assert claims.missed + claims.claimed == len(w.rows()) == count, days
 
 
 def test_a_schedule_that_is_not_active_or_cannot_be_read_is_not_due_any_more() -> None:
@@ -182,7 +253,8 @@ def test_a_zone_that_this_machine_does_not_know_is_left_to_others() -> None:
 def test_options_that_cannot_be_read_make_up_for_the_latest() -> None:
     with world() as w:
         claims = w.due_runs.claim(w.add(next_due_on=NOON - HOUR, extra='{"missed": "sometimes"}'), NOON)
-        assert ([run.scheduled_dttm for run in claims.runs], claims.missed) == ([NOON], 1)
+        assert claims.run is not None
+        assert (claims.run.scheduled_dttm, claims.missed) == (NOON, 1)
 
 
 def test_a_schedule_that_is_gone_is_claimed_as_nothing() -> None:

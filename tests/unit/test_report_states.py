@@ -48,6 +48,7 @@ def test_what_may_happen_to_a_run_and_what_follows_is_the_table_of_the_contract(
         (working, "sent"): "Success",
         (working, "failed"): "Error",
         (working, "timed out"): "Error",
+        (working, "deactivated"): "Not triggered",
     }
     assert {(state, event.value): end.value for state, ends in NEXT.items() for event, end in ends.items()} == table
     with pytest.raises(ValueError, match="a run that is not begun cannot be sent"):

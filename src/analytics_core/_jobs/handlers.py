@@ -60,12 +60,26 @@ class Ending:
 
     def __init__(self) -> None:
         self._is_told = threading.Event()
+        self._others: list[threading.Event] = []
         self.record: JobRecord | None = None
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the end was told; `record` is None where nobody knows how it ended."""
+        return self._is_told.is_set()
 
     def tell(self, record: JobRecord | None) -> None:
         """Let go on who waits."""
         self.record = record
         self._is_told.set()
+        for other in self._others:
+            other.set()
+
+    def tell_also(self, other: threading.Event) -> None:
+        """Set an event of somebody who waits for several jobs when this one is over, too."""
+        self._others.append(other)
+        if self.is_told:
+            other.set()
 
     def wait(self, seconds: float) -> None:
         """Wait until the end is told, or so long."""

@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 from analytics_core._display.blocks import Blocks, ErrorBlock, HeadingBlock, facts
 from analytics_core._display.bundles import mime_bundle
 from analytics_core._display.values import value_text
+from analytics_core._jobs.handlers import Ending
 from analytics_core._jobs.registry import JobRegistry
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._security.actor import Actor
@@ -40,7 +41,7 @@ class Job(Generic[Result]):
         self._book = book
         self._record = record
         self._find_actor = find_actor
-        self._ending = book.ending(record.job_id)
+        self._ending = book.ending(record.job_id) or Ending()  # one that nobody tells of is a pause
         self._result: Result | None = None
 
     @property

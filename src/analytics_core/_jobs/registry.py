@@ -162,7 +162,7 @@ class JobRegistry:
         """Record that a job is not handed over; where the store cannot be told, it is lost with its lease."""
         try:
             ended = _repeated(lambda: self._end_once(job.job_id, JobState.FAILED, error=error))
-            self.ending(job.job_id).tell(ended)
+            self._tell(job.job_id, ended)
         except StoreUnavailableError as away:
             _LOG.error("job %s was not taken, which the store was not told: %s", job.job_id, away.message)
         finally:
@@ -229,7 +229,7 @@ class JobRegistry:
         )
         if ended is None or ended.state is not state:
             _LOG.warning("job %s was taken from this process before its end was recorded", job_id)
-        self.ending(job_id).tell(ended)
+        self._tell(job_id, ended)
 
     def _end_once(
         self, job_id: str, state: JobState, *, outcome: JobOutcome | None = None, error: AnalyticsError | None = None
@@ -258,6 +258,19 @@ class JobRegistry:
 
         return _repeated(find)
 
+    def is_held(self, unit: UnitOfWork, job_id: str, ago: timedelta) -> bool | None:
+        """Tell whether a job was held so long ago, or waits to be; None: its process was not heard of since."""
+        job, now = unit.jobs.find(job_id=job_id), unit.now()
+        if job is None or job.state.is_over:
+            return False
+        if job.worker in (None, self._heartbeat.token):
+            return job.worker is not None or job.lease_until is None or job.lease_until >= now
+        worker = unit.job_workers.find(token=job.worker)
+        if worker is None or worker.lease_until < now:
+            return False
+        heard_of = worker.lease_until - timedelta(seconds=self._settings.job_lease_s)
+        return True if now - heard_of <= ago else None
+
     def list(self, query: ListQuery) -> tuple[int, Sequence[JobRecord]]:
         """Return how many jobs match, and those of the page."""
 
@@ -268,11 +281,16 @@ class JobRegistry:
 
         return _repeated(read)
 
-    def ending(self, job_id: str) -> Ending:
-        """Return what tells in this process that a job is over; it never does for a job of another process."""
+    def ending(self, job_id: str) -> Ending | None:
+        """Return what tells that a job of this process is over; None: it is not held here, or not any more."""
         with self._guard:
             held = self._held.get(job_id)
-        return Ending() if held is None else held.ending
+        return None if held is None else held.ending
+
+    def _tell(self, job_id: str, ended: JobRecord | None) -> None:
+        ending = self.ending(job_id)
+        if ending is not None:
+            ending.tell(ended)
 
     def result(self, job: JobRecord) -> Any:
         """Return what a job that ended well made.

@@ -6,11 +6,11 @@ and none comes twice: of two processes the store refuses one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import count, islice
 from typing import Final
 from uuid import uuid4
 
@@ -28,7 +28,10 @@ MOST_AT_A_TIME: Final = 1_000
 """Schedules that are looked at, and due times of one schedule that are logged, in one go."""
 
 MISSED: Final = "missed: nobody looked for due runs at its time"
-STILL_WORKING: Final = "the run before still works; this one was not begun"
+STILL_WORKING: Final = "the run before still works, or waits; this one was not begun"
+_OPEN: Final = (ListFilter(col="end_dttm", op="is_null", val=True),)
+_FEW_SCHEDULES: Final = 500
+_OPEN_OF_ALL: Final = ListQuery(filters=_OPEN, page_size=10_000_000)
 _NOTHING_LOGGED_BEFORE: Final = timedelta(days=90)
 _LONGEST_KEPT_DAYS: Final = 36_500
 _RESOLUTION: Final = timedelta(microseconds=1)
@@ -36,11 +39,22 @@ _RESOLUTION: Final = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
-    """What came of one look at a schedule: the runs that are claimed, and how many due times were missed."""
+    """What came of one look at a schedule.
 
-    runs: tuple[ReportExecution, ...] = ()
+    `run` is the one that is begun now (None: none, or others come before), `claimed` how many due times are run now or
+    later, `missed` how many are not. `is_put_off`: nobody can tell yet whether the run before works, and the schedule
+    stays due.
+    """
+
+    run: ReportExecution | None = None
+    claimed: int = 0
     missed: int = 0
     schedules: int = 0
+    is_put_off: bool = False
+
+
+class _UndecidedError(Exception):
+    """Nobody can tell yet whether the run before works."""
 
 
 class DueRuns:
@@ -50,28 +64,57 @@ class DueRuns:
         store: keeps schedules and runs.
         on_time_s: for how long a due time counts as on time, in seconds.
         lease_s: how long whoever claimed a run may take to have it begun, before somebody else does.
+        is_held: tells whether somebody held a job so long ago, or it waits for a worker; None: nobody knows yet.
     """
 
-    def __init__(self, store: MetadataStore, *, on_time_s: float, lease_s: float) -> None:
+    def __init__(
+        self,
+        store: MetadataStore,
+        *,
+        on_time_s: float,
+        lease_s: float,
+        is_held: Callable[[UnitOfWork, str, timedelta], bool | None],
+    ) -> None:
         self._store = store
         self._on_time = timedelta(seconds=on_time_s)
         self._lease = timedelta(seconds=lease_s)
+        self._is_held = is_held
 
-    def due(self, now: datetime) -> Sequence[ReportProgress]:
-        """Return schedules that are due, those first that wait longest; in one statement, whatever else is stored."""
+    def due(self, now: datetime, *, but: Collection[int] = ()) -> Sequence[ReportProgress]:
+        """Return schedules that are due, those first that wait longest; in one statement, whatever else is stored.
+
+        Where all of these are `but` some, those that come after them.
+        """
         before = (ListFilter(col="next_due_on", op="lt", val=now + _RESOLUTION),)
         query = ListQuery(filters=before, order_by=(("next_due_on", False),), page_size=MOST_AT_A_TIME)
         with self._store.unit_of_work() as unit:
-            return unit.report_progress.list(query)[1]
+            for page in count():
+                found = unit.report_progress.list(replace(query, page=page))[1]
+                others = [progress for progress in found if progress.schedule_id not in but]
+                if others or len(found) < MOST_AT_A_TIME:
+                    break
+        return others
 
     def open_runs(self) -> Sequence[ReportExecution]:
-        """Return the runs that are not over, the oldest first."""
-        unfinished = (ListFilter(col="end_dttm", op="is_null", val=True),)
-        order = (("scheduled_dttm", False),)
+        """Return the first run of each schedule that is not over, the longest wait first.
+
+        In one statement, unless one schedule has so many that they hide those of others.
+        """
         with self._store.unit_of_work() as unit:
-            return unit.report_executions.list(ListQuery(filters=unfinished, order_by=order, page_size=MOST_AT_A_TIME))[
-                1
-            ]
+            found, hidden = _open_runs(unit, most=MOST_AT_A_TIME), list[int]()
+            if len(found) == MOST_AT_A_TIME:
+                hidden += unit.report_executions.distinct("schedule_id", _OPEN_OF_ALL)[1]
+            firsts: dict[int, ReportExecution] = {}
+            while True:
+                for run in found:
+                    firsts.setdefault(run.schedule_id, run)
+                hidden = [schedule_id for schedule_id in hidden if schedule_id not in firsts]
+                if not hidden:
+                    return sorted(firsts.values(), key=lambda run: run.scheduled_dttm)
+                some = ListFilter(col="schedule_id", op="in", val=tuple(hidden[:_FEW_SCHEDULES]))
+                found = _open_runs(unit, some, most=MOST_AT_A_TIME)
+                if len(found) < MOST_AT_A_TIME:  # these are all
+                    del hidden[:_FEW_SCHEDULES]
 
     def claim(self, due: ReportProgress, now: datetime) -> Claims:
         """Claim the due times of one schedule up to now; nothing where others were faster, or it is gone.
@@ -84,6 +127,8 @@ class DueRuns:
         try:
             with self._store.unit_of_work() as unit:
                 return self._claim(unit, due, now)
+        except _UndecidedError:
+            return Claims(is_put_off=True)
         except (ValueError, TypeError, ArithmeticError) as error:
             _LOG.error("report schedule %s cannot be read (%s)", due.schedule_id, type(error).__name__)
             return self._set_aside(due)
@@ -115,20 +160,39 @@ class DueRuns:
         new = [moment for moment in times if moment not in known]
         policy = _policy_of(schedule)
         chosen = frozenset(self._made_up_for(new, policy, now=now, is_all=is_all))
-        is_busy = bool(chosen) and _is_busy(unit, schedule)
-        why = STILL_WORKING if policy is not MissedRuns.ALL and is_busy else MISSED
-        lease = unit.now() + self._lease
-        runs: list[ReportExecution] = []
-        over: list[ReportExecution] = []
+        before = _open_runs(unit, ListFilter(col="schedule_id", op="eq", val=schedule.id), most=2) if chosen else ()
+        is_refused = policy is not MissedRuns.ALL and self._is_refused(unit, before, now - max(chosen, default=now))
+        run, waiting, over = None, list[ReportExecution](), list[ReportExecution]()
         for moment in new:
-            if moment in chosen and why is MISSED:
-                held = None if runs or is_busy else lease  # others wait for the one before, and are taken up after it
-                runs.append(unit.report_executions.add(_run(schedule, moment, held), actor_id=None))
+            if moment not in chosen:
+                over.append(_over(schedule, moment, RunEvent.MISSED, why=MISSED, now=now))
+            elif is_refused:
+                over.append(_over(schedule, moment, RunEvent.STILL_WORKING, why=STILL_WORKING, now=now))
+            elif before or run is not None:  # it waits for the one before, and is taken up after it
+                waiting.append(_run(schedule, moment, None))
             else:
-                event = RunEvent.STILL_WORKING if moment in chosen else RunEvent.MISSED
-                over.append(_over(schedule, moment, event, why=why if moment in chosen else MISSED, now=now))
-        unit.report_executions.append_all(over, actor_id=None)
-        return Claims(runs=() if is_busy else tuple(runs), missed=len(new) - len(chosen), schedules=1)
+                run = unit.report_executions.add(_run(schedule, moment, unit.now() + self._lease), actor_id=None)
+        unit.report_executions.append_all([*waiting, *over], actor_id=None)
+        claimed = len(waiting) + (run is not None)
+        return Claims(run=run, claimed=claimed, missed=len(new) - len(chosen), schedules=1)
+
+    def _is_refused(self, unit: UnitOfWork, before: Sequence[ReportExecution], ago: timedelta) -> bool:
+        """Tell whether a due time that came so long ago is not run, as the run before works; one may wait for others.
+
+        Raises:
+            _UndecidedError: whoever does the run before was not heard of since; it may have been killed.
+        """
+        if len(before) != 1:
+            return bool(before)
+        run, now = before[0], unit.now()
+        if run.late_on is not None and run.late_on <= now:
+            return False
+        if run.lease_until is not None and run.lease_until > now:
+            return True
+        is_held = False if run.job_id is None else self._is_held(unit, run.job_id, ago)
+        if is_held is None:
+            raise _UndecidedError
+        return is_held
 
     def _made_up_for(
         self, times: Sequence[datetime], policy: MissedRuns, *, now: datetime, is_all: bool
@@ -193,12 +257,22 @@ def _rows_at(unit: UnitOfWork, schedule: ReportSchedule, times: Sequence[datetim
     return frozenset(found)
 
 
-def _is_busy(unit: UnitOfWork, schedule: ReportSchedule) -> bool:
-    filters = (
-        ListFilter(col="schedule_id", op="eq", val=schedule.id),
-        ListFilter(col="end_dttm", op="is_null", val=True),
-    )
-    return bool(unit.report_executions.list(ListQuery(filters=filters, page_size=1))[1])
+def first_open(unit: UnitOfWork, schedule_id: int) -> ReportExecution | None:
+    """Return the first run of a schedule that is not over; None: all are."""
+    return next(iter(_open_runs(unit, ListFilter(col="schedule_id", op="eq", val=schedule_id), most=1)), None)
+
+
+def begun_runs(unit: UnitOfWork, schedule_id: int) -> Sequence[ReportExecution]:
+    """Return the runs of a schedule that have begun and are not over, but for those that somebody asked for."""
+    of_schedule = ListFilter(col="schedule_id", op="eq", val=schedule_id)
+    begun = ListFilter(col="start_dttm", op="is_null", val=False)
+    by_itself = ListFilter(col="cause", op="neq", val=RunCause.MANUAL.value)
+    return _open_runs(unit, of_schedule, begun, by_itself, most=MOST_AT_A_TIME)
+
+
+def _open_runs(unit: UnitOfWork, *of: ListFilter, most: int) -> Sequence[ReportExecution]:
+    query = ListQuery(filters=(*_OPEN, *of), order_by=(("scheduled_dttm", False),), page_size=most)
+    return unit.report_executions.list(query)[1]
 
 
 def _run(schedule: ReportSchedule, moment: datetime, lease: datetime | None) -> ReportExecution:

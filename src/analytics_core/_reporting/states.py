@@ -24,6 +24,7 @@ class RunEvent(StrEnum):
     TIMED_OUT = "timed out"
     STILL_WORKING = "an earlier run still works"
     MISSED = "missed"
+    DEACTIVATED = "deactivated"
 
 
 NEXT: Final[Mapping[RunState | None, Mapping[RunEvent, RunState]]] = {
@@ -41,6 +42,7 @@ NEXT: Final[Mapping[RunState | None, Mapping[RunEvent, RunState]]] = {
         RunEvent.SENT: RunState.SUCCESS,
         RunEvent.FAILED: RunState.ERROR,
         RunEvent.TIMED_OUT: RunState.ERROR,
+        RunEvent.DEACTIVATED: RunState.NOT_TRIGGERED,
     },
     RunState.SUCCESS: {},
     RunState.ERROR: {},

@@ -579,7 +579,7 @@ CREATE INDEX ix_ac_logs_dttm ON ac_logs (dttm);
 CREATE INDEX ix_ac_logs_user ON ac_logs (user_id, dttm);
 CREATE INDEX ix_ac_oauth2_tokens_useless ON ac_oauth2_tokens (useless_after);
 CREATE INDEX ix_ac_oauth2_tokens_user ON ac_oauth2_tokens (user_id);
-CREATE INDEX ix_ac_report_executions_end ON ac_report_executions (end_dttm);
+CREATE INDEX ix_ac_report_executions_end ON ac_report_executions (end_dttm, schedule_id, scheduled_dttm);
 CREATE INDEX ix_ac_report_progress_due ON ac_report_progress (next_due_on);
 CREATE INDEX ix_ac_report_schedule_owners_user ON ac_report_schedule_owners (user_id);
 CREATE INDEX ix_ac_report_schedules_changed ON ac_report_schedules (changed_on);

@@ -439,7 +439,7 @@ REPORT_EXECUTIONS = record_table(
     Column("manifest", LongText),
     UniqueConstraint("uuid", name="uq_ac_report_executions_uuid"),
     UniqueConstraint("schedule_id", "scheduled_dttm", name="uq_ac_report_executions_scheduled_dttm"),
-    Index("ix_ac_report_executions_end", "end_dttm"),
+    Index("ix_ac_report_executions_end", "end_dttm", "schedule_id", "scheduled_dttm"),
 )
 
 REPORT_DELIVERIES = record_table(

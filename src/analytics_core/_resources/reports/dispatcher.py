@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,10 +17,10 @@ from analytics_core._jobs.registry import new_job_id
 from analytics_core._jobs.turns import BESIDE, OWNER, Turns
 from analytics_core._log import line_log
 from analytics_core._records.report import ReportExecution, ReportSchedule
+from analytics_core._reporting.claims import begun_runs, first_open
 from analytics_core._reporting.states import RunEvent
 from analytics_core._resources.reports.recipients import receivers
-from analytics_core._resources.reports.run_log import TOOK_TOO_LONG, RunLog
-from analytics_core._resources.reports.runner import NOTICE, RUN
+from analytics_core._resources.reports.run_log import DEACTIVATED, TOOK_TOO_LONG, RunLog
 from analytics_core._runtime import Runtime
 from analytics_core.errors import (
     AnalyticsError,
@@ -31,6 +33,12 @@ from analytics_core.errors import (
 from analytics_core.models.report import RecipientType
 
 _LOG = line_log(__name__)
+RUN: Final = "execution"
+NOTICE: Final = "notice"
+FOLLOW: Final = "follow"
+"""Keys of the payloads of jobs: the run that is done, the run of whose error owners are told, and whether the job has
+the run done that waits behind."""
+
 MOST_ATTEMPTS: Final = 5
 _MOST_IN_FLIGHT: Final = 64
 _LOOK_S: Final = 0.2
@@ -39,22 +47,22 @@ _MOST_NAMES: Final = 3
 _LONGEST_NAME: Final = 60
 
 
-@dataclass(slots=True, kw_only=True)
-class _Line:
-    """Runs of one schedule that wait, and as whom it runs."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn:
+    """A run that waits for its turn, and as whom it runs; those of its schedule behind it wait in the store."""
 
-    runs: deque[ReportExecution]
+    run: ReportExecution
     user_id: int
     queue: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Flight:
-    """A job that this look waits for; `line` has the runs that come after it, None: it is a notice."""
+    """A job that this look waits for; `turn` is what it does, None: it is a notice. Without `ending` it is over."""
 
     job_id: str
-    ending: Ending
-    line: _Line | None
+    ending: Ending | None
+    turn: _Turn | None
 
 
 @contextmanager
@@ -79,30 +87,36 @@ class RunDispatcher:
         self._waits = waits and runtime.jobs.is_local
         self._lease = timedelta(seconds=runtime.settings.job_lease_s)
         self._log = RunLog(runtime)
-        self._turns: Turns[_Line] = Turns(_MOST_IN_FLIGHT)
+        self._turns: Turns[_Turn] = Turns(_MOST_IN_FLIGHT)
         self._flying: deque[_Flight] = deque()
+        self._is_any_over = threading.Event()
         self._has_room = True
         self._finished = 0
 
     # ------------------------------------------------------------------------------------------- what others left
-    def left_behind(self, open_runs: Sequence[ReportExecution]) -> Iterator[ReportExecution]:
-        """Yield runs that nobody does any more, the first of each schedule; end those that take too long."""
-        if not open_runs:
+    def left_behind(self, first_runs: Sequence[ReportExecution]) -> Iterator[ReportExecution]:
+        """Yield those of the first runs of schedules that nobody does any more; end those that take too long."""
+        if not first_runs:
             return
         with self._runtime.store.unit_of_work() as unit:
             now = unit.now()
-        seen: set[int] = set()
-        for run in open_runs:
-            if run.schedule_id in seen:  # runs of one schedule go one after the other
-                continue
-            seen.add(run.schedule_id)
+        for run in first_runs:
             if run.lease_until is not None and run.lease_until > now:
                 continue
             if run.late_on is not None and run.late_on <= now:
                 with _passing_over(run):
-                    self._end_late(run)
+                    self._end(run, RunEvent.TIMED_OUT, TOOK_TOO_LONG)
+                if (following := self._behind(run)) is not None:
+                    yield following
             elif run.job_id is None or not self._goes_on(run.job_id):
                 yield run
+
+    def stop(self, schedule_id: int) -> None:
+        """End the runs of a schedule that have begun, but for those that somebody asked for: it was deactivated."""
+        with self._runtime.store.unit_of_work() as unit:
+            begun = begun_runs(unit, schedule_id)
+        for run in begun:
+            self._end(run, RunEvent.DEACTIVATED, DEACTIVATED)
 
     def _goes_on(self, job_id: str) -> bool:
         try:
@@ -110,38 +124,58 @@ class RunDispatcher:
         except JobNotFoundError:
             return False
 
-    def _end_late(self, run: ReportExecution) -> None:
+    def _end(self, run: ReportExecution, event: RunEvent, why: str) -> None:
         if run.job_id is not None:
             self._runtime.job_registry.cancel(run.job_id)
-        self._close(run, RunEvent.TIMED_OUT, TOOK_TOO_LONG)
+        self._close(run, event, why)
+
+    def _behind(self, run: ReportExecution) -> ReportExecution | None:
+        """Return the run of a schedule that waits behind one that is over; None: there is none, or somebody does it."""
+        with self._runtime.store.unit_of_work() as unit:
+            following = first_open(unit, run.schedule_id)
+        if following is None or following.id == run.id:
+            return None
+        return next(self.left_behind((following,)), None)
 
     # ----------------------------------------------------------------------------------------------------- running
-    def begin(self, runs: Sequence[ReportExecution]) -> None:
-        """Have runs of one schedule done, one after the other, as soon as it is their turn."""
-        if not runs or not self._has_room:
+    def begin(self, run: ReportExecution | None) -> None:
+        """Have a run done as soon as it is its turn, and where this look waits those behind it, one after the other."""
+        if run is None or not self._has_room:
             return
-        with _passing_over(runs[0]), suppress(NotFoundError):
-            line = self._line(runs)
-            self._turns.add(line.queue, line)
+        with _passing_over(run), suppress(NotFoundError):
+            turn = self._turn(run)
+            self._turns.add(turn.queue, turn)
         self._go_on()
+
+    def follow(self, run_id: int) -> None:
+        """Have the run done that waits behind one that is over; where jobs are done at once, all of them."""
+        with suppress(NotFoundError):
+            with self._runtime.store.unit_of_work() as unit:
+                run = unit.report_executions.get(run_id)
+            while (following := self._behind(run)) is not None and self.submit(following) is not None:
+                run = following
 
     def finish(self) -> int:
         """Begin what waits, and return how many runs are over that this look began: where it waits for them, all."""
         self._go_on()
+        looked = time.monotonic()
         while self._flying:
-            flight = self._flying[0]
-            flight.ending.wait(_LOOK_S)
-            if flight.ending.record is None and not self._goes_on(flight.job_id):
-                self._flying.popleft()
-                self._count(flight)
-            self._flying.rotate(-1)  # others may be over before it
+            self._is_any_over.wait(_LOOK_S)
+            self._is_any_over.clear()
+            if time.monotonic() - looked >= _LOOK_S:  # of some nobody tells
+                looked = time.monotonic()
+                flight = self._flying.popleft()
+                if self._goes_on(flight.job_id):
+                    self._flying.append(flight)
+                else:
+                    self._count(flight)
             self._go_on()
         return self._finished
 
     def submit(self, run: ReportExecution) -> str | None:
         """Have a run done by a job, and return its id; None where somebody else has, or there is no room now."""
         try:
-            return self._submitted(run, self._line((run,)))
+            return self._submitted(self._turn(run))
         except JobError as error:
             _LOG.warning("the run of report schedule %s waits for room: %s", run.schedule_id, error.message)
             return None
@@ -149,58 +183,64 @@ class RunDispatcher:
     def wait_for(self, job_id: str) -> None:
         """Wait until a job of this process is over."""
         ending = self._runtime.job_registry.ending(job_id)
-        while ending.record is None and self._goes_on(job_id):
+        while ending is not None and not ending.is_told and self._goes_on(job_id):
             ending.wait(_LOOK_S)
 
-    def _line(self, runs: Sequence[ReportExecution]) -> _Line:
+    def _turn(self, run: ReportExecution) -> _Turn:
         with self._runtime.store.unit_of_work() as unit:
-            schedule = unit.report_schedules.get(runs[0].schedule_id)
-        return _Line(runs=deque(runs), user_id=schedule.executor_id or 0, queue=queue_of(schedule))
+            schedule = unit.report_schedules.get(run.schedule_id)
+        return _Turn(run=run, user_id=schedule.executor_id or 0, queue=queue_of(schedule))
 
     def _go_on(self) -> None:
         """Begin all whose turn it is, after what is over gave its place back."""
         for flight in tuple(self._flying):
-            if flight.ending.record is not None:
+            if flight.ending is None or flight.ending.is_told:
                 self._flying.remove(flight)
                 self._count(flight)
         while self._has_room and (turn := self._turns.take()) is not None:
-            queue, line = turn
-            job_id = self._begun(line)
+            job_id = self._begun(turn[1])
             if job_id is None or not self._waits:
-                self._turns.end(queue)
+                self._turns.end(turn[0])
             else:
-                self._wait_later(job_id, line)
+                self._wait_later(job_id, turn[1])
 
-    def _wait_later(self, job_id: str, line: _Line | None) -> None:
-        self._flying.append(_Flight(job_id=job_id, ending=self._runtime.job_registry.ending(job_id), line=line))
+    def _wait_later(self, job_id: str, turn: _Turn | None) -> None:
+        ending = self._runtime.job_registry.ending(job_id)
+        self._flying.append(_Flight(job_id=job_id, ending=ending, turn=turn))
+        if ending is None:
+            self._is_any_over.set()
+        else:
+            ending.tell_also(self._is_any_over)
 
     def _count(self, flight: _Flight) -> None:
         """Count a job that is over, and let the next run of its schedule wait for its turn."""
-        if flight.line is None:
+        turn = flight.turn
+        if turn is None:
             return
         self._finished += 1
-        self._turns.end(flight.line.queue)
-        if flight.line.runs:
-            self._turns.add(flight.line.queue, flight.line)
+        self._turns.end(turn.queue)
+        if (following := self._behind(turn.run)) is not None:
+            self._turns.add(turn.queue, replace(turn, run=following))
 
-    def _begun(self, line: _Line) -> str | None:
-        """Have the first run of a line done, and return the id of its job; None: others do, or later."""
-        run = line.runs.popleft()
+    def _begun(self, turn: _Turn) -> str | None:
+        """Have a run done, and return the id of its job; None: others do, or later."""
+        run = turn.run
         try:
             with _passing_over(run):
-                return self._submitted(run, line)
+                return self._submitted(turn)
         except JobError as error:
             _LOG.warning("runs wait for room, from that of schedule %s on: %s", run.schedule_id, error.message)
             self._has_room = False
         return None
 
-    def _submitted(self, run: ReportExecution, line: _Line) -> str | None:
+    def _submitted(self, turn: _Turn) -> str | None:
         """Have a run done by a job, and return its id; None where somebody else has.
 
         Raises:
             JobError: it cannot be taken now; where there is no room, the run waits for whoever looks next, and has lost
                 no attempt.
         """
+        run = turn.run
         if run.attempts >= MOST_ATTEMPTS:
             told = f"each of {run.attempts} processes that tried it ended before it was done"
             self._close(run, RunEvent.FAILED, told)
@@ -208,14 +248,15 @@ class RunDispatcher:
         job_id = new_job_id()
         try:
             taken = self._taken(run, job_id)
-            self._hand_over(taken, job_id, line)
+            self._hand_over(taken, job_id, turn)
         except (StaleVersionError, NotFoundError):
             return None
         return job_id
 
-    def _hand_over(self, taken: ReportExecution, job_id: str, line: _Line) -> None:
+    def _hand_over(self, taken: ReportExecution, job_id: str, turn: _Turn) -> None:
+        asked = {RUN: taken.id} if self._waits else {RUN: taken.id, FOLLOW: 1}
         try:
-            self._submit_job({RUN: taken.id}, line.queue, line.user_id, job_id=job_id, moment=taken.scheduled_dttm)
+            self._submit_job(asked, turn.queue, turn.user_id, job_id=job_id, moment=taken.scheduled_dttm)
         except JobError as error:
             if error.retryable:
                 self._give_back(taken)

@@ -23,6 +23,7 @@ from analytics_core._resources.lists import (
 )
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.reports import recipients
+from analytics_core._resources.reports.dispatcher import RunDispatcher
 from analytics_core._resources.reports.records import (
     ScheduleRules,
     changed_schedule,
@@ -164,7 +165,8 @@ class Reports(ScheduleRuns):
 
         `owners` and `recipients` replace the stored lists; a masked address of a web hook stands for the stored one.
         With `unchanged_since`, the `changed_on` of the answer that the caller read (an attribute: the contract has no
-        field for it), a change that somebody else made since is not overwritten; runs do not count.
+        field for it), a change that somebody else made since is not overwritten; runs do not count. One that is
+        deactivated sends nothing more, but for a run that somebody asked for.
 
         It shows the rows that it showed before, whoever saves it, unless the actor lends it their own: with their id
         or user name as `extra.run_as`. Once the person whose rows it shows is taken off its owners, it sends nothing
@@ -199,6 +201,8 @@ class Reports(ScheduleRuns):
                 self._move(unit, record, crontab, is_moved=is_moved)
             details = {"report_schedule": schedule_id}
             stored = act.update(unit, unit.report_schedules, before, record, chart_id=record.chart_id, details=details)
+        if before.active and not stored.active:
+            RunDispatcher(self._runtime, waits=False).stop(schedule_id)
         return self._answer(stored)
 
     @repeated

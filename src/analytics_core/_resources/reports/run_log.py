@@ -42,6 +42,7 @@ from analytics_core.errors import (
 
 ON_GRACE: Final = "within the grace period of the alert, whose query was not asked"
 TOOK_TOO_LONG: Final = "the run took longer than its working_timeout"
+DEACTIVATED: Final = "the schedule was deactivated; what was not sent by then was not sent"
 DIED_MIDWAY: Final = "the process that sent it died before it could record what became of it"
 _SENDING: Final = "sending"
 _IN_DOUBT: Final = (_SENDING, DeliveryState.UNKNOWN.value)
@@ -101,6 +102,9 @@ class RunLog:
         )
         stored = unit.report_executions.update(begun, actor_id=None)
         run = CurrentRun(schedule=schedule, execution=stored, worker=job.worker)
+        if not schedule.active and stored.cause is not RunCause.MANUAL:
+            self._end(unit, run, RunEvent.DEACTIVATED, message=DEACTIVATED)
+            return None
         progress = unit.report_progress.find(schedule_id=schedule.id)
         last = None if progress is None else progress.last_success_on
         in_grace = is_within_grace(grace_s=schedule.grace_period, last_success=last, now=self._moment(run))

@@ -6,13 +6,14 @@ A run that was taken up again, because whoever did it died, sends only what was 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final
 
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.handlers import JobOutcome
+from analytics_core._log import line_log
 from analytics_core._records.message import Recipient
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._reporting.alerts import Verdict
@@ -20,6 +21,7 @@ from analytics_core._reporting.delivery import Outages
 from analytics_core._reporting.options import DeliveryPromise, options_of
 from analytics_core._reporting.states import RunEvent
 from analytics_core._resources.reports.content import Content, is_alert
+from analytics_core._resources.reports.dispatcher import FOLLOW, NOTICE, RUN, RunDispatcher
 from analytics_core._resources.reports.messages import (
     FindActor,
     executor_for,
@@ -37,9 +39,7 @@ from analytics_core.errors import (
     StoreUnavailableError,
 )
 
-RUN: Final = "execution"
-NOTICE: Final = "notice"
-"""Keys of the payloads of jobs: the run that is done, and the run of whose error owners are told."""
+_LOG = line_log(__name__)
 
 
 class ReportRuns:
@@ -53,12 +53,14 @@ class ReportRuns:
     def __init__(self, *, runtime_of: Callable[[JobRecord], Runtime], find_actor: FindActor) -> None:
         self._runtime_of = runtime_of
         self._find_actor = find_actor
+        self._here = threading.local()
 
     # ------------------------------------------------------------------------------------------------ as a handler
     def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
         """Do a run, or tell of one that failed.
 
-        How a run ends stands in its row, unless this process ends before: then others take it up.
+        How a run ends stands in its row, unless this process ends before: then others take it up. Where nobody waits
+        for it, the run that waits behind it follows.
         """
         log, asked = RunLog(self._runtime_of(job)), _asked(job)
         run = None
@@ -69,6 +71,8 @@ class ReportRuns:
         if run is not None:
             with suppress(RunEndedError):
                 self._do(log, run, cancel)
+        if FOLLOW in asked and not log.runtime.job_registry.is_closing:
+            self._follow(log.runtime, asked[RUN])
         return JobOutcome(state=JobState.SUCCESS, data=b"")
 
     def may_read(self, job: JobRecord, actor: Actor) -> bool:
@@ -77,6 +81,18 @@ class ReportRuns:
 
     def read(self, job: JobRecord, data: bytes) -> None:
         """Nothing is read of these jobs: the log of the schedule has it."""
+
+    def _follow(self, runtime: Runtime, run_id: int) -> None:
+        """Have the run done that waits behind one that is over; where that fails, the next look does."""
+        if getattr(self._here, "is_following", False):  # a runner does jobs at once: whoever followed before goes on
+            return
+        self._here.is_following = True
+        try:
+            RunDispatcher(runtime, waits=False).follow(run_id)
+        except AnalyticsError as error:
+            _LOG.warning("the run behind run %s waits for the next look: %s", run_id, error.message)
+        finally:
+            self._here.is_following = False
 
     # ------------------------------------------------------------------------------------------------------- a run
     def _do(self, log: RunLog, run: CurrentRun, cancel: CancelToken) -> None:
@@ -165,6 +181,6 @@ def _asked(job: JobRecord) -> Mapping[str, int]:
     """Return the id of the run that a job is about, under what is done."""
     try:
         asked = json.loads(job.payload)
-        return {name: int(asked[name]) for name in (RUN, NOTICE) if name in asked} or {RUN: int(asked[RUN])}
+        return {name: int(asked[name]) for name in (RUN, NOTICE, FOLLOW) if name in asked} or {RUN: int(asked[RUN])}
     except (ValueError, KeyError, TypeError):
         raise StoredDataError(f"the payload of job {job.job_id!r} is none that this version reads") from None

@@ -29,7 +29,7 @@ class Tick:
 
     Attributes:
         due: schedules that were due.
-        claimed: runs that this process claimed.
+        claimed: runs that this process claimed, begun or to be begun after others of their schedules.
         taken_up: runs that somebody claimed before and did not end.
         missed: due times that were logged as missed.
         finished: runs that were over when the call returned, well or not.
@@ -53,7 +53,12 @@ class Scheduler(Namespace):
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         settings = runtime.settings
-        self._due = DueRuns(runtime.store, on_time_s=settings.report_on_time_s, lease_s=settings.job_lease_s)
+        self._due = DueRuns(
+            runtime.store,
+            on_time_s=settings.report_on_time_s,
+            lease_s=settings.job_lease_s,
+            is_held=runtime.job_registry.is_held,
+        )
 
     def tick(self, now: datetime | None = None, *, wait: bool = True) -> Tick:
         """Claim what is due, have it run, and take up what a process that died left behind.
@@ -76,12 +81,13 @@ class Scheduler(Namespace):
         moment = self._moment(now)
         dispatcher = RunDispatcher(self._runtime, waits=wait)
         due = claimed = taken_up = missed = 0
-        for run in dispatcher.left_behind(self._due.open_runs()):
-            dispatcher.begin((run,))
+        first_runs = self._due.open_runs()
+        for claims in self._claimed(moment):  # before a run that died is taken up: it did not work at their due times
+            dispatcher.begin(claims.run)
+            due, claimed, missed = due + claims.schedules, claimed + claims.claimed, missed + claims.missed
+        for run in dispatcher.left_behind(first_runs):
+            dispatcher.begin(run)
             taken_up += 1
-        for claims in self._claimed(moment):
-            dispatcher.begin(claims.runs)
-            due, claimed, missed = due + claims.schedules, claimed + len(claims.runs), missed + claims.missed
         finished = dispatcher.finish()
         return Tick(due=due, claimed=claimed, taken_up=taken_up, missed=missed, finished=finished)
 
@@ -116,15 +122,19 @@ class Scheduler(Namespace):
             ended.wait(interval_s)
 
     def _claimed(self, moment: datetime) -> Iterator[Claims]:
-        """Claim what is due and yield it, schedule by schedule; those that cannot be read keep nobody from theirs."""
-        unread = set[int]()
-        while due := [one for one in self._due.due(moment) if one.schedule_id not in unread]:
+        """Claim what is due and yield it, schedule by schedule; who cannot be claimed keeps nobody from theirs."""
+        later = set[int]()
+        while due := self._due.due(moment, but=later):
             for progress in due:
                 try:
-                    yield self._due.claim(progress, moment)
+                    claims = self._due.claim(progress, moment)
                 except StoredDataError as error:
                     _LOG.error("a report schedule is passed over: %s", error.message)
-                    unread.add(progress.schedule_id)
+                    later.add(progress.schedule_id)
+                    continue
+                if claims.is_put_off:
+                    later.add(progress.schedule_id)
+                yield claims
 
     def _moment(self, now: datetime | None) -> datetime:
         if now is None:

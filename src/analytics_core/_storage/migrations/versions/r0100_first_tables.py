@@ -405,7 +405,7 @@ def _create_report_runs(op: Operations) -> None:
         UniqueConstraint("uuid", name="uq_ac_report_executions_uuid"),
         UniqueConstraint("schedule_id", "scheduled_dttm", name="uq_ac_report_executions_scheduled_dttm"),
     )
-    _create_indexes(op, "ac_report_executions", end="end_dttm")
+    _create_indexes(op, "ac_report_executions", end=("end_dttm", "schedule_id", "scheduled_dttm"))
     _create_records(
         op,
         "ac_report_deliveries",
