@@ -175,7 +175,8 @@ def test_methods_that_reckon_leave_text_out_and_say_so(gaps: pd.DataFrame, metho
 
 @for_each("method", ["linear", "mean", "sum", "ffill", "asfreq"])
 def test_rows_without_a_moment_are_left_out_and_counted(gaps: pd.DataFrame, method: str) -> None:
-    lost = pd.DataFrame({name: [7, 8] for name in gaps.columns}, index=pd.DatetimeIndex([pd.NaT, pd.NaT], name="day"))
+    nowhen = pd.DatetimeIndex([pd.NaT, pd.NaT], name="day").astype(gaps.index.dtype)
+    lost = pd.DataFrame({name: [7, 8] for name in gaps.columns}, index=nowhen)
     made = postprocessing.resample(pd.concat([lost, gaps]), rule="1D", method=method)
     pd.testing.assert_frame_equal(made, postprocessing.resample(gaps, rule="1D", method=method), check_dtype=False)
     assert made.attrs["notes"] == ("resample: 2 rows without a moment are left out",)
