@@ -239,12 +239,11 @@ def sent_to(people: TwoReaders) -> list[str]:
 
 def test_a_masked_address_is_not_told_as_one_of_another_kind(people: TwoReaders) -> None:
     made = people.world.report(people.victim, owners=[people.mallory_id], recipients=[chat(HOOK)])
-    with pytest.raises(PayloadSchemaError) as refused:
-        people.mallory.reports.update(made.id, {"recipients": [mail(MASKED)]})
-    assert "secret" not in str(refused.value)
-    with pytest.raises(PayloadSchemaError) as refused:
-        people.mallory.reports.update(made.id, {"recipients": [mail("a@example.com", ccTarget=MASKED)]})
-    assert "secret" not in str(refused.value)
+    for recipient in (mail(MASKED), mail("a@example.com", ccTarget=MASKED)):
+        for person, error in ((people.mallory, AccessError), (people.victim, PayloadSchemaError)):
+            with pytest.raises(error) as refused:
+                person.reports.update(made.id, {"recipients": [recipient]})
+            assert "secret" not in str(refused.value)
 
 
 def test_two_web_hooks_of_one_host_stay_two(people: TwoReaders) -> None:

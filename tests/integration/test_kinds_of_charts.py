@@ -122,7 +122,8 @@ CASES = (
                 FROM (SELECT country, category, SUM(amount) AS amount, SUM(quantity) AS quantity FROM orders
                       WHERE {IN_AUTUMN} GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 7) ORDER BY amount DESC""",
             f"SELECT COUNT(*) AS rowcount FROM (SELECT DISTINCT country, category FROM orders WHERE {IN_AUTUMN})",
-            f"SELECT SUM(amount) AS amount, SUM(quantity) AS quantity FROM orders WHERE {IN_AUTUMN}",
+            f"""SELECT SUM(amount) AS amount, SUM(quantity) AS quantity, 1.0 AS "%quantity"
+                FROM orders WHERE {IN_AUTUMN}""",
         ],
     ),
     KindCase(

@@ -31,7 +31,7 @@ from analytics_core.errors import (
 pytestmark = pytest.mark.server
 
 LIMIT_S = 1.0
-BEYOND_S = 2.0
+BEYOND_S = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,6 +39,7 @@ from analytics_core._compile.plan import (
 )
 from analytics_core._compile.planning_context import PlanningContext
 from analytics_core._compile.values import bytes_shown_as, convert
+from analytics_core._engines.spec import BindValue
 from analytics_core._engines.types import NumberRange, ValueKind
 from analytics_core.errors import FilterValueError
 from analytics_core.models.enums import FilterOperator
@@ -255,6 +256,7 @@ def _membership(target: Target, op: FilterOperator, value: Any) -> Predicate:
     if target.temporal or target.kind.is_temporal:
         moments = [target.moment(single) for single in present]
         return member_moments(target.expr, moments, with_null=with_null, negated=negated)
+    converted: list[BindValue]
     if target.kind is ValueKind.BYTES:
         converted = [held for single in present for held in bytes_shown_as(single, column=target.label)]
     else:
