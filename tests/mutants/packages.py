@@ -37,7 +37,10 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/dates_of_text_files", "unit/settings_from_env", "unit/guest_facade"),
     ),
     "_display": ("unit/displays", "unit/picture_numbers", "integration/notebook_shell"),
-    "_engines": ("unit/engines_*", "unit/coltypes", "unit/statement_kinds", "unit/connection_*", "golden/*"),
+    "_engines": (
+        *("unit/engines_*", "unit/coltypes", "unit/statement_kinds", "unit/connection_*", "golden/*"),
+        "unit/newest_partitions",
+    ),
     "_execution": (
         *("unit/execution_*", "unit/connection_*", "unit/batch_stream", "unit/ssh_tunnel_payloads"),
         *("unit/server_authorities", "unit/user_tokens", "unit/secrets_in_text", "unit/gate", "unit/shared_runs"),

@@ -179,6 +179,13 @@ def test_a_forecast_goes_at_the_grain_that_cuts_the_axis(fields: dict[str, Any],
     assert (payload.fidelity is Fidelity.EXACT) is is_exact
 
 
+def test_a_radar_is_ordered_by_the_metric_that_decides_or_by_its_first() -> None:
+    assert [query["orderby"] for query in queries("radar")] == [[["count", False]]]
+    assert [query["orderby"] for query in queries("radar", timeseries_limit_metric=SALES)] == [[[SALES, False]]]
+    deciding = queries("radar", series_limit_metric="revenue", timeseries_limit_metric=SALES)
+    assert [query["orderby"] for query in deciding] == [[["revenue", False]]]
+
+
 def test_conditions_in_sql_are_joined_in_brackets() -> None:
     conditions = [
         {"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "a = 1 -- or so"},
