@@ -329,6 +329,7 @@ def test_a_dashboards_filters_are_applied_as_its_readers_see_them(shop: SmallCor
         ({}, True),
         ({"chartsInScope": [1]}, True),
         ({"chartsInScope": [2]}, False),
+        ({"chartsInScope": []}, False),
         ({"scope": {"rootPath": ["ROOT_ID"], "excluded": []}}, True),
         ({"scope": {"rootPath": ["ROOT_ID"], "excluded": [1]}}, False),
         ({"scope": {"rootPath": ["TAB-a"], "excluded": []}}, True),

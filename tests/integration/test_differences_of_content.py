@@ -17,7 +17,7 @@ from tests.support.small_core import SmallCore, small_core
 from tests.support.stalling_proxy import stalling_proxy, through
 
 from analytics_core import errors
-from analytics_core._resources.checks.difference import ChartChange, row_differences
+from analytics_core._resources.checks.difference import ChartChange, column_differences, row_differences
 
 HERE = {"shop": 1}
 CHART = "export/charts/by_country.yaml"
@@ -173,6 +173,22 @@ def test_charts_on_a_database_that_hangs_are_told_and_the_others_compared(
     assert [failure.partition(";")[0] for failure in told["hung"].failures] == [
         "a cannot be asked: the database did not answer within 1 seconds"
     ]
+
+
+def test_columns_in_another_order_are_told_as_such_alone(shop: SmallCore) -> None:
+    changed = bundle()
+    changed[CHART]["params"] |= {"query_mode": "raw", "all_columns": ["id", "country"]}
+    before = bundle()
+    before[CHART]["params"] |= {"query_mode": "raw", "all_columns": ["country", "id"]}
+    (one,) = shop.core.diff(packed(before), packed(changed), databases=HERE).changed
+    assert (one.columns, one.rows) == (("the columns have another order",), ())
+
+
+def test_differences_of_columns_are_told_once() -> None:
+    assert list(column_differences((("a", 0), ("b", 1)), (("b", 1), ("a", 0)))) == ["the columns have another order"]
+    assert list(column_differences((("a", 0), ("b", 1)), (("a", 0), ("b", 1)))) == []
+    assert list(column_differences((("a", 0), ("b", 1)), (("b", 1),))) == ["column 'a' is gone"]
+    assert list(column_differences((("a", 0),), (("a", 2),))) == ["column 'a' is a moment, and was a number"]
 
 
 def test_rows_in_another_order_are_told_as_such() -> None:

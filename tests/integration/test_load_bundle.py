@@ -83,6 +83,16 @@ def test_what_is_loaded_answers_without_a_browser(shop: SmallCore) -> None:
     assert data.chart("in all").results[0].rows() != rows[:1]  # excluded from the scope of the filter
 
 
+def test_a_list_of_charts_without_a_scope_is_kept_with_the_ids_here(shop: SmallCore) -> None:
+    documents = bundle()
+    (country,) = documents["export/dashboards/board.yaml"]["metadata"]["native_filter_configuration"]
+    del country["scope"]
+    country["chartsInScope"] = [41, 999]
+    made = ids(shop.core.load_bundle(packed(documents), databases=HERE))
+    stored = json.loads(shop.core.dashboards.get("board").json_metadata or "")
+    assert stored["native_filter_configuration"][0]["chartsInScope"] == [made[BY_COUNTRY]]
+
+
 def test_ids_of_the_other_store_become_those_here(shop: SmallCore) -> None:
     shop.core.datasets.create({"database": 1, "table_name": "first", "sql": "SELECT 1 AS x"})  # takes the id 1
     made = ids(shop.core.load_bundle(packed(bundle()), databases={SHOP: 1}))

@@ -167,6 +167,7 @@ MONTH = {"expressionType": "SQL", "sqlExpression": "day", "label": "day", "timeG
         ({"x_axis": {**MONTH, "timeGrain": None}}, "P1W", True),
         ({"extra_form_data": {"time_grain_sqla": "P1Y"}}, "P1Y", True),
         ({"extra_form_data": {"time_grain": "P1Y"}}, "P1Y", False),
+        ({"extra_form_data": {"time_grain": "P1D", "time_grain_sqla": "P1Y"}}, "P1Y", True),
         ({"time_grain_sqla": ..., "extra_filters": [{"col": "__time_grain", "val": "P1Y"}]}, "P1Y", False),
     ],
 )
@@ -184,6 +185,43 @@ def test_a_radar_is_ordered_by_the_metric_that_decides_or_by_its_first() -> None
     assert [query["orderby"] for query in queries("radar", timeseries_limit_metric=SALES)] == [[[SALES, False]]]
     deciding = queries("radar", series_limit_metric="revenue", timeseries_limit_metric=SALES)
     assert [query["orderby"] for query in deciding] == [[["revenue", False]]]
+
+
+LEFT_OVER = {
+    "metrics": ["count"],
+    "groupby": ["city"],
+    "percent_metrics": [SALES],
+    "show_totals": True,
+    "time_compare": ["1 year ago"],
+    "comparison_type": "ratio",
+}
+
+
+@for_each("kind", ["table", "ag-grid-table"])
+@for_each("mode", [{"query_mode": "raw"}, {"query_mode": None}, {}])
+def test_a_table_of_rows_asks_nothing_of_the_groups_that_it_was_before(kind: str, mode: dict[str, Any]) -> None:
+    form = {"groupby": ..., "metrics": ..., "percent_metrics": ..., "show_totals": ..., "all_columns": ["a"], **mode}
+    (plain,) = queries(kind, **form)
+    assert (plain["columns"], plain["orderby"], plain["time_offsets"]) == (["a"], [], [])
+    assert (plain["post_processing"], "metrics" in plain) == ([], False)
+    assert queries(kind, **{**form, **LEFT_OVER}) == [plain]
+    masked = built(kind, **{**form, **LEFT_OVER, "extra_form_data": {"time_compare": "1 year ago"}})
+    assert masked.payload["queries"] == [plain]
+    assert any(note.startswith("extra_form_data: its time_compare is left out") for note in masked.notes)
+
+
+@for_each(
+    ("told", "is_extra"),
+    [({"isExtra": True}, True), ({"isExtra": False}, None), ({"isExtra": None}, None), ({}, None)],
+)
+@for_each("condition", [{"operator": "==", "comparator": "x"}, {"operator": "IS NULL"}])
+def test_a_filter_of_a_dashboard_stays_one(
+    told: dict[str, Any], is_extra: bool | None, condition: dict[str, Any]
+) -> None:
+    one = {"expressionType": "SIMPLE", "clause": "WHERE", "subject": "city", **condition, **told}
+    for mask in ({"adhoc_filters": [one]}, {"extra_form_data": {"adhoc_filters": [one]}, "adhoc_filters": []}):
+        (query,) = queries("pie", **mask)
+        assert [item.get("isExtra") for item in query["filters"]] == [is_extra]
 
 
 def test_conditions_in_sql_are_joined_in_brackets() -> None:

@@ -131,6 +131,38 @@ def test_a_line_runs_over_places_that_others_have_and_breaks_where_none_has_a_va
     assert line(picture, "b", mark) == [1, 2, 3, None, 5]
 
 
+def lone_points(picture: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    layers = [layer for layer in picture["layer"] if layer["mark"]["type"] == "point"]
+    return [(row["c1"], row["c2"]) for layer in layers for row in layer["data"]["values"]]
+
+
+@pytest.mark.parametrize("kind", [LINE, AREA])
+@for_each(
+    ("series", "lone"),
+    [
+        ({"a": [1, None, 3, 4, None]}, [("a", 1)]),
+        ({"a": [1, None, None, None, 5]}, [("a", 1), ("a", 5)]),
+        ({"a": [None, 2, 3, None, None]}, []),
+        ({"a": [1, 2, None, None, 5], "b": [6, 7, None, 9, None]}, [("a", 5), ("b", 9)]),
+        ({"a": [1, 2, None, 4, 5], "b": [6, None, None, None, None]}, [("b", 6)]),
+        ({"a": [1, 2, None, None, 5], "b": [6, None, None, None, 8]}, [("a", 5), ("b", 6), ("b", 8)]),
+    ],
+)
+def test_a_value_without_a_neighbour_is_a_point(kind: str, series: dict[str, Any], lone: list[Any]) -> None:
+    picture = drawn(kind, {"day": MONTHS, **series}, stack=None)
+    assert lone_points(picture) == lone
+    assert not lone_points(drawn(kind, {"day": MONTHS, **series}, stack=None, markerEnabled=True))
+
+
+def test_the_only_moment_of_two_series_is_two_points() -> None:
+    assert lone_points(drawn(LINE, {"day": MONTHS[:1], "a": [1], "b": [2]})) == [("a", 1), ("b", 2)]
+
+
+def test_a_lone_value_of_a_stack_has_its_point_on_its_own_side() -> None:
+    picture = drawn(AREA, {"day": MONTHS[:3], "a": [-1, None, 3], "b": [-2, None, 4]}, stack="Stack")
+    assert sorted(lone_points(picture)) == [("a", -1), ("a", 3), ("b", -3), ("b", 7)]
+
+
 def test_a_line_breaks_at_each_value_that_resampling_found_missing() -> None:
     assert line(drawn(LINE, GAPS, resample_rule="1MS"), "a") == [1, None, 3, None, 5]
 
@@ -183,6 +215,23 @@ def test_what_a_logarithmic_axis_leaves_out_is_told(kind: str) -> None:
     assert [row["c3"] for row in rows_of(picture, "text")] == ["10", "30"]
 
 
+@pytest.mark.parametrize("kind", [LINE, AREA, BAR, "echarts_timeseries_scatter"])
+def test_zero_has_no_place_on_a_logarithmic_axis_and_is_told_once(kind: str) -> None:
+    columns = {"k": ["a", "b", "c", "d"], "v": [10, 0, 30, 99]}
+    picture = drawn(kind, columns, logAxis=True, y_axis_bounds=[1, 50], truncateYAxis=True)
+    assert "Left out: 1 value not above 0, where a logarithmic axis has no place." in notes_of(picture)
+    assert "Cut at the bounds of the axis: 1 value of 3." in notes_of(picture)
+    shown = [row["c2"] for row in picture["layer"][0]["data"]["values"]]
+    assert [value for value in shown if value is not None] == [10, 30, 99]
+
+
+def test_a_band_that_ends_at_zero_is_left_out_of_a_logarithmic_axis() -> None:
+    columns = {"day": MONTHS, "v": [3, 4, 5, 6, None], "v__yhat": [3, 4, 5, 6, 7]}
+    columns |= {"v__yhat_lower": [2, 3, 4, 5, -9], "v__yhat_upper": [4, 5, 6, 7, 0]}
+    picture = drawn(LINE, columns, metrics=["v"], logAxis=True)
+    assert [(row["c2"], row["c3"]) for row in rows_of(picture, "area")] == [(2, 4), (3, 5), (4, 6), (5, 7)]
+
+
 def test_stacks_have_no_logarithmic_axis_and_say_so() -> None:
     picture = drawn(BAR, {"k": ["p", "q"], "a": [1, 2], "b": [3, 4]}, stack="Stack", logAxis=True)
     assert "type" not in picture["layer"][0]["encoding"]["y"]["scale"]
@@ -200,13 +249,13 @@ def test_a_band_and_a_formula_below_zero_keep_a_logarithmic_axis() -> None:
 
 
 def test_kinds_that_place_each_number_say_that_a_logarithmic_axis_does_not_hold_it() -> None:
-    columns: dict[str, Any] = {"e": ["p", "q"], "x": [1, 7], "y": [2, -3]}
+    columns: dict[str, Any] = {"e": ["p", "q"], "x": [1, 7], "y": [2, 0]}
     form = {"viz_type": "bubble_v2", "x": "x", "y": "y", "entity": "e", "logYAxis": True, "logXAxis": True}
     picture = chart_specification(form, [PictureData(columns=columns)])
     scales = [picture["layer"][0]["encoding"][name]["scale"].get("type") for name in ("x", "y")]
     assert scales == ["log", None]
     assert "logYAxis: True has no place for values not above 0; not applied" in notes_of(picture)
-    parts = {"min": -2, "q1": 2, "median": 4, "q3": 6, "max": 9}
+    parts = {"min": 0, "q1": 2, "median": 4, "q3": 6, "max": 9}
     boxes: dict[str, Any] = {"e": ["p"], **{f"v__{name}": [value] for name, value in parts.items()}}
     picture = chart_specification({"viz_type": "box_plot", "logAxis": True}, [PictureData(columns=boxes)])
     assert "logAxis: True has no place for values not above 0; not applied" in notes_of(picture)

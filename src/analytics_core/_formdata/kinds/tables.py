@@ -19,7 +19,7 @@ def _table(form: Form) -> list[QueryDraft]:
     query = base_query(form, mode=mode)
     periods = _periods(form, query)
     shares = None if mode == _ROWS else _grouped(form, query)
-    compare = Series(form, query.list("metrics"), ()).compare() if periods and mode != _ROWS else None
+    compare = Series(form, query.list("metrics"), ()).compare() if periods else None
     query.put_steps(shares, compare)
     query.put_list("time_offsets", periods)
     if mode == _ROWS and not query.list("orderby"):
@@ -37,9 +37,11 @@ def _mode(form: Form) -> str:
 
 
 def _periods(form: Form, query: QueryDraft) -> tuple[FormValue, ...]:
-    """Return the periods that are compared; a dashboard's takes the place of all others."""
+    """Return the periods that are compared; a dashboard's takes the place of all others, but for rows."""
     masked = form.mapping("extra_form_data").get("time_compare")
-    if masked:
+    if masked and _mode(form) == _ROWS:
+        form.tell("its time_compare is left out, since rows have no metrics to compare", "extra_form_data")
+    elif masked:
         return (FormValue(masked, ("extra_form_data",)),)
     return Series(form, query.list("metrics"), ()).periods
 
@@ -104,7 +106,7 @@ def _further(form: Form, query: QueryDraft, shares: FormValue | None) -> list[Qu
         whole.put_list("orderby", ())
         whole.put("is_timeseries", value=False)
         further.append(whole)
-    if form.flag("show_totals") and _mode(form) != _ROWS and query.list("metrics"):
+    if form.flag("show_totals") and query.list("metrics"):
         totals = _of_all_rows(query, "show_totals")
         totals.put_steps(shares)
         totals.drop("order_desc", "orderby")
