@@ -187,6 +187,113 @@ def test_a_radar_is_ordered_by_the_metric_that_decides_or_by_its_first() -> None
     assert [query["orderby"] for query in deciding] == [[["revenue", False]]]
 
 
+@for_each(
+    ("kind", "fields", "path", "value"),
+    [
+        # old filters of a dashboard that set the time
+        ("pie", {"extra_filters": [{"col": "__time_range", "val": "Last day"}]}, "time_range", "Last day"),
+        ("pie", {"extra_filters": [{"col": "__time_col", "val": "at"}]}, "granularity", "at"),
+        ("pie", {"extra_filters": [{"col": "__granularity", "val": "at"}]}, "granularity", "at"),
+        ("pie", {"extra_filters": [{"col": "__time_grain", "val": "P1Y"}]}, "extras.time_grain_sqla", "P1Y"),
+        ("pie", {"granularity_sqla": "at"}, "granularity", "at"),
+        # a filter as editors have it
+        (
+            "pie",
+            {"adhoc_filters": [{**PERIOD, "operator": "==", "comparator": 5}]},
+            "filters",
+            [{"col": "day", "op": "==", "val": 5}],
+        ),
+        (
+            "pie",
+            {"adhoc_filters": [{**PERIOD, "operator": "IS NULL", "comparator": 5}]},
+            "filters",
+            [{"col": "day", "op": "IS NULL"}],
+        ),
+        # which metric decides on the series
+        (
+            "echarts_timeseries_line",
+            {"series_limit_metric": "a", "timeseries_limit_metric": "b"},
+            "series_limit_metric",
+            "a",
+        ),
+        ("echarts_timeseries_line", {"timeseries_limit_metric": "b"}, "series_limit_metric", "b"),
+        ("echarts_timeseries_line", {"timeseries_limit_metric": "b"}, "orderby", [["b", False]]),
+        ("echarts_timeseries_line", {"order_by_cols": ['["day", true]']}, "orderby", [["day", True]]),
+        ("echarts_timeseries_line", {"limit": 5, "series_limit": 3}, "series_limit", 3),
+        ("echarts_timeseries_line", {"limit": 5}, "series_limit", 5),
+        ("echarts_timeseries_line", {"limit": ...}, "series_limit", 0),
+        ("echarts_timeseries_line", {"order_desc": False}, "orderby", [[SALES, True]]),
+        # windows
+        (
+            "echarts_timeseries_line",
+            {"rolling_type": "sum", "rolling_periods": ...},
+            "post_processing.1",
+            {
+                "operation": "rolling",
+                "options": {
+                    "rolling_type": "sum",
+                    "window": 1,
+                    "min_periods": 0,
+                    "columns": {name: name for name in ("SUM(sales)", "SUM(sales)__1 year ago")},
+                },
+            },
+        ),
+        # kinds
+        ("pivot_table_v2", {}, "columns", ["day", "country"]),
+        ("pivot_table_v2", {"series_limit_metric": "a", "order_desc": False}, "orderby", [["a", True]]),
+        ("pivot_table_v2", {"timeseries_limit_metric": "b"}, "orderby", [["b", False]]),
+        ("pivot_table_v2", {}, "orderby", [["count", False]]),
+        ("word_cloud", {}, "orderby", [["country", True]]),
+        ("word_cloud", {"sort_by_metric": True}, "orderby", [["count", False], ["country", True]]),
+        ("word_cloud", {"row_limit": 0}, "orderby", None),
+        ("waterfall", {"x_axis": "day", "groupby": ["city"]}, "orderby", [["day", True], ["city", True]]),
+        ("waterfall", {"granularity_sqla": "at", "groupby": ["city"]}, "columns", ["at", "city"]),
+        ("tree_chart", {"id": "a", "parent": "b", "name": "c"}, "columns", ["a", "b", "c"]),
+        ("tree_chart", {"id": "a", "parent": "b", "name": "c"}, "orderby", [["b", True], ["a", True], ["c", True]]),
+        ("treemap_v2", {"groupby": ["a", "b"], "metric": "n"}, "orderby", [["a", True], ["b", True]]),
+        ("treemap_v2", {"groupby": ["a"], "metric": "n", "sort_by_metric": True}, "orderby", [["n", False]]),
+        ("bubble_v2", {"entity": "a", "series": "b", "x": "n", "y": "m", "size": "o"}, "columns", ["a", "b"]),
+        ("bubble_v2", {"entity": "a", "series": "b", "x": "n", "y": "m", "size": "o"}, "metrics", ["n", "m", "o"]),
+        ("big_number", {"x_axis": ..., "columns": ["city"], "aggregation": "LAST_VALUE"}, "columns", ["city"]),
+        ("big_number", {"x_axis": ..., "aggregation": "LAST_VALUE"}, "is_timeseries", True),
+        ("para", {"series": ["car", "maker"], "metrics": ["n"]}, "columns", ["car"]),
+        (
+            "para",
+            {"series": "car", "metrics": ["n"], "timeseries_limit_metric": "m", "order_desc": True},
+            "orderby",
+            [["m", False]],
+        ),
+        ("country_map", {"entity": ["country", "city"]}, "columns", ["country"]),
+        ("cal_heatmap", {"subdomain_granularity": "hour"}, "extras.time_grain_sqla", "PT1H"),
+        ("deck_scatter", {}, "orderby", [["SUM(sales)", False]]),
+        ("deck_scatter", {"metrics": ["n"]}, "metrics", ["n", SALES]),
+        ("deck_scatter", {"point_radius_fixed": {"type": "fix", "value": "10"}}, "orderby", None),
+        ("deck_hex", {}, "orderby", [["count", False]]),
+        ("table", {"order_desc": True, "timeseries_limit_metric": "m"}, "orderby", [["m", False]]),
+        ("table", {"order_desc": False, "timeseries_limit_metric": "m"}, "orderby", [["m", True]]),
+        ("table", {"order_desc": False}, "orderby", [["count", False]]),
+    ],
+)
+def test_a_form_asks_as_the_editor_shows_it(kind: str, fields: dict[str, Any], path: str, value: Any) -> None:
+    found: Any = queries(kind, **fields)[0]
+    for part in path.split("."):
+        found = found[int(part)] if isinstance(found, list) else found.get(part)
+    assert found == value
+
+
+@for_each(
+    ("page", "limit", "asked"), [(10, 25, 10), (10, 7, 7), (10, None, 10), (10, 0, 10), (None, 7, 7), (None, None, 0)]
+)
+def test_a_page_of_a_table_is_no_longer_than_the_rows_that_are_asked(
+    page: int | None, limit: int | None, asked: int
+) -> None:
+    told = {"server_pagination": True, "server_page_length": page, "row_limit": 0 if limit is None else limit}
+    first, count, totals = queries("table", percent_metrics=..., **told)
+    assert (first["row_limit"], first["row_offset"]) == (asked, 0)
+    assert (count["row_limit"], count["is_rowcount"], count["columns"]) == (limit or 0, True, ["country"])
+    assert (totals["columns"], totals["row_limit"], totals.get("orderby")) == ([], 0, None)
+
+
 LEFT_OVER = {
     "metrics": ["count"],
     "groupby": ["city"],

@@ -86,7 +86,7 @@ def _pages(form: Form, query: QueryDraft) -> list[QueryDraft]:
     count = query.copy()
     page = form.count("server_page_length") or NO_LIMIT
     limit = form.count("row_limit") or NO_LIMIT
-    query.put("row_limit", min(page, limit) if limit else page, "server_page_length", "row_limit")
+    query.put("row_limit", min(filter(None, (page, limit)), default=NO_LIMIT), "server_page_length", "row_limit")
     query.put("row_offset", 0, "server_pagination")
     count.put("row_limit", limit, "row_limit")
     count.put("row_offset", 0, "server_pagination")
