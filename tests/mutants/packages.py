@@ -49,7 +49,10 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "_forecast": ("unit/forecast_*", "unit/operation_forecast", "properties/forecast_laws"),
     "_formats": ("unit/chart_formats", "unit/column_formats", "unit/picture_numbers"),
-    "_formdata": ("unit/form_*", "unit/picture_forms", "integration/charts_of_forms"),
+    "_formdata": (
+        *("unit/form_*", "unit/picture_forms", "golden/forms", "integration/charts_of_forms", "integration/explore"),
+        *("integration/layers_of_maps", "integration/form_fields_in_errors", "integration/kinds_of_charts"),
+    ),
     "_frames": ("unit/operation_*", "unit/cache_entry", "unit/csv_text", "unit/stored_bytes", "unit/exact_numbers"),
     "_gate": (
         *("unit/gate", "unit/guard_*", "unit/statement_kinds", "unit/row_*", "unit/fence", "unit/names_of_databases"),
@@ -66,7 +69,10 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("unit/user_tokens", "unit/oauth_*", "unit/purposes_of_keys", "integration/oauth*"),
         *("unit/resources_databases", "integration/tokens_of_drivers", "integration/token_endpoint"),
     ),
-    "_pictures": ("unit/picture_*", "unit/page_layout", "unit/markdown_*", "unit/safe_*"),
+    "_pictures": (
+        *("unit/picture_*", "unit/page_layout", "unit/markdown_*", "unit/safe_*", "unit/builder_charts"),
+        *("integration/pictures", "integration/report_pictures", "integration/kept_pictures"),
+    ),
     "_pivots": ("unit/picture_pivots", "unit/pivot_table_reference", "properties/pivot_table_laws"),
     "_querying": (
         *("unit/context_reader", "unit/shared_runs", "integration/chart_data_*", "integration/explain"),
@@ -85,6 +91,15 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/differences_of_content", "integration/bundle_r*", "integration/dashboards"),
         *("integration/life_of_every_resource", "integration/further_acts", "unit/report_*", "integration/reports"),
         *("integration/report_runs", "integration/shared_content", "integration/changes_that_agree"),
+        *(
+            "integration/report_mails",
+            "integration/report_turns",
+            "integration/report_pictures",
+            "integration/pictures",
+        ),
+        *("integration/dataset*", "integration/database_flags", "integration/bundles_that_almost_load"),
+        *("integration/relations_and_grants", "integration/time_columns_of_dashboards", "integration/dashboard_data"),
+        *("integration/rights_to_change_sql", "integration/charts_by_name", "integration/later_changes"),
     ),
     "_results": (
         *("unit/answer*", "unit/batch_stream", "unit/cache_entry", "unit/client_processing", "unit/coltypes"),
