@@ -143,7 +143,7 @@ def category_axis(
         labels: the categories.
         title: what the axis is called; None for nothing.
         horizontal: whether the categories stand one below the other.
-        angle: by how many degrees labels lean; None for what fits.
+        angle: by how many degrees labels lean, below 0: they end at their tick; None for what fits.
         room_px: the length of the axis; None for about that of the picture.
     """
     width = room_px or view.size.width_px - 80
@@ -163,7 +163,7 @@ def category_axis(
         fit = width / (LABEL_PX + 4)
         if lean:
             fit = width / (LABEL_PX * 1.5)
-            axis |= {"labelAlign": "right" if lean < 0 else "left", "labelBaseline": "middle"}
+            axis |= {"labelAlign": "right", "labelBaseline": "middle"}
             axis["labelLimit"] = min(_LONGEST_LABEL_PX, view.size.height_px // 3)
     axis["labelOverlap"] = False
     if count > fit:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-_TOKEN: Final = re.compile(r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|([A-Za-z]+)|(\*\*|[-+*/^(),]))")
+_TOKEN: Final = re.compile(r"\s*(?:((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z]+\d*)|(\*\*|[-+*/^(),]))")
 _LONGEST: Final = 200
 _DEEPEST: Final = 40
 _FUNCTIONS: Final[Mapping[str, Callable[[float], float]]] = {
