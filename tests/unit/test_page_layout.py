@@ -126,6 +126,8 @@ def test_tabs_at_the_top_are_pages_and_inner_ones_stand_below_their_titles() -> 
         ("section", "U2"),
         ("chart", 3),
     ]
+    title, chart = second.boxes[:2]
+    assert (title.height, chart.y - title.y) == (32, 32 + 12)
 
 
 @pytest.mark.parametrize(

@@ -239,10 +239,16 @@ def test_a_formula_has_no_value_where_arithmetic_has_none() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------- places
+NODES = ["Root", "Left", "Right"]
+
+
 @for_each(("orient", "axis", "ascends"), [("LR", 0, True), ("RL", 0, False), ("TB", 1, True), ("BT", 1, False)])
 def test_a_tree_grows_from_its_root_in_the_direction_of_the_form(orient: str, axis: int, ascends: bool) -> None:
     form, data = sample_of("tree_chart", orient=orient)
     picture = chart_specification(form, data)
+    words = {row["c2"]: (row["c0"], row["c1"]) for row in marks(picture, "text") if row.get("c2") in NODES}
+    assert list(words) == NODES
+    assert words["Left"] != words["Right"]
     paths = [layer["data"]["values"] for layer in picture["layer"] if layer["mark"]["type"] not in ("text", "rect")]
     curves = [re.findall(r"[MCL ](-?[\d.]+),(-?[\d.]+)", row[key]) for rows in paths for row in rows for key in row
             if str(row[key]).startswith("M")]  # fmt: skip
@@ -272,7 +278,7 @@ def test_the_steps_of_a_funnel_are_shares_of_what_the_form_says(kind: str | None
 
 
 def test_flows_are_measured_by_the_metric_of_the_form() -> None:
-    columns = {"a": ["x", "x"], "b": ["y", "z"], "other": [9, 1], "n": [2, 5]}
+    columns = {"a": ["x", "x"], "b": ["y", "z"], "more": [9, 1], "n": [2, 5], "other": [9, 1]}
     for kind in ("sankey_v2", "graph_chart", "chord"):
         form = {"viz_type": kind, "source": "a", "target": "b", "groupby": "a", "columns": "b", "metric": "n"}
         told = draw(form, columns)["description"]
@@ -328,3 +334,30 @@ def test_a_calendar_without_room_for_all_weeks_shows_the_last_ones() -> None:
 def test_a_word_of_a_series_chart_that_nobody_knows_is_told(name: str) -> None:
     form, data = sample_of("echarts_timeseries_bar", **{name: "sideways"})
     assert name in chart_specification(form, data)["description"]
+
+
+def test_many_arcs_are_paler_than_few() -> None:
+    ends = {
+        f"{end}_spatial": {"type": "latlong", "lonCol": f"{end}_lon", "latCol": f"{end}_lat"}
+        for end in ("start", "end")
+    }
+    for count, opacity in ((100, 0.6), (101, 0.2)):
+        places = {name: [float(place % 50) for place in range(count)] for name in ("start_lon", "start_lat")}
+        columns = {**places, "end_lon": [60.0] * count, "end_lat": [10.0] * count}
+        picture = draw({"viz_type": "deck_arc", **ends}, columns)
+        (mark,) = (layer["mark"] for layer in picture["layer"] if layer["mark"]["type"] == "rule")
+        assert (mark["opacity"], len(marks(picture, "rule"))) == (opacity, count)
+
+
+def test_polygons_are_filled_by_their_measure() -> None:
+    squares = [f"[[{x}.0, 47.0], [{x + 1}.0, 47.0], [{x + 1}.0, 48.0]]" for x in (8, 9)]
+    form = {"viz_type": "deck_polygon", "line_column": "line", "line_type": "json", "metric": "n"}
+    for kind, field in (("deck_polygon", "fill"), ("deck_path", "color")):
+        picture = draw({**form, "viz_type": kind}, {"line": squares, "n": [3, 5]})
+        layer = next(one for one in picture["layer"] if one["mark"]["type"] == "line")
+        domain = layer["encoding"][field]["scale"]["domain"]
+        assert (domain[0], domain[-1]) == (3, 5)
+        assert layer["mark"]["strokeWidth"] == (2 if kind == "deck_path" else 0.5)
+        assert [row["c2"] for row in layer["data"]["values"]] == [3, 3, 3, 5, 5, 5]
+        alike = draw({**form, "viz_type": kind}, {"line": squares, "n": [3, 3]})
+        assert field not in next(one for one in alike["layer"] if one["mark"]["type"] == "line")["encoding"]
