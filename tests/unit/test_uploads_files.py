@@ -115,6 +115,43 @@ def test_a_row_of_more_characters_than_may_be_is_refused_with_its_number() -> No
         rows_of(exact[:-2] + b'x"\n')
 
 
+class TimeIsOverError(Exception):
+    """What `check` raises here."""
+
+
+@for_each("write", [csv_file, workbook, parquet_file])
+def test_whether_the_time_is_over_is_asked_before_a_file_is_read_and_at_each_batch(
+    write: Callable[[Sequence[Sequence[str]]], bytes],
+) -> None:
+    file = write([["a"], ["1"]])
+    asked: list[bool] = []
+
+    def over() -> None:
+        asked.append(True)
+        if len(asked) == after:
+            raise TimeIsOverError
+
+    limits = FileLimits(**LIMITS, check=over)
+    for after in (1, 3):  # while it is copied, and while it is looked through
+        asked.clear()
+        handed = io.BytesIO(file)
+        with pytest.raises(TimeIsOverError), opened_table(handed, FileUploadOptions(), limits) as table:
+            list(table.batches(table.columns))
+        assert (handed.tell() == 0) is (after == 1)
+
+
+@for_each(
+    "rows", [b"a\n1\n" + b"\n" * 30_000 + b"2\n", workbook([["a"], [1], *[[None]] * 30_000, [2]])], ids=["csv", "sheet"]
+)
+def test_whether_the_time_is_over_is_asked_among_empty_rows(rows: bytes) -> None:
+    asked: list[bool] = []
+    limits = FileLimits(**LIMITS, check=lambda: asked.append(True))
+    with opened_table(io.BytesIO(rows), FileUploadOptions(), limits) as table:
+        before = len(asked)
+        assert sum(len(batch) for batch in table.batches(table.columns)) == 2
+    assert len(asked) - before == 3 + 1
+
+
 # ---------------------------------------------------------------------------------------------------- damaged workbooks
 def _markup(parts: Parts, old: bytes, new: bytes) -> None:
     assert old in parts[SHEET]
