@@ -70,9 +70,9 @@ _LONGEST_TEMPLATE: Final = 10_000
 _LONGEST_EXTRA: Final = 100_000
 _MOST_KEYS: Final = 100
 KNOWN: Final = (*_CHOICES, *_TEXTS, "filters", "tabs")
-"""The keys of `extra` that are read; others are kept, unless they come near one of these."""
+"""The keys of `extra`."""
 _STATE_OF_DASHBOARD: Final = "dashboard"
-"""Superset's key for filters and tabs: what it holds would be left out of what is sent without a word."""
+"""Superset's key for filters and tabs; empty, as its clients send it, it says nothing, and is taken."""
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -150,5 +150,8 @@ def _problem_of_dashboard(name: str, value: Any) -> str | None:
 def _problem_of_other(name: str, value: Any) -> str | None:
     if name == _STATE_OF_DASHBOARD and value:
         return "is not read; name filters in extra.filters, and tabs in extra.tabs"
+    if name == _STATE_OF_DASHBOARD:
+        return None
     close = nearest(name, KNOWN)
-    return f"is no key that is read; did you mean {close[0]!r}?" if close else None
+    hint = f"did you mean {close[0]!r}?" if close else f"the keys are {', '.join(KNOWN)}"
+    return f"is no key that is read; {hint}"
