@@ -110,9 +110,9 @@ def test_a_look_may_be_made_for_a_moment_that_is_named(world: ReportWorld) -> No
 @pytest.mark.parametrize(
     ("missed", "sent", "states"),
     [
-        (MissedRuns.LATEST, 1, ["Not triggered", "Not triggered", "Success"]),
+        (MissedRuns.LATEST, 1, ["Missed", "Missed", "Success"]),
         (MissedRuns.ALL, 3, ["Success"] * 3),
-        (MissedRuns.SKIP, 0, ["Not triggered"] * 3),
+        (MissedRuns.SKIP, 0, ["Missed"] * 3),
     ],
 )
 def test_what_was_missed_is_made_up_for_as_the_schedule_says(
@@ -123,7 +123,7 @@ def test_what_was_missed_is_made_up_for_as_the_schedule_says(
     assert (told.claimed, told.missed) == (sent, 3 - sent)
     assert world.states(made) == states
     assert len(world.outbox.sent) == sent
-    reasons = {run.error_message for run in world.runs(made) if run.state == "Not triggered"}
+    reasons = {run.error_message for run in world.runs(made) if run.state == "Missed"}
     assert all("missed" in (reason or "") for reason in reasons)
 
 

@@ -15,7 +15,7 @@ from analytics_core import AnalyticsCore
 from analytics_core._records.report import ReportDelivery, ReportExecution
 from analytics_core._records.repositories import ListFilter, ListQuery
 
-FINAL = ("Success", "Error", "Not triggered", "On Grace")
+FINAL = ("Success", "Error", "Not triggered", "On Grace", "Missed")
 IN_DOUBT = ("sending", "unknown")
 Times = Mapping[int, Sequence[datetime]]
 Addresses = Mapping[int, Sequence[tuple[str, str]]]

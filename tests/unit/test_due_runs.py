@@ -113,7 +113,7 @@ def test_of_several_missed_times_those_are_run_that_the_owner_chose() -> None:
             assert (claims.run, claims.claimed) == (next(iter(left), None), len(run))
             assert (claims.missed, [one.scheduled_dttm for one in over]) == (count, [h for h in hours if h not in run])
             for row in over:
-                assert (row.state, row.cause) == (RunState.NOT_TRIGGERED, RunCause.MISSED)
+                assert (row.state, row.cause) == (RunState.MISSED, RunCause.MISSED)
                 assert (row.error_message, row.start_dttm, row.end_dttm) == (MISSED, now, now)
             leases = [one.lease_until is not None for one in left]
             assert leases == [number == 0 for number in range(len(run))], missed

@@ -41,7 +41,7 @@ def test_what_may_happen_to_a_run_and_what_follows_is_the_table_of_the_contract(
         (claimed, "begun within grace"): "On Grace",
         (claimed, "an earlier run still works"): "Error",
         (claimed, "failed"): "Error",
-        (claimed, "missed"): "Not triggered",
+        (claimed, "missed"): "Missed",
         (working, "not triggered"): "Not triggered",
         (working, "begun within grace"): "On Grace",
         (working, "an earlier run still works"): "Error",

@@ -11,13 +11,17 @@ from analytics_core._records.secret import Secret
 
 
 class RunState(StrEnum):
-    """Where a run stands, and what a schedule shows of its last one (contract, `last_state` and `state`)."""
+    """Where a run stands, and what a schedule shows of its last one (contract, `last_state` and `state`).
+
+    `MISSED` is ours: nobody looked at its time, and it is not made up for.
+    """
 
     WORKING = "Working"
     SUCCESS = "Success"
     ERROR = "Error"
     NOT_TRIGGERED = "Not triggered"
     ON_GRACE = "On Grace"
+    MISSED = "Missed"
 
 
 class RunCause(StrEnum):

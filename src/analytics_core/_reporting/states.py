@@ -33,7 +33,7 @@ NEXT: Final[Mapping[RunState | None, Mapping[RunEvent, RunState]]] = {
         RunEvent.BEGUN_WITHIN_GRACE: RunState.ON_GRACE,
         RunEvent.STILL_WORKING: RunState.ERROR,
         RunEvent.FAILED: RunState.ERROR,
-        RunEvent.MISSED: RunState.NOT_TRIGGERED,
+        RunEvent.MISSED: RunState.MISSED,
     },
     RunState.WORKING: {
         RunEvent.NOT_TRIGGERED: RunState.NOT_TRIGGERED,
@@ -48,6 +48,7 @@ NEXT: Final[Mapping[RunState | None, Mapping[RunEvent, RunState]]] = {
     RunState.ERROR: {},
     RunState.NOT_TRIGGERED: {},
     RunState.ON_GRACE: {},
+    RunState.MISSED: {},
 }
 """For each state of a run (None: it was claimed and nobody began it) what may happen, and the state that follows."""
 
