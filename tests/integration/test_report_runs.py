@@ -39,7 +39,14 @@ from analytics_core._resources.reports.dispatcher import MOST_ATTEMPTS
 from analytics_core._resources.reports.run_log import DEACTIVATED, DIED_MIDWAY, TOOK_TOO_LONG
 from analytics_core._resources.reports.runner import ReportRuns
 from analytics_core._resources.reports.scheduler import Scheduler
-from analytics_core.errors import AlertError, PayloadSchemaError, ReportError, StoreUnavailableError
+from analytics_core.errors import (
+    AlertError,
+    ErrorType,
+    NotificationError,
+    PayloadSchemaError,
+    ReportError,
+    StoreUnavailableError,
+)
 from analytics_core.ports import DeliveryState, JobRunner
 from analytics_core.testing import InlineJobRunner
 
@@ -440,8 +447,11 @@ def test_a_deactivated_executor_ends_runs_in_error_with_one_notice(world: Report
     world.admin.users.update(user_id, {"active": False})
     world.pass_time()
     assert world.states(made) == ["Error"]
-    told = f"report schedule {made.id} has nobody to run as: user {user_id} is not active any more; "
-    assert str(world.runs(made)[0].error_message).startswith(told)
+    told = (
+        f"report schedule {made.id} has nobody to run as: user {user_id} is not active any more; an owner or an "
+        "administrator who lends it their rows saves it with their own id as extra.run_as"
+    )
+    assert world.runs(made)[0].error_message == told
     with pytest.raises(ReportError, match="not active any more"):
         world.admin.reports.dry_run(made.id)
     world.pass_time()
@@ -498,6 +508,42 @@ def test_all_recipients_are_tried_and_who_was_not_reached_is_told(world: ReportW
         ("#ops", "unknown"),
         ("c@example.com", "delivered"),
     ]
+
+
+def test_a_run_says_what_kind_of_error_it_ended_with_and_raises_it_on_demand(world: ReportWorld) -> None:
+    made = world.report()
+    assert world.admin.reports.run_now(made.id, raise_errors=True).error_type is None
+    world.outbox.fail_next(state=DeliveryState.REFUSED)
+    with pytest.raises(NotificationError, match=r"bob@example\.com was not reached") as raised:
+        world.admin.reports.run_now(made.id, raise_errors=True)
+    assert raised.value.error_type is ErrorType.REPORT_NOTIFICATION_ERROR
+    world.run_sql("DROP TABLE orders")
+    with pytest.raises(ReportError, match="By region") as raised:
+        world.admin.reports.run_now(made.id, raise_errors=True)
+    assert raised.value.error_type is ErrorType.TABLE_DOES_NOT_EXIST_ERROR
+    listed = world.admin.reports.executions(made.id, order_by="id").result
+    types = [None, ErrorType.REPORT_NOTIFICATION_ERROR, ErrorType.TABLE_DOES_NOT_EXIST_ERROR]
+    assert [run.error_type for run in listed] == types
+    assert [world.admin.reports.execution(made.id, run.id).error_type for run in listed] == types
+    assert "error_type" not in listed[1].to_payload()
+
+
+def test_a_run_shows_what_went_to_whom_and_how_often_it_was_tried(world: ReportWorld) -> None:
+    hook = "https://hooks.example.com/services/secret"
+    recipients = [mail("bob@example.com, eve@example.com"), chat(hook)]
+    made = world.report(report_format="CSV", recipients=recipients)
+    world.outbox.fail_next(2, state=DeliveryState.UNAVAILABLE)
+    run = world.admin.reports.run_now(made.id)
+    told = [(one.recipient, one.state, one.attempts, one.files) for one in run.deliveries]
+    assert told == [
+        ("bob@example.com", "delivered", 3, ("By_region.csv",)),
+        ("eve@example.com", "delivered", 3, ("By_region.csv",)),
+        ("https://hooks.example.com/XXXXXXXXXX", "delivered", 1, ("By_region.csv",)),
+    ]
+    assert {one.subject for one in run.deliveries} == {"[Report] orders: By region"}
+    world.outbox.fail_next(state=DeliveryState.REFUSED)
+    first, *_ = world.admin.reports.run_now(made.id).deliveries
+    assert (first.state, first.reason) == ("refused", "the outbox was told to fail")
 
 
 def test_what_may_help_is_tried_again(world: ReportWorld) -> None:

@@ -96,7 +96,7 @@ class ReportExecution(StoredRecord):
     `job_id` names the job that does it (None: nobody was asked yet), `attempts` how many were asked. Until
     `lease_until` whoever claimed it sees to that, and from `late_on` on it has taken too long; both are by the store's
     own time (`UnitOfWork.now`), the other moments by the clock of the core. `manifest` is a JSON text of what it was
-    made of; None: nothing was made.
+    made of; None: nothing was made. `error_type` is the contract's, of a run that ended in Error.
     """
 
     uuid: str
@@ -114,13 +114,15 @@ class ReportExecution(StoredRecord):
     lease_until: datetime | None = None
     late_on: datetime | None = None
     manifest: str | None = None
+    error_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportDelivery(StoredRecord):
     """What became of a run's message at one address; `state` is `sending` until that is known.
 
-    `recipient_key` names the address for ever without telling it, `address` is what may be shown of it.
+    `recipient_key` names the address for ever without telling it, `address` is what may be shown of it. `files` is a
+    JSON text, the names of pictures and files; `attempts` counts how often the message was on its way.
     """
 
     execution_id: int
@@ -128,3 +130,6 @@ class ReportDelivery(StoredRecord):
     address: str
     state: str
     reason: str | None = None
+    subject: str | None = None
+    files: str | None = None
+    attempts: int = 0

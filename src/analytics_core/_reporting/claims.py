@@ -20,7 +20,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._reporting.options import MissedRuns, options_of
 from analytics_core._reporting.schedule import Crontab, due_times, next_due, parse_crontab, zone_of
 from analytics_core._reporting.states import RunEvent, next_state
-from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError, StoredDataError
+from analytics_core.errors import AlreadyExistsError, ErrorType, NotFoundError, StaleVersionError, StoredDataError
 from analytics_core.ports import MetadataStore
 
 _LOG = line_log(__name__)
@@ -293,4 +293,5 @@ def _over(schedule: ReportSchedule, moment: datetime, event: RunEvent, *, why: s
         start_dttm=now,
         end_dttm=now,
         error_message=why,
+        error_type=ErrorType.GENERIC_COMMAND_ERROR.value if state is RunState.ERROR else None,
     )

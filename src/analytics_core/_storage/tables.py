@@ -437,6 +437,7 @@ REPORT_EXECUTIONS = record_table(
     Column("lease_until", UtcMoment),
     Column("late_on", UtcMoment),
     Column("manifest", LongText),
+    Column("error_type", LongText),
     UniqueConstraint("uuid", name="uq_ac_report_executions_uuid"),
     UniqueConstraint("schedule_id", "scheduled_dttm", name="uq_ac_report_executions_scheduled_dttm"),
     Index("ix_ac_report_executions_end", "end_dttm", "schedule_id", "scheduled_dttm"),
@@ -453,5 +454,8 @@ REPORT_DELIVERIES = record_table(
     Column("address", LongText, nullable=False),
     Column("state", Name(20), nullable=False),
     Column("reason", LongText),
+    Column("subject", LongText),
+    Column("files", LongText),
+    Column("attempts", Integer, nullable=False),
     UniqueConstraint("execution_id", "recipient_key", name="uq_ac_report_deliveries_recipient_key"),
 )

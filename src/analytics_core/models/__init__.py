@@ -98,10 +98,10 @@ _NAMES = {
         "TagReference UserDetails UserFirstName UserNames UserReference"
     ),
     "report": (
-        "ChartOfReport ComparisonOperator DatabaseOfReport RecipientConfig RecipientOfListItem RecipientOfReport "
-        "RecipientType ReportCreationMethod ReportExecutionLogGet ReportExecutionLogListItem ReportFormat "
-        "ReportRecipient ReportScheduleGet ReportScheduleListItem ReportSchedulePost ReportSchedulePut ReportType "
-        "ValidatorConfig"
+        "ChartOfReport ComparisonOperator DatabaseOfReport DeliveryOfRun RecipientConfig RecipientOfListItem "
+        "RecipientOfReport RecipientType ReportCreationMethod ReportExecutionLogGet ReportExecutionLogListItem "
+        "ReportFormat ReportRecipient ReportScheduleGet ReportScheduleListItem ReportSchedulePost ReportSchedulePut "
+        "ReportType ValidatorConfig"
     ),
     "results": (
         "ChartDataAsyncResponse ChartDataResponse ChartDataResult ErrorBody ErrorBodyWithErrors ErrorEntry JobItem "

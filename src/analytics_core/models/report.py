@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, model_validator
 
-from analytics_core.errors import nearest
+from analytics_core.errors import ErrorType, nearest
 from analytics_core.models.base import (
     Answer,
     Bool,
@@ -303,8 +303,26 @@ class ReportScheduleListItem(_ReportScheduleAnswer):
     crontab_humanized: ReadOnly[str] = None
 
 
+class DeliveryOfRun(Answer):
+    """What became of a run's message at one address, which is masked where it is that of a web hook.
+
+    `state` is `sending` (on its way, or its sender died), `delivered`, `refused`, `unavailable` or `unknown`;
+    `attempts` counts how often it was handed over, `files` names pictures and files.
+    """
+
+    recipient: str
+    state: str
+    attempts: Whole
+    subject: str | None = None
+    files: tuple[str, ...] = ()
+    reason: str | None = None
+
+
 class ReportExecutionLogGet(Answer):
-    """One run of a schedule (contract, `ReportExecutionLogRestApi.get`)."""
+    """One run of a schedule (contract, `ReportExecutionLogRestApi.get`).
+
+    What the contract's shape does not tell are attributes, which no schema and no payload shows.
+    """
 
     id: Whole = 0
     scheduled_dttm: Moment
@@ -315,6 +333,23 @@ class ReportExecutionLogGet(Answer):
     uuid: UuidText | None = None
     value: Number | None = None
     value_row_json: JsonText | None = None
+    _error_type: ErrorType | None = PrivateAttr(default=None)
+    _deliveries: tuple[DeliveryOfRun, ...] = PrivateAttr(default=())
+
+    @property
+    def error_type(self) -> ErrorType | None:
+        """What kind of error it ended with; None for a run that did not end in Error."""
+        return self._error_type
+
+    @property
+    def deliveries(self) -> tuple[DeliveryOfRun, ...]:
+        """What became of its messages, address by address; lists leave them out, and `reports.execution` has them."""
+        return self._deliveries
+
+    def completed(self, error_type: str | None, deliveries: tuple[DeliveryOfRun, ...] = ()) -> Self:
+        """Return this very answer with what the contract's shape does not tell."""
+        self._error_type, self._deliveries = None if error_type is None else ErrorType(error_type), deliveries
+        return self
 
 
 class ReportExecutionLogListItem(ReportExecutionLogGet):

@@ -24,6 +24,7 @@ from analytics_core._resources.reports.run_log import DEACTIVATED, TOOK_TOO_LONG
 from analytics_core._runtime import Runtime
 from analytics_core.errors import (
     AnalyticsError,
+    ErrorType,
     JobError,
     JobNotFoundError,
     NotFoundError,
@@ -105,7 +106,7 @@ class RunDispatcher:
                 continue
             if run.late_on is not None and run.late_on <= now:
                 with _passing_over(run):
-                    self._end(run, RunEvent.TIMED_OUT, TOOK_TOO_LONG)
+                    self._end(run, RunEvent.TIMED_OUT, TOOK_TOO_LONG, ErrorType.BACKEND_TIMEOUT_ERROR)
                 if (following := self._behind(run)) is not None:
                     yield following
             elif run.job_id is None or not self._goes_on(run.job_id):
@@ -124,10 +125,10 @@ class RunDispatcher:
         except JobNotFoundError:
             return False
 
-    def _end(self, run: ReportExecution, event: RunEvent, why: str) -> None:
+    def _end(self, run: ReportExecution, event: RunEvent, why: str, error_type: ErrorType | None = None) -> None:
         if run.job_id is not None:
             self._runtime.job_registry.cancel(run.job_id)
-        self._close(run, event, why)
+        self._close(run, event, why, error_type)
 
     def _behind(self, run: ReportExecution) -> ReportExecution | None:
         """Return the run of a schedule that waits behind one that is over; None: there is none, or somebody does it."""
@@ -243,7 +244,7 @@ class RunDispatcher:
         run = turn.run
         if run.attempts >= MOST_ATTEMPTS:
             told = f"each of {run.attempts} processes that tried it ended before it was done"
-            self._close(run, RunEvent.FAILED, told)
+            self._close(run, RunEvent.FAILED, told, ErrorType.ASYNC_WORKERS_ERROR)
             return None
         job_id = new_job_id()
         try:
@@ -282,9 +283,9 @@ class RunDispatcher:
             return unit.report_executions.update(taken, actor_id=None)
 
     # ----------------------------------------------------------------------------------------------------- notices
-    def _close(self, run: ReportExecution, event: RunEvent, message: str) -> None:
+    def _close(self, run: ReportExecution, event: RunEvent, message: str, error_type: ErrorType | None) -> None:
         """End a run that nobody does, and have its owners told by a job: a mail server may take its time."""
-        schedule = self._log.close(run, event, message)
+        schedule = self._log.close(run, event, message, error_type)
         if schedule is None:
             return
         job_id, queue = new_job_id(), _queue([RecipientType.EMAIL.value], schedule)

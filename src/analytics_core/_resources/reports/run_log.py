@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from analytics_core._jobs.heartbeat import is_dead
 from analytics_core._log import line_log
-from analytics_core._records.message import Delivery, DeliveryState, Recipient, shown_address
+from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, shown_address
 from analytics_core._records.report import (
     ReportDelivery,
     ReportExecution,
@@ -36,6 +36,7 @@ from analytics_core._resources.reports.messages import (
 )
 from analytics_core._runtime import Runtime
 from analytics_core.errors import (
+    ErrorType,
     NotFoundError,
     StoreUnavailableError,
 )
@@ -126,6 +127,7 @@ class RunLog:
         event: RunEvent,
         *,
         message: str | None = None,
+        error_type: ErrorType = ErrorType.GENERIC_COMMAND_ERROR,
         verdict: Verdict | None = None,
         messages: Sequence[tuple[Recipient, Content]] = (),
     ) -> bool:
@@ -139,13 +141,15 @@ class RunLog:
             with self.runtime.store.unit_of_work() as unit:
                 held = self._held(unit, run)
                 done = replace(held, execution=replace(held.execution, **_facts(verdict, messages, held)))
-                return self._end(unit, done, event, message=message)
+                return self._end(unit, done, event, message=message, error_type=error_type)
 
         is_told = self._patiently(end)
         _log_failure(run.schedule, run.execution, event, message)
         return is_told
 
-    def close(self, execution: ReportExecution, event: RunEvent, message: str) -> ReportSchedule | None:
+    def close(
+        self, execution: ReportExecution, event: RunEvent, message: str, error_type: ErrorType | None
+    ) -> ReportSchedule | None:
         """End a run that another process does or did; return the schedule whose owners are to be told, None: nobody is.
 
         Where it is over meanwhile, nothing happens.
@@ -155,7 +159,7 @@ class RunLog:
             with self.runtime.store.unit_of_work() as unit:
                 schedule = unit.report_schedules.get(execution.schedule_id)
                 held = self._held(unit, CurrentRun(schedule=schedule, execution=execution))
-                return schedule, self._end(unit, held, event, message=message)
+                return schedule, self._end(unit, held, event, message=message, error_type=error_type)
 
         try:
             schedule, is_told = until_accepted(end)
@@ -172,10 +176,24 @@ class RunLog:
                 schedule = unit.report_schedules.get(execution.schedule_id)
             tell_owners(self.runtime, schedule, execution, execution.error_message or "")
 
-    def _end(self, unit: UnitOfWork, run: CurrentRun, event: RunEvent, *, message: str | None = None) -> bool:
+    def _end(
+        self,
+        unit: UnitOfWork,
+        run: CurrentRun,
+        event: RunEvent,
+        *,
+        message: str | None = None,
+        error_type: ErrorType = ErrorType.GENERIC_COMMAND_ERROR,
+    ) -> bool:
         state = next_state(run.execution.state, event)
         over = replace(
-            run.execution, state=state, end_dttm=self._now(), error_message=message, lease_until=None, late_on=None
+            run.execution,
+            state=state,
+            end_dttm=self._now(),
+            error_message=message,
+            error_type=error_type.value if state is RunState.ERROR else None,
+            lease_until=None,
+            late_on=None,
         )
         unit.report_executions.update(over, actor_id=None)
         is_told = self._stand(unit, replace(run, execution=over), state)
@@ -220,7 +238,7 @@ class RunLog:
 
     # ------------------------------------------------------------------------------------------------- deliveries
     def open_delivery(
-        self, run: CurrentRun, recipient: Recipient, *, only: Collection[str] | None = None
+        self, run: CurrentRun, recipient: Recipient, message: Message, *, only: Collection[str] | None = None
     ) -> tuple[Sequence[str], Sequence[str]]:
         """Record that a message is on its way, and return the addresses that it goes to, and what is wrong with others.
 
@@ -236,24 +254,25 @@ class RunLog:
                 asked = recipient.addresses if only is None else tuple(only)
                 if run.worker is not None and is_dead(unit, run.worker):
                     raise RunEndedError
-                return self._opened(unit, self._held(unit, run), recipient, asked)
+                return self._opened(unit, self._held(unit, run), recipient, message, asked)
 
         return until_accepted(opened)
 
     def _opened(
-        self, unit: UnitOfWork, run: CurrentRun, recipient: Recipient, asked: Sequence[str]
+        self, unit: UnitOfWork, run: CurrentRun, recipient: Recipient, message: Message, asked: Sequence[str]
     ) -> tuple[Sequence[str], Sequence[str]]:
-        again = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
+        repeats = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
         known = _known_deliveries(unit, run.execution, [_key(recipient, address) for address in asked])
         left: list[str] = []
         told: list[str] = []
         for address in asked:
             before = known.get(_key(recipient, address))
             if before is None:
-                unit.report_deliveries.append(_sending(run.execution, recipient, address), actor_id=None)
+                unit.report_deliveries.append(_sending(run.execution, recipient, message, address), actor_id=None)
                 left.append(address)
-            elif before.state == DeliveryState.UNAVAILABLE or (again and before.state in _IN_DOUBT):
-                unit.report_deliveries.update(replace(before, state=_SENDING, reason=None), actor_id=None)
+            elif before.state == DeliveryState.UNAVAILABLE or (repeats and before.state in _IN_DOUBT):
+                again = replace(before, state=_SENDING, reason=None, attempts=before.attempts + 1)
+                unit.report_deliveries.update(again, actor_id=None)
                 left.append(address)
             else:
                 told += _settled(unit, before)
@@ -263,6 +282,7 @@ class RunLog:
         self,
         run: CurrentRun,
         recipient: Recipient,
+        message: Message,
         found: Sequence[Delivery],
         sleep: Callable[[], None],
     ) -> None:
@@ -273,7 +293,7 @@ class RunLog:
         """
         self.close_delivery(run, recipient, found)
         sleep()
-        self.open_delivery(run, recipient, only=[one.address for one in found if not one.is_delivered])
+        self.open_delivery(run, recipient, message, only=[one.address for one in found if not one.is_delivered])
 
     def close_delivery(self, run: CurrentRun, recipient: Recipient, found: Sequence[Delivery]) -> None:
         """Record what became of a message at each address that it was sent to."""
@@ -373,10 +393,13 @@ def _key(recipient: Recipient, address: str) -> str:
     return _sha(f"{recipient.kind}\0{address}")[:64]
 
 
-def _sending(execution: ReportExecution, recipient: Recipient, address: str) -> ReportDelivery:
+def _sending(execution: ReportExecution, recipient: Recipient, message: Message, address: str) -> ReportDelivery:
     return ReportDelivery(
         execution_id=execution.id,
         recipient_key=_key(recipient, address),
         address=shown_address(address),
         state=_SENDING,
+        subject=message.subject,
+        files=json.dumps([file.name for file in (*message.images, *message.attachments)], ensure_ascii=False),
+        attempts=1,
     )

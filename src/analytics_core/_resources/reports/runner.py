@@ -34,6 +34,7 @@ from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (
     AnalyticsError,
+    ErrorType,
     StatementStoppedError,
     StoredDataError,
     StoreUnavailableError,
@@ -107,12 +108,13 @@ class ReportRuns:
         except AnalyticsError as error:
             if _is_left_to_others(error, log.runtime):
                 raise
-            self._fail(log, run, error.message)
+            self._fail(log, run, error.message, error.error_type)
             return
         outages: Outages = {}
         failures = self._send(log, run, messages, outages)
         if failures:
-            self._fail(log, run, ";".join(failures), messages=messages, verdict=verdict, outages=outages)
+            failed = ErrorType.REPORT_NOTIFICATION_ERROR
+            self._fail(log, run, ";".join(failures), failed, messages=messages, verdict=verdict, outages=outages)
         else:
             log.end(run, RunEvent.SENT, verdict=verdict, messages=messages)
 
@@ -144,10 +146,10 @@ class ReportRuns:
         failures: list[str] = []
         repeats = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
         for recipient, content in messages:
-            left, told = log.open_delivery(run, recipient)
+            left, told = log.open_delivery(run, recipient, content.message)
             failures += told
             if left:
-                pause = partial(log.pause_delivery, run, recipient)
+                pause = partial(log.pause_delivery, run, recipient, content.message)
                 found = log.runtime.deliveries.deliver(
                     content.message, recipient, only=left, repeats_unknown=repeats, outages=outages, pause=pause
                 )
@@ -160,13 +162,16 @@ class ReportRuns:
         log: RunLog,
         run: CurrentRun,
         message: str,
+        error_type: ErrorType,
         *,
         messages: Sequence[tuple[Recipient, Content]] = (),
         verdict: Verdict | None = None,
         outages: Outages | None = None,
     ) -> None:
         """Record that a run failed, and tell its owners, at most once per grace period."""
-        is_told = log.end(run, RunEvent.FAILED, message=message, messages=messages, verdict=verdict)
+        is_told = log.end(
+            run, RunEvent.FAILED, message=message, error_type=error_type, messages=messages, verdict=verdict
+        )
         if is_told:
             tell_owners(log.runtime, run.schedule, run.execution, message, outages=outages)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -9,7 +10,7 @@ from typing import Final
 from uuid import uuid4
 
 from analytics_core._execution.cancel import CancelToken
-from analytics_core._records.report import ReportExecution, ReportSchedule, RunCause
+from analytics_core._records.report import ReportDelivery, ReportExecution, ReportSchedule, RunCause
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._reporting.alerts import Verdict
 from analytics_core._reporting.schedule import due_times
@@ -36,9 +37,14 @@ from analytics_core._resources.reports.records import stored_crontab
 from analytics_core._resources.reports.trials import DryRun, Replay, Trial, compared, for_viewer, stored_manifest
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import NotFoundError, ReportError
+from analytics_core.errors import ErrorType, NotFoundError, NotificationError, ReportError
 from analytics_core.models.parsing import payload_error
-from analytics_core.models.report import ReportExecutionLogGet, ReportExecutionLogListItem, ReportScheduleListItem
+from analytics_core.models.report import (
+    DeliveryOfRun,
+    ReportExecutionLogGet,
+    ReportExecutionLogListItem,
+    ReportScheduleListItem,
+)
 
 EXECUTIONS = ResourceLists(
     listing=Listing(
@@ -48,12 +54,13 @@ EXECUTIONS = ResourceLists(
         moments=("scheduled_dttm", "start_dttm", "end_dttm"),
     ),
     repository=lambda unit: unit.report_executions,
-    item=lambda execution, _facts: shown_as(ReportExecutionLogListItem, execution),
+    item=lambda execution, _facts: shown_as(ReportExecutionLogListItem, execution).completed(execution.error_type),
     permission=anybody,
     visibility=all_of_it,
     people_of=lambda _execution: (),
 )
 _MOST_RUNS: Final = 1_000
+_IN_TURN: Final = (("id", False),)
 _RESOLUTION: Final = timedelta(microseconds=1)
 
 
@@ -113,7 +120,7 @@ class ScheduleRuns(NamespaceWithDistinct[ReportScheduleListItem]):
         return self._runs(schedule_id).page(filters, order_by, page, page_size, columns)
 
     def execution(self, schedule_id: int, execution_id: int) -> ReportExecutionLogGet:
-        """Return one run of a schedule (contract, `ReportExecutionLogRestApi.get`).
+        """Return one run of a schedule (contract, `ReportExecutionLogRestApi.get`), and what became of its messages.
 
         Raises:
             NotFoundError, OwnershipError: as for `get`; or the schedule has no such run.
@@ -122,19 +129,28 @@ class ScheduleRuns(NamespaceWithDistinct[ReportScheduleListItem]):
             >>> run = core.reports.run_now(1)
             >>> core.reports.execution(1, run.id).state
             'Success'
+            >>> core.reports.execution(1, run.id).deliveries[0].to_payload()["recipient"]
+            'bob@example.com'
         """
         with self._runtime.store.unit_of_work() as unit:
             self._reader(unit).report(schedule_id)
-            return shown_as(ReportExecutionLogGet, found_execution(unit, schedule_id, execution_id))
+            execution = found_execution(unit, schedule_id, execution_id)
+            of_run = (ListFilter(col="execution_id", op="eq", val=execution.id),)
+            sent = unit.report_deliveries.list(ListQuery(filters=of_run, order_by=_IN_TURN, page_size=_MOST_RUNS))[1]
+        shown = shown_as(ReportExecutionLogGet, execution)
+        return shown.completed(execution.error_type, tuple(map(_delivery, sent)))
 
-    def run_now(self, schedule_id: int) -> ReportExecutionLogGet:
+    def run_now(self, schedule_id: int, *, raise_errors: bool = False) -> ReportExecutionLogGet:
         """Run an alert or a report at once, whether or not it is active or within its grace period.
 
-        Where jobs run in this process it returns when the run is over; else the run is on its way.
+        Where jobs run in this process it returns when the run is over; else the run is on its way. With `raise_errors`
+        a run that is over and ended in Error is raised.
 
         Raises:
             NotFoundError, OwnershipError: as for `get`.
             JobError: no more work can be taken now.
+            NotificationError: with `raise_errors`: a recipient was not reached.
+            ReportError: with `raise_errors`: what else it ended with; `error_type` tells what kind of error that was.
 
         Examples:
             >>> core.reports.run_now(1).state
@@ -156,7 +172,12 @@ class ScheduleRuns(NamespaceWithDistinct[ReportScheduleListItem]):
         job_id = dispatcher.submit(run)
         if job_id is not None and self._runtime.jobs.is_local:
             dispatcher.wait_for(job_id)
-        return self.execution(schedule_id, run.id)
+        over = self.execution(schedule_id, run.id)
+        if raise_errors and over.error_type is not None:
+            is_unreached = over.error_type is ErrorType.REPORT_NOTIFICATION_ERROR
+            message = over.error_message or "the run ended in Error"
+            raise NotificationError(message) if is_unreached else ReportError(message, error_type=over.error_type)
+        return over
 
     def evaluate(self, schedule_id: int, *, at: datetime | None = None) -> Verdict:
         """Ask the query of an alert and return what its validator says of the value; nothing is sent or stored.
@@ -264,6 +285,17 @@ def _off_the_beat(unit: UnitOfWork, schedule_id: int, now: datetime) -> datetime
     while unit.report_executions.find(schedule_id=schedule_id, scheduled_dttm=moment) is not None:
         moment += _RESOLUTION
     return moment
+
+
+def _delivery(delivery: ReportDelivery) -> DeliveryOfRun:
+    return DeliveryOfRun(
+        recipient=delivery.address,
+        state=delivery.state,
+        attempts=delivery.attempts,
+        subject=delivery.subject,
+        files=tuple(json.loads(delivery.files or "[]")),
+        reason=delivery.reason,
+    )
 
 
 def found_execution(unit: UnitOfWork, schedule_id: int, execution_id: int) -> ReportExecution:

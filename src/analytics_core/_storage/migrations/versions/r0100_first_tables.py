@@ -362,14 +362,8 @@ def _create_report_schedules(op: Operations) -> None:
         UniqueConstraint("uuid", name="uq_ac_report_schedules_uuid"),
         UniqueConstraint("type", "name", name="uq_ac_report_schedules_name"),
     )
-    _create_indexes(
-        op,
-        "ac_report_schedules",
-        changed="changed_on",
-        chart="chart_id",
-        dashboard="dashboard_id",
-        database="database_id",
-    )
+    targets = {"chart": "chart_id", "dashboard": "dashboard_id", "database": "database_id"}
+    _create_indexes(op, "ac_report_schedules", changed="changed_on", **targets)
     _create_owners(op, "report_schedule")
 
 
@@ -401,7 +395,7 @@ def _create_report_runs(op: Operations) -> None:
         Column("job_id", Name(64)),
         Column("attempts", Integer(), nullable=False),
         *_nullable(UtcMoment(), "lease_until", "late_on"),
-        Column("manifest", LongText()),
+        *_nullable(LongText(), "manifest", "error_type"),
         UniqueConstraint("uuid", name="uq_ac_report_executions_uuid"),
         UniqueConstraint("schedule_id", "scheduled_dttm", name="uq_ac_report_executions_scheduled_dttm"),
     )
@@ -413,7 +407,8 @@ def _create_report_runs(op: Operations) -> None:
         Column("recipient_key", Name(64), nullable=False),
         Column("address", LongText(), nullable=False),
         Column("state", Name(20), nullable=False),
-        Column("reason", LongText()),
+        *_nullable(LongText(), "reason", "subject", "files"),
+        Column("attempts", Integer(), nullable=False),
         UniqueConstraint("execution_id", "recipient_key", name="uq_ac_report_deliveries_recipient_key"),
     )
 
