@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 
 from analytics_core import AnalyticsCore, Settings, __version__
 from analytics_core._environment import PREFIX
+from analytics_core._records.report import RunState
 from analytics_core._resources.batches import id_in
 from analytics_core._resources.checks.report import one_line
 from analytics_core._whole_files import write_whole
@@ -168,6 +169,31 @@ def serve(core: AnalyticsCore, call: argparse.Namespace) -> int:
     return SOUND
 
 
+def runs(core: AnalyticsCore, call: argparse.Namespace) -> int:
+    """Tell the latest runs of alerts and reports, and what became of their messages."""
+    latest = []
+    for schedule_id in call.schedule or list(_ids(core.reports)):
+        schedule = core.reports.get(schedule_id)
+        found = core.reports.executions(schedule_id, page_size=call.last).result
+        latest += [run.state for run in found[:1]]
+        for run in (core.reports.execution(schedule_id, one.id) for one in found):
+            due, why = f"{run.scheduled_dttm:%Y-%m-%d %H:%M:%S}", run.error_message
+            print(one_line(f"{schedule.type} {schedule_id} {schedule.name!r}, due {due} UTC: {_state(run.state, why)}"))
+            for sent in run.deliveries:
+                files = f", with {', '.join(sent.files)}" if sent.files else ""
+                tried = "" if sent.attempts == 1 else f" at attempt {sent.attempts}"
+                print(
+                    one_line(
+                        f"    {sent.recipient}: {_state(sent.state + tried, sent.reason)}; {sent.subject!r}{files}"
+                    )
+                )
+    return FOUND if RunState.ERROR in latest else SOUND
+
+
+def _state(state: str, reason: str | None) -> str:
+    return f"{state} ({reason})" if reason else state
+
+
 def _print_report(report: _Report, call: argparse.Namespace) -> int:
     text = report.markdown() if call.format == "markdown" else report.junit() if call.format == "junit" else str(report)
     if call.output:
@@ -249,6 +275,11 @@ def _parser() -> argparse.ArgumentParser:
     ticking.add_argument("--verbose", action="store_true", help="say what came of it")
     serving = _verb(verbs, "serve", serve)
     serving.add_argument("--interval", type=float, default=30.0, metavar="SECONDS", help="between two looks")
+    telling = _verb(verbs, "runs", runs)
+    telling.add_argument(
+        "schedule", type=_id, nargs="*", metavar="ID", help="of which schedules; all where none is named"
+    )
+    telling.add_argument("--last", type=_id, default=5, metavar="N", help="so many of each; the default is 5")
     comparing.add_argument("--no-answers", action="store_true", help="compare statements, and ask no database")
     for reporting in (checking, comparing):
         reporting.add_argument("--format", choices=_FORMATS, default="text")

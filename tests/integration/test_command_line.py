@@ -11,15 +11,20 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import chdir
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from tests.support.bundles import bundle, packed
 from tests.support.cases import for_each
+from tests.support.reports import KEY as REPORT_KEY
+from tests.support.reports import chat, mail, report_world
 from tests.support.small_core import KEY, small_core
 
 from analytics_core import __version__
 from analytics_core._command_line import main
+from analytics_core.ports import DeliveryState
+from analytics_core.testing import InlineJobRunner
 
 SHOP = ("--database", "shop=1")
 
@@ -177,6 +182,33 @@ def test_reports_that_are_due_are_run_without_anybody_to_act(call: Call, folder:
     assert call("tick", ANALYTICS_CORE_SMTP_SECURITY="tls", **smtp, **nobody).returncode == 0
     wrong = call("tick", ANALYTICS_CORE_SMTP_PORT="many", **smtp, **nobody)
     assert (wrong.returncode, "SMTP_PORT must be a whole number" in wrong.stderr) == (2, True)
+
+
+@pytest.mark.slow
+def test_the_latest_runs_are_told_with_what_became_of_their_messages(call: Call, folder: Path) -> None:
+    (folder / "reports").mkdir()
+    store, hook = f"sqlite:///{folder}/reports/meta.db", "https://hooks.example.com/services/secret"
+    with report_world(folder / "reports", url=store, jobs=InlineJobRunner()) as world:
+        made = world.report(report_format="CSV", recipients=[mail("bob@example.com"), chat(hook)])
+        idle = world.report(name="idle")
+        world.pass_time(timedelta(hours=3))
+        world.outbox.fail_next(state=DeliveryState.REFUSED)
+        world.admin.reports.run_now(made.id)
+    asked = {"ANALYTICS_CORE_STORE": store, "ANALYTICS_CORE_SECRET_KEY": REPORT_KEY, "ANALYTICS_CORE_ACTING_AS": "ada"}
+    failed = "the outbox was told to fail"
+    done = call("runs", str(made.id), "--last", "3", **asked)
+    assert done.stdout.splitlines() == [
+        f"Report 1 'orders', due 2026-05-01 15:00:00 UTC: Error (bob@example.com was not reached: {failed})",
+        f"    bob@example.com: refused ({failed}); '[Report] orders: By region', with By_region.csv",
+        "    https://hooks.example.com/XXXXXXXXXX: delivered; '[Report] orders: By region', with By_region.csv",
+        "Report 1 'orders', due 2026-05-01 15:00:00 UTC: Success",
+        "    bob@example.com: delivered; '[Report] orders: By region', with By_region.csv",
+        "    https://hooks.example.com/XXXXXXXXXX: delivered; '[Report] orders: By region', with By_region.csv",
+        "Report 1 'orders', due 2026-05-01 14:00:00 UTC: Missed (missed: nobody looked for due runs at its time)",
+    ]
+    assert (done.returncode, call("runs", str(idle.id), **asked).returncode) == (1, 0)
+    every = call("runs", **asked)
+    assert (every.returncode, "'idle'" in every.stdout, "secret" in every.stdout) == (1, True, False)
 
 
 @pytest.mark.slow
