@@ -36,7 +36,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobState
 from analytics_core._reporting.options import FurtherFormat, MissedRuns
 from analytics_core._resources.reports.dispatcher import MOST_ATTEMPTS
-from analytics_core._resources.reports.run_log import DEACTIVATED, DIED_MIDWAY, TOOK_TOO_LONG
+from analytics_core._resources.reports.run_log import DEACTIVATED, DIED_MIDWAY, EMPTY, TOOK_TOO_LONG
 from analytics_core._resources.reports.runner import ReportRuns
 from analytics_core._resources.reports.scheduler import Scheduler
 from analytics_core.errors import (
@@ -544,6 +544,44 @@ def test_a_run_shows_what_went_to_whom_and_how_often_it_was_tried(world: ReportW
     world.outbox.fail_next(state=DeliveryState.REFUSED)
     first, *_ = world.admin.reports.run_now(made.id).deliveries
     assert (first.state, first.reason) == ("refused", "the outbox was told to fail")
+
+
+def test_files_come_beside_the_picture_or_the_table_of_a_report(world: ReportWorld) -> None:
+    for asked, attach, names in (
+        ("TEXT", ["CSV", "XLSX"], ["By_region.xlsx", "By_region.csv"]),
+        ("PNG", ["CSV", "XLSX"], ["By_region.xlsx", "By_region.csv"]),
+        ("CSV", ["XLSX"], ["By_region.xlsx", "By_region.csv"]),
+        ("CSV", ["CSV"], ["By_region.csv"]),
+        ("TEXT", [], []),
+    ):
+        made = world.report(name=f"{asked} {attach}", report_format=asked, extra={"attach": attach})
+        ((_, message),) = world.admin.reports.dry_run(made.id).messages
+        assert [file.name for file in message.attachments] == names
+        assert (len(message.images), "EU  " in message.text) == (asked == "PNG", asked == "TEXT")
+        assert all(name in message.text for name in names)
+        csv = [b"".join(file.chunks()) for file in message.attachments if file.name.endswith(".csv")]
+        assert all(b"EU,10.5" in content and b"US,21.0" in content for content in csv)
+
+
+def test_nothing_is_sent_without_rows_where_the_schedule_says_so(world: ReportWorld) -> None:
+    dashboard = filtered_dashboard(world.admin)
+    quiet = [
+        world.report(name=f"{asked} {target}", report_format=asked, extra={"skip_when_empty": True}, **target)
+        for asked in ("TEXT", "CSV")
+        for target in ({"chart": 1}, {"chart": None, "dashboard": dashboard})
+    ]
+    told = world.report(name="told")
+    world.pass_time()
+    assert [world.states(made) for made in (*quiet, told)] == [["Success"]] * 5
+    world.run_sql("DELETE FROM orders")
+    world.admin.charts.update(1, {"params": form(1, row_limit=0)})  # its file is written as rows come
+    world.outbox.clear()
+    assert [world.admin.reports.dry_run(made.id).would_send for made in (*quiet, told)] == [*[False] * 4, True]
+    world.pass_time()
+    assert [world.states(made)[-1] for made in (*quiet, told)] == [*["Not triggered"] * 4, "Success"]
+    assert world.runs(quiet[0])[-1].error_message == EMPTY
+    assert [entry.message.subject for entry in world.outbox.sent] == ["[Report] told: By region"]
+    assert world.admin.reports.replay(quiet[0].id, world.runs(quiet[0])[-1].id).is_equal
 
 
 def test_what_may_help_is_tried_again(world: ReportWorld) -> None:

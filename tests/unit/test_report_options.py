@@ -23,7 +23,7 @@ from analytics_core._reporting.texts import FACTS, RunFacts, filled_in, local_ti
 from analytics_core.errors import StoredDataError
 
 LONGEST = "x" * 10_000
-KEYS = "format, missed, run_as, delivery, subject, body, filters, tabs"
+KEYS = "format, missed, run_as, delivery, subject, body, filters, tabs, attach, skip_when_empty"
 
 
 def test_every_option_is_read_as_it_was_written() -> None:
@@ -72,6 +72,10 @@ def test_what_is_wrong_is_named_and_not_read() -> None:
         ("filters", ["region"], "must be an object: the filters that `dashboards.data` takes"),
         ("tabs", "Sales", "must be an array of texts: titles or ids of tabs"),
         ("tabs", ["Sales", 1], "must be an array of texts: titles or ids of tabs"),
+        ("attach", ["CSV", "PDF"], "must be an array of CSV, XLSX"),
+        ("attach", "CSV", "must be an array of CSV, XLSX"),
+        ("attach", [[]], "must be an array of CSV, XLSX"),
+        ("skip_when_empty", 1, "must be true or false"),
         ("dashboard", {"a": 1}, "is not read; name filters in extra.filters, and tabs in extra.tabs"),
         ("filter", {}, "is no key that is read; did you mean 'filters'?"),
         ("recipient", None, f"is no key that is read; the keys are {KEYS}"),

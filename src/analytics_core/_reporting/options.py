@@ -41,15 +41,25 @@ class FurtherFormat(StrEnum):
     PDF = "PDF"
 
 
+class AttachedFormat(StrEnum):
+    """Formats of files that come beside what the format of a schedule is."""
+
+    CSV = "CSV"
+    XLSX = "XLSX"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:
     """The options of one schedule.
 
-    `format` None is `report_format`; `filters` and `tabs` are those that a dashboard is asked with, no tabs for all of
+    `format` None is `report_format`, `attach` are files beside it; with `skip_when_empty` a message without rows is not
+    sent. `filters` and `tabs` are those that a dashboard is asked with, no tabs for all of
     them; `subject` and `body` are templates, None for the library's own.
     """
 
     format: FurtherFormat | None = None
+    attach: Sequence[str] = ()
+    skip_when_empty: bool = False
     missed: MissedRuns = MissedRuns.LATEST
     run_as: RunAs = RunAs.EXECUTOR
     delivery: DeliveryPromise = DeliveryPromise.AT_MOST_ONCE
@@ -69,7 +79,7 @@ _TEXTS: Final = ("subject", "body")
 _LONGEST_TEMPLATE: Final = 10_000
 _LONGEST_EXTRA: Final = 100_000
 _MOST_KEYS: Final = 100
-KNOWN: Final = (*_CHOICES, *_TEXTS, "filters", "tabs")
+KNOWN: Final = (*_CHOICES, *_TEXTS, "filters", "tabs", "attach", "skip_when_empty")
 """The keys of `extra`."""
 _STATE_OF_DASHBOARD: Final = "dashboard"
 """Superset's key for filters and tabs; empty, as its clients send it, it says nothing, and is taken."""
@@ -137,14 +147,22 @@ def _problem(name: str, value: Any) -> str | None:
         is_text = isinstance(value, str) and len(value) <= _LONGEST_TEMPLATE
         wrong = f"must be a text of at most {_LONGEST_TEMPLATE} characters"
         return next(unknown_names(value), None) if is_text else wrong
-    return _problem_of_dashboard(name, value)
+    is_right, wrong = _judged(name, value)
+    return None if is_right else wrong
 
 
-def _problem_of_dashboard(name: str, value: Any) -> str | None:
-    if name == "filters":
-        return None if isinstance(value, Mapping) else "must be an object: the filters that `dashboards.data` takes"
-    is_right = isinstance(value, list | tuple) and all(isinstance(tab, str) for tab in value)
-    return None if is_right else "must be an array of texts: titles or ids of tabs"
+def _judged(name: str, value: Any) -> tuple[bool, str]:
+    """Return whether a value is one that a key takes, and what it must be."""
+    texts = value if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value) else None
+    match name:
+        case "filters":
+            return isinstance(value, Mapping), "must be an object: the filters that `dashboards.data` takes"
+        case "tabs":
+            return texts is not None, "must be an array of texts: titles or ids of tabs"
+        case "attach":
+            is_right = texts is not None and set(texts) <= set(AttachedFormat)
+            return is_right, f"must be an array of {', '.join(AttachedFormat)}"
+    return isinstance(value, bool), "must be true or false"
 
 
 def _problem_of_other(name: str, value: Any) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import islice
@@ -19,7 +19,7 @@ from analytics_core._querying.chart_request import ChartRequest, RequestedQuery
 from analytics_core._records.chart import Chart
 from analytics_core._records.message import Attachment, Message
 from analytics_core._records.report import ReportSchedule
-from analytics_core._reporting.options import FurtherFormat, options_of
+from analytics_core._reporting.options import AttachedFormat, options_of
 from analytics_core._reporting.texts import RunFacts, filled_in
 from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.dashboards.acting import given_state
@@ -70,16 +70,26 @@ class ChartContent:
     chart: Chart | None = None
     file: Attachment | None = None
     digest: str = ""
+    has_rows_in_file: bool = False
     formats: ChartFormats = field(default_factory=ChartFormats)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there is a row in any of its results, or in its file."""
+        return self.has_rows_in_file or any(len(result.frame) for result in self.results)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """A message that is ready to be sent, and what it was made of: SQL as people read it, and a digest of its rows."""
+    """A message that is ready to be sent, and what it was made of: SQL as people read it, and a digest of its rows.
+
+    `is_skipped`: its schedule sends nothing where there are no rows, and there are none.
+    """
 
     message: Message
     statements: tuple[str, ...]
     digest: str
+    is_skipped: bool = False
 
 
 class ContentMaker:
@@ -156,7 +166,7 @@ class ContentMaker:
         options = options_of(schedule.extra)
         pictures = ReportPictures(self._runtime, schedule, asked, self._cancel)
         drawn = pictures.of_dashboard(dashboard) if dashboard else pictures.of_chart(charts[0].chart, charts[0].results)
-        files = (*self._files(charts, asked, facts), *pictures.files(drawn, name=_file_name(facts.title)))
+        files = (*self._files(charts, _files_of(schedule), facts), *pictures.files(drawn, name=_file_name(facts.title)))
         images = pictures.images(drawn, name=_file_name(facts.title))
         shown = charts if asked == ReportFormat.TEXT else ()
         body = _Body(
@@ -180,12 +190,13 @@ class ContentMaker:
             link=body.link,
         )
         statements = tuple(result.query for chart in charts for result in chart.results)
-        return Content(message=message, statements=statements, digest=_digest(charts))
+        is_skipped = options.skip_when_empty and not any(chart.has_rows for chart in charts)
+        return Content(message=message, statements=statements, digest=_digest(charts), is_skipped=is_skipped)
 
     # ---------------------------------------------------------------------------------------------------- answers
     def _charts(self, schedule: ReportSchedule, dashboard: AnsweredDashboard | None) -> Iterator[ChartContent]:
         if schedule.chart_id is not None:
-            made = self._chart(self._queries.chart(schedule.chart_id), streams=format_of(schedule) == ReportFormat.CSV)
+            made = self._chart(self._queries.chart(schedule.chart_id), streams=self._streams(schedule))
             yield replace(made, formats=self._formats(schedule, schedule.chart_id))
             return
         answers = () if dashboard is None else dashboard.data.charts
@@ -194,6 +205,10 @@ class ContentMaker:
             yield replace(_answered(title, chart.raise_for_error), formats=self._formats(schedule, chart.chart_id))
         if not answers:
             raise ReportError(f"dashboard {schedule.dashboard_id} has no charts that could be sent")
+
+    def _streams(self, schedule: ReportSchedule) -> bool:
+        """Tell whether nothing but a file of CSV needs the rows."""
+        return format_of(schedule) == ReportFormat.CSV and _files_of(schedule) == {AttachedFormat.CSV}
 
     def _dashboard(self, schedule: ReportSchedule) -> AnsweredDashboard:
         options = options_of(schedule.extra)
@@ -233,7 +248,7 @@ class ContentMaker:
         """Return a chart whose rows were written to a file as they came, however many they are."""
         written = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - it goes with its message
         try:
-            digest = self._write(chart, written)
+            digest, has_rows = self._write(chart, written)
         except OSError as error:
             written.close()
             why = f"the file of its rows cannot be written: {error.strerror}; make room for temporary files"
@@ -243,11 +258,11 @@ class ContentMaker:
             raise
         file = Attachment(name=f"{_file_name(chart.slice_name)}.csv", content_type=_CSV, content=written)
         weakref.finalize(file, written.close)
-        return ChartContent(title=chart.slice_name, file=file, digest=digest)
+        return ChartContent(title=chart.slice_name, file=file, digest=digest, has_rows_in_file=has_rows)
 
-    def _write(self, chart: Chart, file: BinaryIO) -> str:
-        """Write the rows of a chart to a file as CSV, and return a digest of them."""
-        headers, digest, has_head = self._verbose_names(chart), hashlib.sha256(), False
+    def _write(self, chart: Chart, file: BinaryIO) -> tuple[str, bool]:
+        """Write the rows of a chart to a file as CSV; return a digest of them, and whether there are any."""
+        headers, digest, has_head, has_rows = self._verbose_names(chart), hashlib.sha256(), False, False
         with self._queries.batches(chart.id) as stream:
             for batch in stream:
                 columns = (
@@ -257,8 +272,8 @@ class ContentMaker:
                 for part in islice(csv_chunks(Frame(columns=tuple(columns)), headers=headers), int(has_head), None):
                     file.write(part)
                     digest.update(part)
-                has_head = True
-        return digest.hexdigest()
+                has_head, has_rows = True, has_rows or any(map(len, batch.columns))
+        return digest.hexdigest(), has_rows
 
     def _formats(self, schedule: ReportSchedule, chart_id: int) -> ChartFormats:
         """Return how the numbers and times of a chart are written in the text of a message."""
@@ -278,13 +293,18 @@ class ContentMaker:
         return {name: verbose for name, verbose in (*columns, *metrics) if verbose}
 
     # ------------------------------------------------------------------------------------------------------ files
-    def _files(self, charts: Sequence[ChartContent], asked: str, facts: RunFacts) -> Iterator[Attachment]:
-        if asked == FurtherFormat.XLSX:
+    def _files(self, charts: Sequence[ChartContent], asked: Collection[str], facts: RunFacts) -> Iterator[Attachment]:
+        if AttachedFormat.XLSX in asked:
             content = xlsx_bytes(tuple(_sheets(charts)))
             yield Attachment(name=f"{_file_name(facts.title)}.xlsx", content_type=_XLSX, content=content)
-        elif asked == ReportFormat.CSV:
+        if AttachedFormat.CSV in asked:
             for chart in charts:
                 yield from (chart.file,) if chart.file else _csv_files(chart)
+
+
+def _files_of(schedule: ReportSchedule) -> frozenset[str]:
+    """Return in which formats the rows of a schedule are sent as files."""
+    return frozenset((format_of(schedule), *options_of(schedule.extra).attach)) & frozenset(AttachedFormat)
 
 
 def _answered(title: str, ask: Callable[[], ChartData]) -> ChartContent:

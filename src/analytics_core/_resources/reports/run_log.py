@@ -43,6 +43,7 @@ from analytics_core.errors import (
 
 ON_GRACE: Final = "within the grace period of the alert, whose query was not asked"
 TOOK_TOO_LONG: Final = "the run took longer than its working_timeout"
+EMPTY: Final = "there are no rows, and the schedule sends nothing then (extra.skip_when_empty)"
 DEACTIVATED: Final = "the schedule was deactivated; what was not sent by then was not sent"
 DIED_MIDWAY: Final = "the process that sent it died before it could record what became of it"
 _SENDING: Final = "sending"
@@ -115,9 +116,11 @@ class RunLog:
         self._stand(unit, run, RunState.WORKING)
         return run
 
-    def has_begun_to_send(self, run: CurrentRun) -> bool:
-        """Tell whether a run before this one, of the same due time, has begun to send."""
+    def has_begun_to_send(self, run: CurrentRun, recipient: Recipient | None = None) -> bool:
+        """Tell whether a run before this one, of the same due time, has begun to send, to this recipient or to any."""
         with self.runtime.store.unit_of_work() as unit:
+            if recipient is not None:
+                return bool(_known_deliveries(unit, run.execution, [_key(recipient, recipient.addresses[0])]))
             of_run = (ListFilter(col="execution_id", op="eq", val=run.execution.id),)
             return bool(unit.report_deliveries.list(ListQuery(filters=of_run, page_size=1))[1])
 

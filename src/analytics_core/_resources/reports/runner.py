@@ -29,7 +29,7 @@ from analytics_core._resources.reports.messages import (
     tell_owners,
     verdict_of,
 )
-from analytics_core._resources.reports.run_log import CurrentRun, RunEndedError, RunLog
+from analytics_core._resources.reports.run_log import EMPTY, CurrentRun, RunEndedError, RunLog
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (
@@ -111,7 +111,11 @@ class ReportRuns:
             self._fail(log, run, error.message, error.error_type)
             return
         outages: Outages = {}
-        failures = self._send(log, run, messages, outages)
+        sent = [one for one in messages if not one[1].is_skipped or log.has_begun_to_send(run, one[0])]
+        if not sent:
+            log.end(run, RunEvent.NOT_TRIGGERED, message=EMPTY, verdict=verdict, messages=messages)
+            return
+        failures = self._send(log, run, sent, outages)
         if failures:
             failed = ErrorType.REPORT_NOTIFICATION_ERROR
             self._fail(log, run, ";".join(failures), failed, messages=messages, verdict=verdict, outages=outages)

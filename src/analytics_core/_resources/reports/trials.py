@@ -28,7 +28,8 @@ from analytics_core.models.parsing import payload_error
 class DryRun:
     """What a run would do: `verdict` is what an alert's query says, None for a report.
 
-    `messages` are what would go to whom; an alert that does not fire would send none of them.
+    `messages` are what would go to whom, without those that `extra.skip_when_empty` leaves out; an alert that does not
+    fire would send none of them.
     """
 
     verdict: Verdict | None
@@ -112,7 +113,8 @@ class Trial:
     def messages(self, verdict: Verdict | None) -> Iterator[tuple[Recipient, Message]]:
         """Yield what would go to whom."""
         for recipient, content in self.contents(verdict):
-            yield recipient, content.message
+            if not content.is_skipped:
+                yield recipient, content.message
 
 
 def for_viewer(viewer: Actor, find_actor: FindActor) -> FindActor:
