@@ -592,6 +592,75 @@ def test_what_may_help_is_tried_again(world: ReportWorld) -> None:
     assert len({entry.message.key for entry in world.outbox.attempts}) == 1
 
 
+def test_a_report_is_not_lost_to_a_server_that_says_later(world: ReportWorld) -> None:
+    made = world.report(crontab="0 8 * * 1", extra={"keep_trying_s": 3 * 3_600})
+    world.clock.advance(timedelta(days=2, hours=20))  # to Monday, eight o'clock
+    world.outbox.fail_next(2 * 5)
+    assert world.host.scheduler.tick().claimed == 1
+    (run,) = world.runs(made)
+    assert (run.state, run.error_type) == ("Working", None)
+    assert "the outbox was told to fail" in str(run.error_message)
+    assert world.host.scheduler.tick().taken_up == 0  # it waits
+    world.pass_time()
+    assert (world.states(made), len(world.outbox.attempts)) == (["Working"], 5)
+    for count in (10, 11):
+        set_run(world, made, lease_until=NOON - HOUR)
+        assert world.host.scheduler.tick().taken_up == 1
+        assert len(world.outbox.attempts) == count
+    assert (world.states(made), world.runs(made)[0].error_message) == (["Success"], None)
+    (sent,) = world.admin.reports.execution(made.id, run.id).deliveries
+    assert (sent.state, sent.attempts, len(world.outbox.sent)) == ("delivered", 11, 1)
+
+
+def test_a_receiver_that_stays_away_is_given_up_with_one_notice(world: ReportWorld) -> None:
+    made = world.report(crontab="0 8 * * 1", extra={"keep_trying_s": 3 * 3_600}, recipients=[mail("bob@example.com")])
+    world.clock.advance(timedelta(days=2, hours=20))
+    world.outbox.fail_next(500)
+    world.host.scheduler.tick()
+    tries = 1
+    while world.states(made) == ["Working"]:
+        with world.host._runtime.store.unit_of_work() as unit:
+            pause = unit.report_executions.get(world.runs(made)[0].id).lease_until - unit.now()  # type: ignore[operator]
+        assert timedelta(seconds=58) < pause < timedelta(seconds=902)
+        world.clock.advance(pause)
+        set_run(world, made, lease_until=NOON - HOUR)
+        tries += world.host.scheduler.tick().taken_up
+    assert 12 < tries < 20
+    assert world.states(made) == ["Error"]
+    assert timedelta(hours=2.9) < world.clock.now() - world.runs(made)[0].scheduled_dttm < timedelta(hours=3.1)
+    assert [one.recipient.to for one in world.outbox.attempts].count(("ada@example.com",)) == 1
+
+
+def test_later_attempts_send_what_an_alert_found_to_those_it_did_not_reach(world: ReportWorld) -> None:
+    asked = {"keep_trying_s": 1_800, "subject": "{{ value }} orders"}
+    made = world.alert(extra=asked, recipients=[mail("a@example.com"), mail("b@example.com")])
+    world.outbox.fail_next(6)
+    world.pass_time()
+    assert world.deliveries(made) == [("a@example.com", "unavailable"), ("b@example.com", "unavailable")]
+    world.run_sql("DELETE FROM orders WHERE id > 1")
+    set_run(world, made, lease_until=NOON - HOUR)
+    world.host.scheduler.tick()
+    assert world.states(made) == ["Success"]
+    assert [(one.recipient.to[0], one.message.subject) for one in world.outbox.sent] == [
+        ("a@example.com", "3 orders"),
+        ("b@example.com", "3 orders"),
+    ]
+    assert world.runs(made)[0].value == 3
+
+
+def test_later_attempts_do_not_get_in_the_way_of_the_next_run(world: ReportWorld) -> None:
+    made = world.report(extra={"keep_trying_s": 86_400})
+    world.outbox.fail_next(10)
+    world.pass_time()
+    world.clock.advance(timedelta(minutes=59))
+    set_run(world, made, lease_until=NOON - HOUR)
+    world.host.scheduler.tick()
+    assert world.states(made) == ["Error"]
+    world.outbox.clear()
+    world.pass_time(timedelta(minutes=1))
+    assert world.states(made) == ["Error", "Success"]
+
+
 def test_a_receiver_that_gives_no_answer_is_asked_again_where_at_least_once_is_promised(world: ReportWorld) -> None:
     for promise, state, count in (("at_least_once", "Success", 3), ("at_most_once", "Error", 1)):
         made = world.report(name=promise, extra={"delivery": promise})
@@ -1000,6 +1069,35 @@ def test_a_message_that_was_not_taken_is_in_no_doubt_when_its_sender_dies(
     runner.run(runner.taken[-1])
     assert world.states(made) == ["Success"]
     assert len(world.outbox.sent) == 1
+
+
+def test_a_run_that_waits_for_a_receiver_is_neither_lost_nor_doubled_where_processes_die(
+    far: tuple[ReportWorld, ForgetfulRunner],
+) -> None:
+    world, runner = far
+    made = world.report(extra={"keep_trying_s": 1_800}, recipients=[mail("a@example.com"), chat("#ops")])
+    world.pass_time()
+    world.outbox.fail_next(5)
+    runner.run(runner.taken[-1])
+    assert world.deliveries(made) == [("a@example.com", "unavailable"), ("#ops", "delivered")]
+    lose_job(world, runner)  # nobody is left who knows of it
+    assert (world.host.scheduler.tick().taken_up, len(runner.taken)) == (0, 1)
+
+    def die() -> None:
+        raise KilledError
+
+    world.host._runtime.deliveries._sleeper = Pause(die)
+    world.outbox.fail_next()
+    for is_killed in (True, False):
+        set_run(world, made, lease_until=NOON - HOUR)
+        assert world.host.scheduler.tick().taken_up == 1
+        if is_killed:
+            with pytest.raises(KilledError):
+                runner.run(runner.taken[-1])
+            lose_job(world, runner)
+    runner.run(runner.taken[-1])
+    assert world.states(made) == ["Success"]
+    assert [one.recipient.to for one in world.outbox.sent] == [("#ops",), ("a@example.com",)]
 
 
 def test_a_run_that_others_ended_between_two_attempts_sends_nothing_more(

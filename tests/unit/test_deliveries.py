@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient
-from analytics_core._reporting.delivery import Deliveries, Outage, Outages, RetryPolicy, installed_notifiers
+from analytics_core._reporting.delivery import Deliveries, Outage, Outages, RetryPolicy, installed_notifiers, later_s
 from analytics_core.errors import DatabaseError, ErrorType, NotificationError, SettingsError
 from analytics_core.ports import AddressLookup
 from analytics_core.testing.clock import FixedClock
@@ -96,6 +96,25 @@ def test_pauses_double_up_to_the_longest_and_attempts_end() -> None:
     assert states == [UNAVAILABLE] * 3
     assert slept == [1.0, 2.0, 4.0, 5.0, 5.0]
     assert len(notifier.asked) == 6
+
+
+def test_those_who_were_away_are_tried_later_until_time_is_over() -> None:
+    away, gone = NotificationError("away", retryable=True), NotificationError("gone")
+    busy = NotificationError("busy", retryable=True, retry_after_s=1_000.0)
+    cases: tuple[tuple[list[NotificationError], float, float, float | None], ...] = (
+        ([away], 15.0, 3_600.0, 60.0),
+        ([gone, away], 200.0, 3_600.0, 200.0),
+        ([away], 5_000.0, 3_600.0, 900.0),
+        ([away], -3_600.0, 3_600.0, 60.0),  # a clock was put back
+        ([away, busy], 15.0, 3_600.0, 1_000.0),
+        ([away, busy], 15.0, 999.0, None),
+        ([away], 5_000.0, 60.0, 60.0),
+        ([away], 5_000.0, 59.0, None),
+        ([gone], 15.0, 3_600.0, None),
+        ([], 15.0, 3_600.0, None),
+    )
+    for errors, waited_s, left_s, pause_s in cases:
+        assert later_s(errors, waited_s=waited_s, left_s=left_s) == pause_s, (errors, waited_s, left_s)
 
 
 def test_half_of_a_pause_is_random() -> None:

@@ -23,7 +23,8 @@ from analytics_core._reporting.texts import FACTS, RunFacts, filled_in, local_ti
 from analytics_core.errors import StoredDataError
 
 LONGEST = "x" * 10_000
-KEYS = "format, missed, run_as, delivery, subject, body, filters, tabs, attach, skip_when_empty"
+SECONDS = "must be a whole number of seconds, from 300 to 86400"
+KEYS = "format, missed, run_as, delivery, subject, body, filters, tabs, attach, skip_when_empty, keep_trying_s"
 
 
 def test_every_option_is_read_as_it_was_written() -> None:
@@ -76,6 +77,7 @@ def test_what_is_wrong_is_named_and_not_read() -> None:
         ("attach", "CSV", "must be an array of CSV, XLSX"),
         ("attach", [[]], "must be an array of CSV, XLSX"),
         ("skip_when_empty", 1, "must be true or false"),
+        *(("keep_trying_s", wrong, SECONDS) for wrong in (0, 299, 86_401, 400.5, True, "400")),
         ("dashboard", {"a": 1}, "is not read; name filters in extra.filters, and tabs in extra.tabs"),
         ("filter", {}, "is no key that is read; did you mean 'filters'?"),
         ("recipient", None, f"is no key that is read; the keys are {KEYS}"),

@@ -94,9 +94,10 @@ class ReportExecution(StoredRecord):
     """One run of a schedule: the claim of a due time, which no second one can have, and the log of what came of it.
 
     `job_id` names the job that does it (None: nobody was asked yet), `attempts` how many were asked. Until
-    `lease_until` whoever claimed it sees to that, and from `late_on` on it has taken too long; both are by the store's
-    own time (`UnitOfWork.now`), the other moments by the clock of the core. `manifest` is a JSON text of what it was
-    made of; None: nothing was made. `error_type` is the contract's, of a run that ended in Error.
+    `lease_until` whoever claimed it sees to that, or it waits for receivers that were away, and from `late_on` on it
+    has taken too long; both are by the store's own time (`UnitOfWork.now`), the other moments by the clock of the core.
+    `manifest` is a JSON text of what it was made of; None: nothing was made. `error_type` is the contract's, of a run
+    that ended in Error.
     """
 
     uuid: str

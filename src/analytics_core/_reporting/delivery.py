@@ -16,6 +16,10 @@ from analytics_core.ports import Clock, Notifier, Sleeper
 ENTRY_POINTS: Final = "analytics_core.notifiers"
 """The group of entry points by which packages add notifiers: each names what makes one, without arguments."""
 
+FIRST_LATER_S: Final = 60.0
+"""Seconds before a run is first taken up again whose receivers were away."""
+_LONGEST_LATER_S: Final = 900.0
+
 _LOG = line_log(__name__)
 _HOW_TO_GIVE_ONE: Final = (
     "give AnalyticsCore one (notifiers=[...]), or variables to tick and serve (ANALYTICS_CORE_SMTP_HOST, ...)"
@@ -60,6 +64,19 @@ class RetryPolicy:
     first_pause_s: float = 1.0
     longest_pause_s: float = 60.0
     total_s: float = 300.0
+
+
+def later_s(errors: Iterable[NotificationError], *, waited_s: float, left_s: float) -> float | None:
+    """Return in how many seconds those are tried again who were away; None: nobody was, or no more.
+
+    That is as long as the run has lasted, from a minute to a quarter of an hour, and as receivers ask for at least. The
+    last attempt comes when `left_s` are over, unless a receiver asks for more; with less than a minute there is none.
+    """
+    asked = [error.retry_after_s or 0.0 for error in errors if error.retryable]
+    if not asked or left_s < FIRST_LATER_S or max(asked) > left_s:
+        return None
+    own = min(max(waited_s, FIRST_LATER_S), _LONGEST_LATER_S)
+    return min(max(own, *asked), left_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

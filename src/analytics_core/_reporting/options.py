@@ -53,13 +53,14 @@ class ReportOptions:
     """The options of one schedule.
 
     `format` None is `report_format`, `attach` are files beside it; with `skip_when_empty` a message without rows is not
-    sent. `filters` and `tabs` are those that a dashboard is asked with, no tabs for all of
-    them; `subject` and `body` are templates, None for the library's own.
+    sent; receivers that are away are tried again for `keep_trying_s` seconds. `filters` and `tabs` are those that a
+    dashboard is asked with, no tabs for all of them; `subject` and `body` are templates, None for the library's own.
     """
 
     format: FurtherFormat | None = None
     attach: Sequence[str] = ()
     skip_when_empty: bool = False
+    keep_trying_s: int = 0
     missed: MissedRuns = MissedRuns.LATEST
     run_as: RunAs = RunAs.EXECUTOR
     delivery: DeliveryPromise = DeliveryPromise.AT_MOST_ONCE
@@ -79,7 +80,9 @@ _TEXTS: Final = ("subject", "body")
 _LONGEST_TEMPLATE: Final = 10_000
 _LONGEST_EXTRA: Final = 100_000
 _MOST_KEYS: Final = 100
-KNOWN: Final = (*_CHOICES, *_TEXTS, "filters", "tabs", "attach", "skip_when_empty")
+_LEAST_TRIED_S: Final = 300
+_LONGEST_TRIED_S: Final = 86_400
+KNOWN: Final = (*_CHOICES, *_TEXTS, "filters", "tabs", "attach", "skip_when_empty", "keep_trying_s")
 """The keys of `extra`."""
 _STATE_OF_DASHBOARD: Final = "dashboard"
 """Superset's key for filters and tabs; empty, as its clients send it, it says nothing, and is taken."""
@@ -162,6 +165,9 @@ def _judged(name: str, value: Any) -> tuple[bool, str]:
         case "attach":
             is_right = texts is not None and set(texts) <= set(AttachedFormat)
             return is_right, f"must be an array of {', '.join(AttachedFormat)}"
+        case "keep_trying_s":
+            is_right = type(value) is int and _LEAST_TRIED_S <= value <= _LONGEST_TRIED_S
+            return is_right, f"must be a whole number of seconds, from {_LEAST_TRIED_S} to {_LONGEST_TRIED_S}"
     return isinstance(value, bool), "must be true or false"
 
 

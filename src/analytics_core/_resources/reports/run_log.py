@@ -38,6 +38,7 @@ from analytics_core._runtime import Runtime
 from analytics_core.errors import (
     ErrorType,
     NotFoundError,
+    NotificationError,
     StoreUnavailableError,
 )
 
@@ -150,6 +151,30 @@ class RunLog:
         _log_failure(run.schedule, run.execution, event, message)
         return is_told
 
+    def put_off(self, run: CurrentRun, seconds: float, *, message: str, verdict: Verdict | None) -> None:
+        """Leave a run to whoever looks after so many seconds, by the store's time: it was done, and lost no attempt.
+
+        Raises:
+            RunEndedError: somebody else ended it.
+        """
+
+        def put_off() -> None:
+            with self.runtime.store.unit_of_work() as unit:
+                held = self._held(unit, run)
+                waits = replace(
+                    held.execution,
+                    **_facts(verdict, (), held),
+                    error_message=message,
+                    job_id=None,
+                    attempts=held.execution.attempts - 1,
+                    lease_until=unit.now() + timedelta(seconds=seconds),
+                    late_on=None,
+                )
+                unit.report_executions.update(waits, actor_id=None)
+
+        self._patiently(put_off)
+        _LOG.warning("a run of report schedule %s goes on in %.0f s: %s", run.schedule.id, seconds, message)
+
     def close(
         self, execution: ReportExecution, event: RunEvent, message: str, error_type: ErrorType | None
     ) -> ReportSchedule | None:
@@ -242,7 +267,7 @@ class RunLog:
     # ------------------------------------------------------------------------------------------------- deliveries
     def open_delivery(
         self, run: CurrentRun, recipient: Recipient, message: Message, *, only: Collection[str] | None = None
-    ) -> tuple[Sequence[str], Sequence[str]]:
+    ) -> tuple[Sequence[str], Sequence[NotificationError]]:
         """Record that a message is on its way, and return the addresses that it goes to, and what is wrong with others.
 
         Left out are addresses that it went to before. Where the process that sent it died before it could record what
@@ -252,7 +277,7 @@ class RunLog:
             RunEndedError: somebody else ended the run, or may: the lease of this process is over, by the store's time.
         """
 
-        def opened() -> tuple[Sequence[str], Sequence[str]]:
+        def opened() -> tuple[Sequence[str], Sequence[NotificationError]]:
             with self.runtime.store.unit_of_work() as unit:
                 asked = recipient.addresses if only is None else tuple(only)
                 if run.worker is not None and is_dead(unit, run.worker):
@@ -263,11 +288,11 @@ class RunLog:
 
     def _opened(
         self, unit: UnitOfWork, run: CurrentRun, recipient: Recipient, message: Message, asked: Sequence[str]
-    ) -> tuple[Sequence[str], Sequence[str]]:
+    ) -> tuple[Sequence[str], Sequence[NotificationError]]:
         repeats = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
         known = _known_deliveries(unit, run.execution, [_key(recipient, address) for address in asked])
         left: list[str] = []
-        told: list[str] = []
+        told: list[NotificationError] = []
         for address in asked:
             before = known.get(_key(recipient, address))
             if before is None:
@@ -382,14 +407,14 @@ def _known_deliveries(unit: UnitOfWork, execution: ReportExecution, keys: Sequen
     return {delivery.recipient_key: delivery for delivery in found if delivery is not None}
 
 
-def _settled(unit: UnitOfWork, delivery: ReportDelivery) -> Sequence[str]:
+def _settled(unit: UnitOfWork, delivery: ReportDelivery) -> Sequence[NotificationError]:
     """Return what is wrong with a delivery that is not tried again; one that was cut off is in doubt for ever."""
     if delivery.state == _SENDING:
         delivery = replace(delivery, state=DeliveryState.UNKNOWN.value, reason=DIED_MIDWAY)
         unit.report_deliveries.update(delivery, actor_id=None)
     state = DeliveryState(delivery.state)
     error = Delivery(address=delivery.address, state=state, reason=delivery.reason or "").error()
-    return [] if error is None else [error.message]
+    return [] if error is None else [error]
 
 
 def _key(recipient: Recipient, address: str) -> str:

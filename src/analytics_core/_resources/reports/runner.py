@@ -9,6 +9,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime, timedelta
 from functools import partial
 
 from analytics_core._execution.cancel import CancelToken
@@ -17,8 +18,9 @@ from analytics_core._log import line_log
 from analytics_core._records.message import Recipient
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._reporting.alerts import Verdict
-from analytics_core._reporting.delivery import Outages
+from analytics_core._reporting.delivery import FIRST_LATER_S, Outages, later_s
 from analytics_core._reporting.options import DeliveryPromise, options_of
+from analytics_core._reporting.schedule import next_due
 from analytics_core._reporting.states import RunEvent
 from analytics_core._resources.reports.content import Content, is_alert
 from analytics_core._resources.reports.dispatcher import FOLLOW, NOTICE, RUN, RunDispatcher
@@ -29,12 +31,14 @@ from analytics_core._resources.reports.messages import (
     tell_owners,
     verdict_of,
 )
+from analytics_core._resources.reports.records import stored_crontab
 from analytics_core._resources.reports.run_log import EMPTY, CurrentRun, RunEndedError, RunLog
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (
     AnalyticsError,
     ErrorType,
+    NotificationError,
     StatementStoppedError,
     StoredDataError,
     StoreUnavailableError,
@@ -116,16 +120,25 @@ class ReportRuns:
             log.end(run, RunEvent.NOT_TRIGGERED, message=EMPTY, verdict=verdict, messages=messages)
             return
         failures = self._send(log, run, sent, outages)
-        if failures:
-            failed = ErrorType.REPORT_NOTIFICATION_ERROR
-            self._fail(log, run, ";".join(failures), failed, messages=messages, verdict=verdict, outages=outages)
-        else:
+        if not failures:
             log.end(run, RunEvent.SENT, verdict=verdict, messages=messages)
+            return
+        told = ";".join(error.message for error in failures)
+        seconds = _later_s(run, failures, log.runtime.wall_clock.now())
+        if seconds is None:
+            failed = ErrorType.REPORT_NOTIFICATION_ERROR
+            self._fail(log, run, told, failed, messages=messages, verdict=verdict, outages=outages)
+        else:
+            log.put_off(run, seconds, message=told, verdict=verdict)
 
     def _verdict(self, log: RunLog, run: CurrentRun, executor: Actor, cancel: CancelToken) -> Verdict | None:
-        """Return what an alert's query says; None for a report, and for an alert that has begun to send already."""
-        if not is_alert(run.schedule) or log.has_begun_to_send(run):
+        """Return what an alert's query says, or said when it began to send; None for a report."""
+        if not is_alert(run.schedule):
             return None
+        if log.has_begun_to_send(run):
+            row = run.execution.value_row_json
+            value_row = None if row is None else json.loads(row)
+            return Verdict(is_triggered=True, value=run.execution.value, value_row=value_row)
         return verdict_of(log.runtime, executor, run.schedule, cancel)
 
     def _messages(
@@ -145,9 +158,9 @@ class ReportRuns:
 
     def _send(
         self, log: RunLog, run: CurrentRun, messages: Sequence[tuple[Recipient, Content]], outages: Outages
-    ) -> Sequence[str]:
+    ) -> Sequence[NotificationError]:
         """Send what was not sent before, and return what went wrong with whom."""
-        failures: list[str] = []
+        failures: list[NotificationError] = []
         repeats = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
         for recipient, content in messages:
             left, told = log.open_delivery(run, recipient, content.message)
@@ -158,7 +171,7 @@ class ReportRuns:
                     content.message, recipient, only=left, repeats_unknown=repeats, outages=outages, pause=pause
                 )
                 log.close_delivery(run, recipient, found)
-                failures += [error.message for delivery in found if (error := delivery.error()) is not None]
+                failures += [error for delivery in found if (error := delivery.error()) is not None]
         return failures
 
     def _fail(
@@ -178,6 +191,22 @@ class ReportRuns:
         )
         if is_told:
             tell_owners(log.runtime, run.schedule, run.execution, message, outages=outages)
+
+
+def _later_s(run: CurrentRun, failures: Sequence[NotificationError], now: datetime) -> float | None:
+    """Return in how many seconds a run is taken up again, as receivers were away; None: it is over.
+
+    It does not get in the way of the next one: a minute before its schedule is due again it is tried no more.
+    """
+    schedule, begun = run.schedule, run.execution.start_dttm or now
+    kept = timedelta(seconds=options_of(schedule.extra).keep_trying_s)
+    if not kept:
+        return None
+    until = begun + kept
+    with suppress(StoredDataError):  # it is not due any more
+        following = next_due(stored_crontab(schedule), schedule.timezone, after=begun)
+        until = until if following is None else min(until, following - timedelta(seconds=FIRST_LATER_S))
+    return later_s(failures, waited_s=(now - begun).total_seconds(), left_s=(until - now).total_seconds())
 
 
 def _is_left_to_others(error: AnalyticsError, runtime: Runtime) -> bool:
