@@ -48,7 +48,7 @@ from analytics_core.errors import (
     StoreUnavailableError,
 )
 from analytics_core.ports import DeliveryState, JobRunner
-from analytics_core.testing import InlineJobRunner
+from analytics_core.testing import InlineJobRunner, Outbox
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 
@@ -544,6 +544,17 @@ def test_a_run_shows_what_went_to_whom_and_how_often_it_was_tried(world: ReportW
     world.outbox.fail_next(state=DeliveryState.REFUSED)
     first, *_ = world.admin.reports.run_now(made.id).deliveries
     assert (first.state, first.reason) == ("refused", "the outbox was told to fail")
+
+
+def test_owners_are_told_by_another_notifier_where_the_first_is_away(tmp_path: Path) -> None:
+    first = Outbox()
+    first.fail_next(100)
+    with report_world(tmp_path, jobs=InlineJobRunner(), notifiers=[first]) as world:
+        made = world.report()
+        world.pass_time()
+        assert world.states(made) == ["Error"]
+        assert [entry.recipient.to for entry in world.outbox.sent] == [("ada@example.com",)]
+        assert first.attempts[-1].recipient.to == ("ada@example.com",)
 
 
 def test_files_come_beside_the_picture_or_the_table_of_a_report(world: ReportWorld) -> None:

@@ -98,6 +98,25 @@ def test_pauses_double_up_to_the_longest_and_attempts_end() -> None:
     assert len(notifier.asked) == 6
 
 
+def test_what_one_notifier_does_not_bring_there_the_next_one_does() -> None:
+    first = {"a@x": DELIVERED, "b@x": REFUSED, "c@x": UNKNOWN}
+    for script, asked in (
+        ([all_are(UNAVAILABLE)] * 9, ("a@x", "b@x", "c@x")),
+        ([NotificationError("not started")], ("a@x", "b@x", "c@x")),
+        ([lambda address: all_are(first[address])(address)], ("b@x",)),
+        ([], None),
+    ):
+        clock = FixedClock(datetime(2026, 1, 1, tzinfo=UTC))
+        one, other = ScriptedNotifier(*script), ScriptedNotifier()
+        deliveries = Deliveries([one, other], clock=clock, sleeper=PassingTime(clock), jitter=lambda: 1.0)
+        found = deliveries.deliver_by_any(MESSAGE, THREE, outages={})
+        assert [delivery.address for delivery in found] == list(THREE.addresses)
+        doubted = UNKNOWN if asked == ("b@x",) else DELIVERED
+        assert [delivery.state for delivery in found] == [DELIVERED, DELIVERED, doubted]
+        assert other.asked == ([] if asked is None else [asked])
+    assert deliveries.deliver_by_any(MESSAGE, Recipient(kind="Chat", to=("#ops",)), outages={}) == ()
+
+
 def test_those_who_were_away_are_tried_later_until_time_is_over() -> None:
     away, gone = NotificationError("away", retryable=True), NotificationError("gone")
     busy = NotificationError("busy", retryable=True, retry_after_s=1_000.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import EntryPoint
@@ -123,7 +123,7 @@ class Deliveries:
 
     def takes(self, recipient: Recipient) -> bool:
         """Tell whether a notifier takes messages to this recipient."""
-        return self._position(recipient) is not None
+        return any(True for _ in self._positions(recipient))
 
     def deliver(
         self,
@@ -150,16 +150,43 @@ class Deliveries:
                 one; what it raises ends the delivery.
         """
         asked = tuple(address for address in recipient.addresses if only is None or address in only)
-        position = self._position(recipient)
+        position = next(self._positions(recipient), None)
         if position is None:
             reason = f"no notifier takes recipients of the kind {recipient.kind!r}; {_HOW_TO_GIVE_ONE}"
             return tuple(_failed(address, DeliveryState.REFUSED, reason) for address in asked)
-        notifier, place = self._notifiers[position], (position, recipient.receiver)
         outages = {} if outages is None else outages
+        again = (DeliveryState.UNAVAILABLE, *((DeliveryState.UNKNOWN,) if repeats_unknown else ()))
+        found = self._by(position, message, recipient, asked, again=again, outages=outages, pause=pause)
+        return tuple(found[address] for address in asked)
+
+    def deliver_by_any(self, message: Message, recipient: Recipient, *, outages: Outages) -> tuple[Delivery, ...]:
+        """Send a message as `deliver` does, and what one notifier does not bring there by the next that takes it."""
+        found: dict[str, Delivery] = {}
+        left = recipient.addresses
+        for position in self._positions(recipient):
+            again = (DeliveryState.UNAVAILABLE,)
+            found |= self._by(position, message, recipient, left, again=again, outages=outages, pause=_only_sleep)
+            left = tuple(one for one in left if found[one].state in (DeliveryState.UNAVAILABLE, DeliveryState.REFUSED))
+            if not left:
+                break
+        return tuple(found.values())
+
+    def _by(
+        self,
+        position: int,
+        message: Message,
+        recipient: Recipient,
+        asked: Sequence[str],
+        *,
+        again: Collection[DeliveryState],
+        outages: Outages,
+        pause: Callable[[Sequence[Delivery], Callable[[], None]], None],
+    ) -> Mapping[str, Delivery]:
+        """Have one notifier send a message; `again` are the states after which it is tried again."""
+        notifier, place = self._notifiers[position], (position, recipient.receiver)
         outage = outages.get(place)
         begun = self._clock.monotonic() if outage is None else outage.since_s
         found = _attempt(notifier, message, recipient, asked) if outage is None else _passed_over(outage, asked)
-        again = (DeliveryState.UNAVAILABLE, *((DeliveryState.UNKNOWN,) if repeats_unknown else ()))
         for attempt in range(1 if outage is None else self._policy.attempts - 1, self._policy.attempts):
             left = [address for address in asked if found[address].state in again]
             if not left:
@@ -173,11 +200,11 @@ class Deliveries:
             outages.pop(place, None)
         elif outage is None and asked:
             outages[place] = Outage(since_s=begun, reason=found[asked[-1]].reason)
-        return tuple(found[address] for address in asked)
+        return found
 
-    def _position(self, recipient: Recipient) -> int | None:
-        """Return where the notifier stands that takes this recipient; None: nobody does."""
-        return next((at for at, notifier in enumerate(self._notifiers) if _takes(notifier, recipient)), None)
+    def _positions(self, recipient: Recipient) -> Iterator[int]:
+        """Yield where the notifiers stand that take this recipient."""
+        return (at for at, notifier in enumerate(self._notifiers) if _takes(notifier, recipient))
 
     def _pause_s(self, attempt: int, left: Iterable[Delivery]) -> float:
         """Return the seconds before the next attempt: half of them at random, and what receivers ask for at least."""

@@ -149,7 +149,7 @@ def tell_owners(
 
     Where no owner is active and has an address, the administrators of the store are told. People see the address of
     whom it runs as, or of the first administrator, and not those of each other: anybody may name anybody as an owner.
-    `outages` are receivers that the run found away.
+    `outages` are receivers that the run found away; where mail does not get through, another notifier of mail is asked.
     """
     people = read_users(runtime.people, schedule.owner_ids).users
     owners = (people.get(user_id or 0) for user_id in (schedule.executor_id, *schedule.owner_ids))
@@ -176,7 +176,8 @@ def _failures(runtime: Runtime, message: Message, addresses: Sequence[str], outa
     if not runtime.deliveries.takes(recipient):
         yield "no notifier of this core sends e-mail"
         return
-    errors = (delivery.error() for delivery in runtime.deliveries.deliver(message, recipient, outages=outages))
+    found = runtime.deliveries.deliver_by_any(message, recipient, outages={} if outages is None else outages)
+    errors = (delivery.error() for delivery in found)
     yield from (error.message for error in errors if error is not None)
 
 
