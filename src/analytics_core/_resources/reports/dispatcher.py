@@ -125,7 +125,9 @@ class RunDispatcher:
         except JobNotFoundError:
             return False
 
-    def _end(self, run: ReportExecution, event: RunEvent, why: str, error_type: ErrorType | None = None) -> None:
+    def _end(
+        self, run: ReportExecution, event: RunEvent, why: str, error_type: ErrorType = ErrorType.GENERIC_COMMAND_ERROR
+    ) -> None:
         if run.job_id is not None:
             self._runtime.job_registry.cancel(run.job_id)
         self._close(run, event, why, error_type)
@@ -283,7 +285,7 @@ class RunDispatcher:
             return unit.report_executions.update(taken, actor_id=None)
 
     # ----------------------------------------------------------------------------------------------------- notices
-    def _close(self, run: ReportExecution, event: RunEvent, message: str, error_type: ErrorType | None) -> None:
+    def _close(self, run: ReportExecution, event: RunEvent, message: str, error_type: ErrorType) -> None:
         """End a run that nobody does, and have its owners told by a job: a mail server may take its time."""
         schedule = self._log.close(run, event, message, error_type)
         if schedule is None:

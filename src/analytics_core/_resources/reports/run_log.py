@@ -176,7 +176,7 @@ class RunLog:
         _LOG.warning("a run of report schedule %s goes on in %.0f s: %s", run.schedule.id, seconds, message)
 
     def close(
-        self, execution: ReportExecution, event: RunEvent, message: str, error_type: ErrorType | None
+        self, execution: ReportExecution, event: RunEvent, message: str, error_type: ErrorType
     ) -> ReportSchedule | None:
         """End a run that another process does or did; return the schedule whose owners are to be told, None: nobody is.
 
