@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,18 @@ FILTERS: list[tuple[str, str, Any, set[int]]] = [
 
 @pytest.fixture(scope="module")
 def core(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnalyticsCore]:
-    path = Path(tmp_path_factory.mktemp("placeholders"), "v.db")
+    with opened(Path(tmp_path_factory.mktemp("placeholders"), "v.db")) as made:
+        yield made
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[AnalyticsCore]:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE v (id INTEGER, plain TEXT, number INTEGER, odd TEXT)")
         connection.executemany("INSERT INTO v VALUES (?, ?, ?, ?)", ROWS)
-    with analytics_core.connect(f"sqlite:///{path}") as opened:
-        opened.datasets.create({"database": 1, "table_name": "v"})
-        yield opened
+    with analytics_core.connect(f"sqlite:///{path}") as made:
+        made.datasets.create({"database": 1, "table_name": "v"})
+        yield made
 
 
 def form(column: str = "plain", op: str = "IN", value: Any = (NULL,)) -> dict[str, Any]:
@@ -121,6 +126,24 @@ def test_the_state_of_a_dashboard_means_null_and_its_callers_values_are_texts(co
     assert (ids(answered(filters={"K": of_odd})), answered(filters={"K": of_odd}).notes) == ({1}, ())
     key = core.permalinks.create_for_dashboard(number, {"dataMask": {"K": mask, str(picking): of_odd}}).key
     assert ids(answered(permalink=key)) == {1}
+
+
+def test_a_column_of_a_dashboard_holds_what_was_written_since(tmp_path: Path) -> None:
+    with opened(tmp_path / "v.db") as core:
+        chart = chart_of(core, {**form(), "adhoc_filters": []})
+        layout = {f"CHART-{chart}": {"type": "CHART", "children": [], "meta": {"chartId": chart}}}
+        kept = {"native_filter_configuration": [native("K", "filter_select", column="plain", dataset=1)]}
+        payload = {"dashboard_title": "D", "position_json": json.dumps(layout), "json_metadata": json.dumps(kept)}
+        number = core.dashboards.create(payload).id
+        mask = {"extraFormData": {"filters": [{"col": "plain", "op": "IN", "val": [NULL]}]}}
+
+        def answered() -> set[int]:
+            return ids(core.dashboards.data(number, filters={"K": mask}).chart(chart).results[0])
+
+        assert answered() == {1}
+        with closing(sqlite3.connect(tmp_path / "v.db")) as connection, connection:
+            connection.execute("INSERT INTO v VALUES (5, ?, 1, '')", [NULL])
+        assert answered() == {5}
 
 
 def test_a_column_holds_what_the_actor_may_see_of_it(core: AnalyticsCore) -> None:

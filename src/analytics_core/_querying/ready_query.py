@@ -37,7 +37,7 @@ from analytics_core._security.row_rules import TableName
 from analytics_core._settings import Settings
 from analytics_core.errors import DatabaseAccessError, FilterValueError, UnknownColumnError
 from analytics_core.models.enums import FilterOperator, ResultType
-from analytics_core.models.query import ChartDataFilter, ChartDataQueryObject
+from analytics_core.models.query import ChartDataFilter, ChartDataQueryObject, QueryColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ class ReadyQueries:
         context, loaded = request.context, admission.loaded
         _reject_hidden_detail(requested, loaded.database)
         plan_request = _plan_request(requested, admission, streams=streams)
-        query, meanings = self._as_meant(effective_query(requested, loaded.dataset), request, admission, plan_request)
+        query, meanings = self._as_meant(effective_query(requested, loaded.dataset), request, requested, admission)
         view, main = self._main(query, request, admission, plan_request)
         steps = read_steps(steps_on_granularity(query, view), self._operations)
         shifted = self._compared(query, main, request, admission, plan_request)
@@ -164,8 +164,8 @@ class ReadyQueries:
         self,
         query: ChartDataQueryObject,
         request: ChartRequest,
+        requested: RequestedQuery,
         admission: DatasetAdmission,
-        plan_request: PlanRequest,
     ) -> tuple[ChartDataQueryObject, tuple[str, ...]]:
         """Return a query with the values that the filters of its form mean, and notes of those that are other texts.
 
@@ -177,27 +177,26 @@ class ReadyQueries:
         for position, item in enumerate(query.filters):
             if item.is_extra:
                 continue
-            holds = partial(self._holds, item, request=request, admission=admission, plan_request=plan_request)
+            holds = partial(self.holds, request, requested, admission, item.col)
             value, texts = meant(item.op.value, item.val, holds)
             if texts:
                 filters[position] = item.model_copy(update={"val": value})
                 notes.append(note_of(f"filters[{position}] on {filter_name(item)!r}", texts))
         return (query.model_copy(update={"filters": tuple(filters)}), tuple(notes)) if notes else (query, ())
 
-    def _holds(
+    def holds(
         self,
-        item: ChartDataFilter,
-        text: str,
-        *,
         request: ChartRequest,
+        requested: RequestedQuery,
         admission: DatasetAdmission,
-        plan_request: PlanRequest,
+        column: QueryColumn,
+        text: str,
     ) -> bool:
-        """Tell whether the column of a filter holds a text in rows that the actor may see."""
-        same = item.model_copy(update={"op": FilterOperator.EQUALS, "val": text})
-        asked = ChartDataQueryObject(columns=(item.col,), metrics=(), filters=(same,), row_limit=1)
+        """Tell whether a column of what a query asks holds a text in rows that the actor may see."""
+        same = ChartDataFilter(col=column, op=FilterOperator.EQUALS, val=text)
+        asked = ChartDataQueryObject(columns=(column,), metrics=(), filters=(same,), row_limit=1)
         try:
-            _, prepared = self._main(asked, request, admission, plan_request)
+            _, prepared = self._main(asked, request, admission, _plan_request(requested, admission, streams=False))
         except (FilterValueError, UnknownColumnError):
             return False
         settings = self._settings

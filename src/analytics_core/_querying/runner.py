@@ -154,6 +154,13 @@ class QueryRunner:
         is_column = any(name in (column.column_name, column.verbose_name) for column in dataset.columns)
         return is_column or any(name == metric.metric_name for metric in dataset.metrics)
 
+    def holds(self, request: ChartRequest, text: str) -> bool:
+        """Tell whether the column that a request asks holds a text in rows that the actor may see."""
+        request = self.begun(request)
+        requested = request.queries[0]
+        admission = self.admit(request, requested)
+        return self._ready.holds(request, requested, admission, requested.query.columns[0], text)
+
     # -------------------------------------------------------------------------------------------------------- steps
     def admit(self, request: ChartRequest, requested: RequestedQuery, *, is_observed: bool = False) -> DatasetAdmission:
         """Return the actor's admission to what a query asks; the observer hears of one that is refused, if it is to."""

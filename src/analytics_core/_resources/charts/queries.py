@@ -108,12 +108,11 @@ class JobQueries(ABC):
 
     def holds(self, dataset_id: int | None, column: Any, text: str) -> bool:
         """Tell whether a column of a dataset holds a text in rows that the actor may see."""
-        query = {"columns": [column], "filters": [{"col": column, "op": "==", "val": text}], "row_limit": 1}
+        asked = {"datasource": {"id": dataset_id, "type": "table"}, "queries": [{"columns": [column], "metrics": []}]}
         try:
-            answer = self.ask({"datasource": {"id": dataset_id, "type": "table"}, "queries": [query]})
+            return self._runtime.queries.holds(self._read(asked, strict=False), text)
         except AnalyticsError:
             return False
-        return bool(answer.results[0].rowcount)
 
     def chart(self, chart_id: int) -> Chart:
         """Return a chart that the actor may read; NotFoundError or AccessError otherwise."""
