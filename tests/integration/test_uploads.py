@@ -381,7 +381,11 @@ def parquet() -> bytes:
             {},
             "row 2, column 'id': is not written in utf-8; name",
         ),
-        (b"id;n\n1;a,b\n", {}, "row 2: it has 2 cells, .* its header has ';': name it as options.delimiter"),
+        (
+            b"id;n\n1,2;a,b\n",
+            {"delimiter": ","},
+            "row 2: it has 3 cells, .* its header has ';': name it as options.delimiter",
+        ),
         (memoryview(bytes(100)).cast("I"), {}, "more than 99 bytes"),
     ],
 )

@@ -171,7 +171,7 @@ def test_folders_of_parts_give_their_values_as_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "contents", "types"),
     [
-        ("csv", ["a\n1\n", "a\n1.5\n"], ["DOUBLE"]),
+        ("csv", ["a\n1\n", "a\n1.5\n"], ["DECIMAL(18,1)"]),
         ("csv", ["a\n1\n", "a\nx\n"], ["VARCHAR"]),
         ("csv", ["a\n2024-01-01\n", "a\n2024-01-01 10:00:00\n"], ["TIMESTAMP"]),
         ("csv", ['a;b\n1;"x;y"\n'], ["BIGINT", "VARCHAR"]),

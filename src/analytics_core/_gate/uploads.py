@@ -51,6 +51,7 @@ class WrittenTable:
     table: str
     rows: int
     columns: tuple[FileColumn, ...]
+    notes: tuple[str, ...] = ()
 
 
 class FileUploads:
@@ -120,7 +121,7 @@ class FileUploads:
             )
             rows = self._loaded(admission, request, if_exists, deadline, seconds)
         self._names.forget_tables(admission)
-        return WrittenTable(schema=schema, table=table, rows=rows, columns=tuple(columns))
+        return WrittenTable(schema=schema, table=table, rows=rows, columns=tuple(columns), notes=read.notes)
 
     def close(self) -> None:
         """Stop what is written and not committed yet, and write nothing afterwards."""
@@ -269,7 +270,7 @@ def _type_in(column: ReflectedColumn, mine: FileColumn, spec: EngineSpec) -> Col
         return _decimal(column.type_text, mine.type)
     if kind not in _KINDS:
         raise broken(f"files have no values for the type {column.type_text}", column=column.name)
-    return ColumnType(kind=_KINDS[kind])
+    return ColumnType(kind=_KINDS[kind], form=mine.type.form)
 
 
 def _decimal(type_text: str, mine: ColumnType) -> ColumnType:

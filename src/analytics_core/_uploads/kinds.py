@@ -4,52 +4,62 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time
+from itertools import combinations
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analytics_core._engines.types import ValueKind
+from analytics_core._uploads.dates import (
+    ISO,
+    ISO_DAY,
+    ISO_MOMENT,
+    ISO_ZONE,
+    doubt_of,
+    forms_like,
+    has_time,
+    moments,
+)
 from analytics_core._uploads.limits import broken
 from analytics_core.errors import FileUploadError
 
 MOST_DIGITS: Final = 38
-_ZONE = r"[ ]?(?:Z|z|[+-][0-9]{2}(?::?[0-9]{2})?)"
-_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_MOMENT = rf"{_DAY}(?:[T ][0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:\.[0-9]{{1,6}})?)?(?:{_ZONE})?)?"
 _WHOLE = r"-?(?:0|[1-9][0-9]*)"
-_EXACT_DIGITS: Final = 15
-"""So many digits before the point a FLOAT keeps, whatever they are."""
-
+_NOT_FINITE = r"-?(?i:nan|inf|infinity)"
 _PATTERNS: Mapping[ValueKind, str] = {
     ValueKind.BOOLEAN: r"(?i:true|false)",
     ValueKind.INTEGER: _WHOLE,
     ValueKind.DECIMAL: rf"(?:{_WHOLE}(?:\.[0-9]+)?|-?\.[0-9]+)",
-    ValueKind.FLOAT: rf"(?:{_WHOLE}(?:\.[0-9]*)?|-?\.[0-9]+)(?:[eE][+-]?[0-9]{{1,3}})?",
-    ValueKind.DATE: _DAY,
-    ValueKind.TIMESTAMP: _MOMENT,
+    ValueKind.FLOAT: rf"(?:{_WHOLE}(?:\.[0-9]*)?|-?\.[0-9]+)(?:[eE][+-]?[0-9]{{1,3}})?|{_NOT_FINITE}",
+    ValueKind.DATE: ISO_DAY,
+    ValueKind.TIMESTAMP: ISO_MOMENT,
 }
-"""Leading zeros and plus signs are no numbers: they are post codes and telephone numbers."""
+"""What each kind is written like, the narrowest first.
 
-_WIDER: Mapping[ValueKind, tuple[ValueKind, ...]] = {
-    ValueKind.UNKNOWN: tuple(_PATTERNS),
-    ValueKind.BOOLEAN: (ValueKind.BOOLEAN,),
-    ValueKind.INTEGER: (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT),
-    ValueKind.DECIMAL: (ValueKind.DECIMAL, ValueKind.FLOAT),
-    ValueKind.FLOAT: (ValueKind.FLOAT,),
-    ValueKind.DATE: (ValueKind.DATE, ValueKind.TIMESTAMP),
-    ValueKind.TIMESTAMP: (ValueKind.TIMESTAMP,),
-    ValueKind.TEXT: (),
+Leading zeros and plus signs are no numbers: they are post codes and telephone numbers.
+"""
+
+_NARROWER: Mapping[ValueKind, ValueKind] = {
+    ValueKind.DECIMAL: ValueKind.INTEGER,
+    ValueKind.FLOAT: ValueKind.DECIMAL,
+    ValueKind.TIMESTAMP: ValueKind.DATE,
 }
-"""What a column may still be once it was found to be of a kind."""
+"""Kinds all of whose texts are texts of another kind too."""
+
+_LONG_NUMBER = r"\A-?([0-9]{16,})(?:\.[0-9]*)?\z"
+"""A number whose whole part a double may round."""
+
+_THOUSANDS = r"\A-?(?:[1-9][0-9]{0,2}\.[0-9]{3}|0|[1-9][0-9]{0,2})\z"
+_DIGITS_OF_64_BITS: Final = 18
 
 _CALLED: Mapping[ValueKind, str] = {
     ValueKind.BOOLEAN: "true or false",
     ValueKind.INTEGER: "a whole number of 64 bits",
     ValueKind.DECIMAL: "a decimal number that fits the column",
-    ValueKind.FLOAT: "a finite number",
+    ValueKind.FLOAT: "a number that a double can hold",
     ValueKind.DATE: "a date, such as 2024-01-31",
     ValueKind.TIMESTAMP: "a moment, such as 2024-01-31T10:00:00Z",
     ValueKind.TEXT: "a text without NUL that is valid Unicode",
@@ -58,11 +68,19 @@ _CALLED: Mapping[ValueKind, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnType:
-    """The type of a column: its kind, and of DECIMAL the digits before and after the point."""
+    """The type of a column.
+
+    Attributes:
+        kind: of its values.
+        whole_digits: of DECIMAL, before the point.
+        scale: of DECIMAL, the digits after the point.
+        form: of days and moments, how they are written; None: as the file's `date_format`, or else ISO 8601.
+    """
 
     kind: ValueKind
     whole_digits: int = 0
     scale: int = 0
+    form: str | None = None
 
     @property
     def precision(self) -> int:
@@ -91,7 +109,6 @@ _ARROW: Mapping[ValueKind, pa.DataType] = {
     ValueKind.TEXT: pa.string(),
 }
 TEXT: Final = ColumnType(kind=ValueKind.TEXT)
-UNKNOWN: Final = ColumnType(kind=ValueKind.UNKNOWN)
 _TYPE = re.compile(r"(BOOLEAN|INTEGER|FLOAT|DATE|TIMESTAMP|TEXT)|DECIMAL\((\d{1,2}), ?(\d{1,2})\)")
 
 
@@ -109,41 +126,144 @@ def parse_type(text: str) -> ColumnType | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeenTexts:
+    """What the texts of a column that were seen have in common: its type follows from this alone.
+
+    Attributes:
+        kinds: those that each of them may be, the narrowest first.
+        whole_digits: the most before the point of a number without exponent.
+        scale: the most after it.
+        is_rounded: whether a number without exponent has a whole part that a double would change.
+        may_be_thousands: whether the decimal character may stand between thousands in each of them.
+        is_bare: whether each day or moment of ISO 8601 stands without a zone and blanks.
+        forms: of days and moments, those in which each of them may be written, the likeliest first; None: no text was
+            seen.
+        told_apart: two forms each that read one of the texts as different days.
+    """
+
+    kinds: tuple[ValueKind, ...] = tuple(_PATTERNS)
+    whole_digits: int = 0
+    scale: int = 0
+    is_rounded: bool = False
+    may_be_thousands: bool = True
+    is_bare: bool = True
+    forms: tuple[str, ...] | None = None
+    told_apart: frozenset[tuple[str, str]] = frozenset()
+
+    def type(self, *, is_form_told: bool = False) -> ColumnType:
+        """Return the narrowest type that holds all texts; TEXT holds any, and a column without one is text."""
+        if self.forms is None:
+            return TEXT
+        written = [ColumnType(kind=_kind_of(form), form=form) for form in self.forms]
+        of_kinds = [found for kind in self.kinds if (found := self._type_of(kind)) is not None]
+        numbers = [found for found in of_kinds if found.form is None]
+        days = [found for found in of_kinds if found.form is not None]
+        in_turn = (*numbers, *written, *days) if is_form_told else (*numbers, *days, *written)
+        return next(iter(in_turn), TEXT)
+
+    def _type_of(self, kind: ValueKind) -> ColumnType | None:
+        if kind in (ValueKind.DATE, ValueKind.TIMESTAMP):
+            return ColumnType(kind=kind, form=ISO)
+        if kind is not ValueKind.DECIMAL:
+            return None if kind is ValueKind.FLOAT and self.is_rounded else ColumnType(kind=kind)
+        found = ColumnType(kind=kind, whole_digits=self.whole_digits, scale=self.scale)
+        return found if found.precision <= MOST_DIGITS else None
+
+    def notes(self, column: str, reader: TextReader) -> tuple[str, ...]:
+        """Return what the texts leave open, and how to say that it is to be read in the other way."""
+        found = self.type(is_form_told=reader.date_format is not None)
+        if found.kind is ValueKind.DECIMAL and found.scale == 3 and self.may_be_thousands and reader.thousands is None:
+            return (_doubt_of_thousands(column, reader.decimal),)
+        forms = self.forms or ()
+        others = [form for form in forms[1:] if (forms[0], form) in self.told_apart]
+        return (doubt_of(column, forms[0], others),) if others and found.form == forms[0] else ()
+
+
+def _kind_of(form: str) -> ValueKind:
+    return ValueKind.TIMESTAMP if has_time(form) else ValueKind.DATE
+
+
+def _doubt_of_thousands(column: str, decimal: str) -> str:
+    other = "." if decimal == "," else ","
+    return (
+        f"column {column}: where its numbers have {decimal!r}, three digits are behind it, which is read as the "
+        f"decimal character; if it stands between thousands, give decimal_character={other!r}, "
+        f"thousands_character={decimal!r}"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextReader:
-    """How texts of a file become values.
+    """How texts of a file become values; blanks around numbers, days and moments are left out.
 
     Attributes:
         decimal: the sign before the digits of a fraction.
-        date_format: of dates and moments, as `strptime` takes it; None: ISO 8601.
+        thousands: the sign between each three digits of whole numbers; None: there is none.
+        date_format: of dates and moments, as `strptime` takes it; None: what the texts tell.
         max_cell_length: characters of one text.
     """
 
     decimal: str = "."
+    thousands: str | None = None
     date_format: str | None = None
     max_cell_length: int = 100_000
 
-    def widened(self, known: ColumnType, texts: pa.Array) -> ColumnType:
-        """Return the narrowest type that fits what is known and these texts, nulls aside; TEXT fits all."""
+    def seen(self, known: SeenTexts, texts: pa.Array) -> SeenTexts:
+        """Return what was known of a column together with what these texts tell, nulls aside."""
         values = texts.drop_null()
-        if not len(values) or known.kind is ValueKind.TEXT:
+        if not len(values) or not (known.kinds or known.forms or known.forms is None):
             return known
-        for kind in _WIDER[known.kind]:
-            found = self._fitting(kind, known, values)
-            if found is not None:
-                return found
-        return TEXT
+        trimmed = _trimmed(values)
+        found = self._numbers(self._days(known, values, trimmed), trimmed)
+        if ValueKind.BOOLEAN in found.kinds and not self._all_match(ValueKind.BOOLEAN, values):
+            found = _without(found, ValueKind.BOOLEAN)
+        return self._written(found, trimmed)
 
-    def _fitting(self, kind: ValueKind, known: ColumnType, values: pa.Array) -> ColumnType | None:
-        if not pc.all(self._matches(kind, values)).as_py():
-            return None
-        if kind is ValueKind.FLOAT and (known.whole_digits > _EXACT_DIGITS or self._has_long_number(values)):
-            return None  # it would be rounded to 16 digits
-        found = ColumnType(kind=kind)
-        if kind in (ValueKind.DECIMAL, ValueKind.INTEGER):
-            found = _with_digits(kind, known, _digits(self._plain(values)))
-        if found.precision > MOST_DIGITS:
-            return None
-        return found if _cast(self._plain(values), found) is not None else None
+    def _numbers(self, known: SeenTexts, texts: pa.Array) -> SeenTexts:
+        """Return what is known without those kinds of numbers that the texts are not, and with their digits."""
+        matching: set[ValueKind] = set()
+        for kind in (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT):
+            if kind in known.kinds and (_NARROWER.get(kind) in matching or self._all_match(kind, texts)):
+                matching.add(kind)
+            known = known if kind in matching else _without(known, kind)
+        if not matching:
+            return known
+        plain = self._plain(texts)
+        if ValueKind.DECIMAL in matching:
+            whole, scale = _digits(plain)
+            known = replace(known, whole_digits=max(known.whole_digits, whole), scale=max(known.scale, scale))
+            if known.may_be_thousands:
+                known = replace(known, may_be_thousands=_all(pc.match_substring_regex(plain, _THOUSANDS)))
+        elif _cast(plain, ColumnType(kind=ValueKind.FLOAT)) is None:
+            return _without(known, ValueKind.FLOAT)
+        is_short = known.whole_digits <= _DIGITS_OF_64_BITS
+        if ValueKind.INTEGER in matching and not is_short and _cast(plain, ColumnType(kind=ValueKind.INTEGER)) is None:
+            known = _without(known, ValueKind.INTEGER)
+        return known if known.is_rounded else replace(known, is_rounded=_has_rounded(plain))
+
+    def _days(self, known: SeenTexts, values: pa.Array, texts: pa.Array) -> SeenTexts:
+        is_day = False
+        for kind in (ValueKind.DATE, ValueKind.TIMESTAMP):
+            if kind not in known.kinds or is_day:
+                continue
+            is_day = self._all_match(kind, texts) and moments(texts, ISO) is not None
+            known = known if is_day else _without(known, kind)
+        if is_day and known.is_bare:
+            return replace(known, is_bare=values.equals(texts) and not _any(pc.match_substring_regex(texts, ISO_ZONE)))
+        return known
+
+    def _written(self, known: SeenTexts, texts: pa.Array) -> SeenTexts:
+        """Return what is known with those forms of days and moments alone that the texts have too."""
+        forms = known.forms
+        if forms is None:
+            forms = (self.date_format,) if self.date_format else forms_like(texts[0].as_py())
+        read = {form: found for form in forms if (found := moments(texts, form)) is not None}
+        told_apart = {
+            (one, other)
+            for one, other in combinations(read, 2)
+            if (one, other) not in known.told_apart and _any(pc.not_equal(read[one], read[other]))
+        }
+        return replace(known, forms=tuple(read), told_apart=known.told_apart | told_apart)
 
     def values(self, texts: pa.Array, wanted: ColumnType, *, rows: Sequence[int], column: str) -> pa.Array:
         """Return the texts as values of a type; `rows` are their rows in the file.
@@ -153,23 +273,34 @@ class TextReader:
         """
         if wanted.kind is ValueKind.TEXT:
             return self._checked_text(texts, rows, column)
-        if self.date_format and wanted.kind in (ValueKind.DATE, ValueKind.TIMESTAMP):
-            return self._formatted(texts, wanted, rows, column)
-        matches = pc.fill_null(self._matches(wanted.kind, texts), True)
-        first_misfit = pc.index(matches, False).as_py()
-        if first_misfit >= 0:
-            raise misfit(wanted, rows[first_misfit], column)
-        return cast_or_raise(self._plain(texts), wanted, rows=rows, column=column, cast=_cast)
+        if wanted.kind is not ValueKind.BOOLEAN:
+            texts = _trimmed(texts)
+        is_day = wanted.kind in (ValueKind.DATE, ValueKind.TIMESTAMP)
+        wanted = replace(wanted, form=(wanted.form or self.date_format or ISO) if is_day else None)
+        if wanted.form in (None, ISO):
+            matches = pc.fill_null(self._matches(wanted.kind, texts), True)
+            first_misfit = pc.index(matches, False).as_py()
+            if first_misfit >= 0:
+                raise misfit(wanted, rows[first_misfit], column)
+        plain = self._plain(texts) if wanted.kind in _NUMBERS else texts
+        return cast_or_raise(plain, wanted, rows=rows, column=column, cast=_cast)
+
+    def _all_match(self, kind: ValueKind, texts: pa.Array) -> bool:
+        return _all(self._matches(kind, texts))
 
     def _matches(self, kind: ValueKind, texts: pa.Array) -> pa.Array:
-        pattern = _PATTERNS[kind].replace(r"\.", re.escape(self.decimal)) if kind in _FRACTIONAL else _PATTERNS[kind]
+        pattern = _PATTERNS[kind]
+        if kind in _NUMBERS and self.decimal != ".":
+            pattern = pattern.replace(r"\.", re.escape(self.decimal))
+        if kind in _NUMBERS and self.thousands is not None:
+            grouped = rf"-?[1-9][0-9]{{0,2}}(?:{re.escape(self.thousands)}[0-9]{{3}})+"
+            pattern = pattern.replace(_WHOLE, f"(?:{grouped}|{_WHOLE})")
         return pc.match_substring_regex(texts, rf"\A(?:{pattern})\z")
 
-    def _has_long_number(self, values: pa.Array) -> bool:
-        pattern = rf"\A-?[0-9]{{{_EXACT_DIGITS + 1},}}(?:{re.escape(self.decimal)}|\z)"
-        return bool(pc.any(pc.match_substring_regex(values, pattern)).as_py())
-
     def _plain(self, texts: pa.Array) -> pa.Array:
+        """Return numbers as everybody writes them."""
+        if self.thousands is not None:
+            texts = pc.replace_substring(texts, self.thousands, "")
         return texts if self.decimal == "." else pc.replace_substring(texts, self.decimal, ".")
 
     def _checked_text(self, texts: pa.Array, rows: Sequence[int], column: str) -> pa.Array:
@@ -185,21 +316,30 @@ class TextReader:
                 raise broken(what, row=rows[first], column=column)
         return texts
 
-    def _formatted(self, texts: pa.Array, wanted: ColumnType, rows: Sequence[int], column: str) -> pa.Array:
-        """Read dates one by one, each different text once: Arrow's own reader takes the 31st of February."""
-        read: dict[str, datetime | None] = {}
-        values: list[Any] = []
-        for row, text in zip(rows, texts.to_pylist(), strict=True):
-            if text is not None and text not in read:
-                try:
-                    read[text] = _in_utc(datetime.strptime(text, self.date_format or ""))  # noqa: DTZ007 - naive is UTC
-                except (ValueError, OverflowError, re.error):  # re.error: a form that names something twice
-                    raise broken(f"must be a date of the form {self.date_format!r}", row=row, column=column) from None
-            values.append(None if text is None else read[text])
-        return from_values(values, wanted, rows=rows, column=column)
+
+_NUMBERS: Final = frozenset({ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT})
 
 
-_FRACTIONAL: Final = frozenset({ValueKind.DECIMAL, ValueKind.FLOAT})
+def _without(known: SeenTexts, kind: ValueKind) -> SeenTexts:
+    return replace(known, kinds=tuple(one for one in known.kinds if one is not kind))
+
+
+def _all(found: pa.Array) -> bool:
+    return bool(pc.all(found, min_count=0).as_py())
+
+
+def _any(found: pa.Array) -> bool:
+    return bool(pc.any(found, min_count=0).as_py())
+
+
+def _trimmed(texts: pa.Array) -> pa.Array:
+    return pc.utf8_trim(texts, " ")
+
+
+def _has_rounded(numbers: pa.Array) -> bool:
+    """Tell whether a number without exponent has a whole part that a double would change."""
+    found = pc.struct_field(pc.extract_regex(numbers, _LONG_NUMBER.replace("(", "(?P<whole>", 1)), "whole")
+    return any(len(text) > MOST_DIGITS or int(float(text)) != int(text) for text in found.drop_null().to_pylist())
 
 
 def _digits(values: pa.Array) -> tuple[int, int]:
@@ -213,16 +353,12 @@ def _digits(values: pa.Array) -> tuple[int, int]:
     return pc.max(whole).as_py(), pc.max(scale).as_py()
 
 
-def _with_digits(kind: ValueKind, known: ColumnType, digits: tuple[int, int]) -> ColumnType:
-    whole, scale = max(known.whole_digits, digits[0]), max(known.scale, digits[1])
-    return ColumnType(kind=kind, whole_digits=whole, scale=scale)
-
-
 def _cast(texts: pa.Array, wanted: ColumnType) -> pa.Array | None:
     """Return texts of the right form as values; None when one is no value (the 30th of February, 1e999)."""
     try:
-        if wanted.kind is ValueKind.TIMESTAMP:
-            return _in_time(_moments(texts))
+        if wanted.form is not None:
+            found = moments(texts, wanted.form)
+            return found if found is None else found.cast(wanted.arrow)
         if wanted.kind is ValueKind.BOOLEAN:
             return pc.equal(pc.utf8_lower(texts), "true")
         if wanted.kind is ValueKind.DECIMAL:
@@ -231,8 +367,9 @@ def _cast(texts: pa.Array, wanted: ColumnType) -> pa.Array | None:
     except pa.ArrowInvalid:
         return None
     if wanted.kind is ValueKind.FLOAT:
-        return found if pc.all(pc.is_finite(found.drop_null())).as_py() in (True, None) else None
-    return _in_time(found) if wanted.kind is ValueKind.DATE else found
+        is_held = pc.or_(pc.is_finite(found), pc.match_substring_regex(texts, rf"\A{_NOT_FINITE}\z"))
+        return found if _all(is_held) else None
+    return found
 
 
 def _decimals(texts: pa.Array, wanted: ColumnType) -> pa.Array | None:
@@ -244,37 +381,10 @@ def _decimals(texts: pa.Array, wanted: ColumnType) -> pa.Array | None:
     return texts.cast(pa.decimal128(MOST_DIGITS, wanted.scale)).cast(wanted.arrow)
 
 
-def _moments(texts: pa.Array) -> pa.Array:
-    """Return moments in UTC; a naive one is in UTC, a day begins at midnight."""
-    zoned = pc.replace_substring_regex(pc.utf8_upper(texts), pattern=" (Z|[+-])", replacement=r"\1")
-    length = pc.utf8_length(zoned)
-    is_naive = pc.invert(pc.match_substring_regex(pc.utf8_slice_codeunits(zoned, 10), r"[Z+-]"))
-    whole = pc.if_else(pc.equal(length, 10), pc.binary_join_element_wise(zoned, "T00:00", ""), zoned)
-    with_zone = pc.if_else(is_naive, pc.binary_join_element_wise(whole, "Z", ""), whole)
-    return with_zone.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
-
-
-def _in_time(found: pa.Array) -> pa.Array | None:
-    """Return dates or moments, all of them in the years 1 to 9999; None otherwise."""
-    values = pc.drop_null(found)
-    if not len(values):
-        return found
-    first: date = date.min
-    last: date = date.max
-    if pa.types.is_timestamp(found.type):
-        first, last = datetime.combine(first, time.min), datetime.combine(last, time.max)
-    within = pc.and_(
-        pc.greater_equal(values, pa.scalar(first, found.type)), pc.less_equal(values, pa.scalar(last, found.type))
-    )
-    return found if pc.all(within).as_py() else None
-
-
-def _in_utc(moment: datetime) -> datetime:
-    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
-
-
 def misfit(wanted: ColumnType, row: int, column: str) -> FileUploadError:
     """Return the error for a value that is none of its column's type."""
+    if wanted.form not in (None, ISO):
+        return broken(f"must be a date of the form {wanted.form!r}", row=row, column=column)
     called = f"must be {_CALLED[wanted.kind]}"
     hint = "; give the column another type with column_data_types, such as TEXT"
     return broken(f"{called}{hint if wanted.kind is not ValueKind.TEXT else ''}", row=row, column=column)
@@ -315,8 +425,3 @@ def from_values(values: Sequence[Any], wanted: ColumnType, *, rows: Sequence[int
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
             raise misfit(wanted, row, column) from None
     raise misfit(wanted, rows[0], column)
-
-
-def settled(found: ColumnType) -> ColumnType:
-    """Return the type of a column once all rows were seen; one without values is text."""
-    return TEXT if found.kind is ValueKind.UNKNOWN else found

@@ -29,6 +29,8 @@ class ParquetTable:
         PayloadSchemaError: a type was asked for a column that it has not.
     """
 
+    notes: Final = ()
+
     def __init__(
         self, file: BinaryIO, *, asked: Mapping[str, ColumnType], reader: TextReader, limits: FileLimits
     ) -> None:

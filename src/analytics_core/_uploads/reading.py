@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Final
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import LONGEST_KEY
+from analytics_core._uploads.dates import is_date_format
 from analytics_core._uploads.kinds import ColumnType, TextReader, parse_type
 from analytics_core._uploads.limits import FileLimits, broken
 from analytics_core._uploads.parquet_table import ParquetTable
@@ -52,7 +53,10 @@ def _table(
     copy: BinaryIO, kind: FileKind, options: FileUploadOptions, asked: dict[str, ColumnType], limits: FileLimits
 ) -> FileTable:
     reader = TextReader(
-        decimal=options.decimal_character, date_format=options.date_format, max_cell_length=limits.max_cell_length
+        decimal=options.decimal_character,
+        thousands=options.thousands_character,
+        date_format=options.date_format,
+        max_cell_length=limits.max_cell_length,
     )
     if kind is FileKind.COLUMNAR:
         return ParquetTable(copy, asked=asked, reader=reader, limits=limits)
@@ -63,7 +67,7 @@ def _table(
             skip_rows=options.skip_rows,
             null_values=options.null_values,
             asked=asked,
-            reader=replace(reader, decimal="."),  # numbers of workbooks are no texts
+            reader=replace(reader, decimal=".", thousands=None),  # numbers of workbooks are no texts
         )
         return WorkbookTable(copy, sheet, limits)
     form = DelimitedFormat(
@@ -115,6 +119,7 @@ _KINDS_OF_OPTIONS: Final = {
     "delimiter": (FileKind.CSV,),
     "encoding": (FileKind.CSV,),
     "decimal_character": (FileKind.CSV, FileKind.COLUMNAR),
+    "thousands_character": (FileKind.CSV, FileKind.COLUMNAR),
     "header_row": _TEXT_OR_SHEET,
     "skip_rows": _TEXT_OR_SHEET,
     "null_values": _TEXT_OR_SHEET,
@@ -158,14 +163,27 @@ def _asked(options: FileUploadOptions) -> dict[str, ColumnType]:
     asked |= dict.fromkeys(options.column_dates, _MOMENT)
     if options.encoding.casefold() not in ENCODINGS:
         problems.append(Problem(path="options.encoding", message=f"must be one of {', '.join(ENCODINGS)}"))
-    if options.delimiter in ('"', "\r", "\n", options.decimal_character) or options.delimiter > "\x7f":
+    if options.delimiter in ('"', "\r", "\n", options.decimal_character) or (options.delimiter or "") > "\x7f":
         problems.append(Problem(path="options.delimiter", message="must be one ASCII character that parts no number"))
+    problems += _of_numbers_and_dates(options)
     if problems:
         raise PayloadSchemaError(shape=_SHAPE, problems=problems)
     return asked
 
 
 _MOMENT: Final = ColumnType(kind=ValueKind.TIMESTAMP)
+
+
+def _of_numbers_and_dates(options: FileUploadOptions) -> list[Problem]:
+    """Return what is wrong with how numbers and dates are told to be written."""
+    problems = []
+    if options.thousands_character in (options.decimal_character, *"0123456789-"):
+        message = "must be another character than decimal_character, and none of numbers"
+        problems.append(Problem(path="options.thousands_character", message=message))
+    if options.date_format is not None and not is_date_format(options.date_format):
+        message = 'must be a format of strptime, such as "%d.%m.%Y" or "%m/%d/%Y %H:%M"'
+        problems.append(Problem(path="options.date_format", message=message))
+    return problems
 
 
 def _copy(file: Any, copy: BinaryIO, limits: FileLimits) -> None:

@@ -36,6 +36,8 @@ class FileTable(Protocol):
     """A file that was looked through once, so that its columns are known."""
 
     columns: tuple[FileColumn, ...]
+    notes: tuple[str, ...]
+    """What its texts leave open, and how it was read."""
 
     def batches(self, columns: Sequence[FileColumn]) -> Iterator[pa.RecordBatch]:
         """Yield the rows as values of these types (of `columns` in their order), from the first one each time.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import BinaryIO, Final
@@ -12,12 +13,15 @@ from typing import BinaryIO, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analytics_core._uploads.kinds import UNKNOWN, ColumnType, TextReader, settled
+from analytics_core._error_types import short_repr
+from analytics_core._uploads.kinds import ColumnType, SeenTexts, TextReader
 from analytics_core._uploads.limits import LONGEST_ROW, ROWS_PER_BATCH, FileLimits, broken, check_count
 from analytics_core._uploads.table import FileColumn, RawBatch, asked_types, named_columns, nth_row, record_batch
+from analytics_core.errors import FileUploadError
 
+UTF_8: Final = "utf-8"
 ENCODINGS: Final[Mapping[str, str]] = {
-    "utf-8": "utf-8-sig",
+    UTF_8: "utf-8-sig",
     "utf-16": "utf-16",
     **{name: name for name in ("ascii", "iso-8859-1", "iso-8859-2", "iso-8859-15", "windows-1250", "windows-1251")},
     **{name: name for name in ("windows-1252", "shift_jis", "gb18030", "big5", "euc-jp", "euc-kr")},
@@ -30,7 +34,7 @@ class DelimitedFormat:
     """How a text file is written.
 
     Attributes:
-        delimiter: one character.
+        delimiter: one character; None: the one that parts the first rows alike.
         encoding: one of ENCODINGS.
         header_row: which row holds the names, from 0, after `skip_rows`; None: none does.
         skip_rows: lines before anything else.
@@ -39,8 +43,8 @@ class DelimitedFormat:
         reader: how texts become values.
     """
 
-    delimiter: str = ","
-    encoding: str = "utf-8"
+    delimiter: str | None = None
+    encoding: str = UTF_8
     header_row: int | None = 0
     skip_rows: int = 0
     null_values: Sequence[str] = ("",)
@@ -86,6 +90,7 @@ class TextTable:
 
     def __init__(self, file: BinaryIO, form: DelimitedFormat, limits: FileLimits) -> None:
         self._file, self._form, self._limits = file, form, limits
+        self._delimiter = form.delimiter or self._likely_delimiter()
         first = next(self._records(), None)
         if first is None:
             raise broken("it has no rows")
@@ -98,8 +103,14 @@ class TextTable:
         columns = named_columns(named, limits, row=first[0])
         self._hint = _delimiter_hint(named)
         asked = asked_types(columns, form.asked)
+        seen = self._seen(columns, asked)
+        is_told = form.reader.date_format is not None
         self.columns = tuple(
-            replace(column, type=found) for column, found in zip(columns, self._types(columns, asked), strict=True)
+            replace(column, type=asked.get(place) or seen[place].type(is_form_told=is_told))
+            for place, column in enumerate(columns)
+        )
+        self.notes = tuple(
+            note for place, one in seen.items() for note in one.notes(short_repr(columns[place].name), form.reader)
         )
 
     def batches(self, columns: Sequence[FileColumn]) -> Iterator[pa.RecordBatch]:
@@ -116,14 +127,26 @@ class TextTable:
         """Return which row of the file a row is; the file is read anew up to it."""
         return nth_row(self._records(), place, has_header=self._form.header_row is not None)
 
-    def _types(self, columns: Sequence[FileColumn], asked: Mapping[int, ColumnType]) -> list[ColumnType]:
-        found = [asked.get(place, UNKNOWN) for place in range(len(columns))]
+    def _likely_delimiter(self) -> str:
+        """Return the delimiter that parts the first rows into the most cells, as many in each of them."""
+        widths = {}
+        for mark in _DELIMITERS:
+            self._delimiter = mark
+            with suppress(FileUploadError):
+                found = {len(cells) for _, cells in islice(self._records(), _FIRST_ROWS)}
+                widths[mark] = max(found) if len(found) == 1 and mark != self._form.reader.decimal else 0
+        most = max(widths.values(), default=0)
+        usual = next(mark for mark in _DELIMITERS if mark != self._form.reader.decimal)
+        return next((mark for mark, width in widths.items() if width == most > 1), usual)
+
+    def _seen(self, columns: Sequence[FileColumn], asked: Mapping[int, ColumnType]) -> dict[int, SeenTexts]:
+        """Return what the texts of those columns tell whose types were not asked for."""
+        found = {place: SeenTexts() for place in range(len(columns)) if place not in asked}
         for batch in self._batches(len(columns)):
-            for place, column in enumerate(columns):
-                if place not in asked:
-                    texts = self._texts(batch.cells[place], batch.rows, column)
-                    found[place] = self._form.reader.widened(found[place], texts)
-        return [settled(one) for one in found]
+            for place, known in found.items():
+                texts = self._texts(batch.cells[place], batch.rows, columns[place])
+                found[place] = self._form.reader.seen(known, texts)
+        return found
 
     def _texts(self, cells: Sequence[str], rows: Sequence[int], column: FileColumn) -> pa.Array:
         try:
@@ -161,7 +184,7 @@ class TextTable:
         text = io.TextIOWrapper(io.BufferedReader(_BorrowedFile(self._file)), encoding=codec, errors=errors, newline="")
         lines = _Lines(text)
         # A quote must be closed, and nothing but a delimiter may follow it.
-        reader = csv.reader(lines, delimiter=self._form.delimiter, strict=True)
+        reader = csv.reader(lines, delimiter=self._delimiter, strict=True)
         row = 0
         first = self._form.skip_rows + (self._form.header_row or 0)
         try:
@@ -208,7 +231,8 @@ def _delimiter_hint(header: Sequence[str | None]) -> str:
     return f"; its header has {other!r}: name it as options.delimiter" if other else ""
 
 
-_DELIMITERS: Final = (";", "\t", "|", ",")
+_DELIMITERS: Final = (",", ";", "\t", "|")
+_FIRST_ROWS: Final = 5
 
 
 def _told(error: csv.Error) -> str:

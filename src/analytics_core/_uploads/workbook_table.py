@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Final
 import pyarrow as pa
 
 from analytics_core._engines.types import ValueKind
-from analytics_core._uploads.kinds import TEXT, UNKNOWN, ColumnType, TextReader, from_values, settled
+from analytics_core._uploads.kinds import TEXT, ColumnType, TextReader, from_values
 from analytics_core._uploads.limits import ROWS_PER_BATCH, FileLimits, broken, check_count
 from analytics_core._uploads.table import FileColumn, RawBatch, asked_types, named_columns, nth_row, record_batch
 from analytics_core._uploads.workbook_parts import check_workbook
@@ -51,6 +51,8 @@ class WorkbookTable:
         PayloadSchemaError: there is no such sheet, or a type was asked for a column that it has not.
     """
 
+    notes: Final = ()
+
     def __init__(self, file: BinaryIO, form: SheetFormat, limits: FileLimits) -> None:
         check_workbook(file, limits)
         self._form, self._limits = form, limits
@@ -89,12 +91,12 @@ class WorkbookTable:
         return nth_row(self._records(), place, has_header=self._form.header_row is not None)
 
     def _types(self, width: int) -> list[ColumnType]:
-        found = [self._asked.get(place, UNKNOWN) for place in range(width)]
+        found = [self._asked.get(place) for place in range(width)]
         for batch in self._batches():
             for place, cells in enumerate(batch.cells):
                 if place not in self._asked:
                     found[place] = _widened(found[place], cells)
-        return [settled(one) for one in found]
+        return [one or TEXT for one in found]
 
     def _batches(self) -> Iterator[RawBatch]:
         records = self._records()
@@ -157,10 +159,10 @@ def _text(cell: Any) -> str:
     return cell.isoformat() if isinstance(cell, date | time) else str(cell)
 
 
-def _widened(known: ColumnType, cells: Sequence[Any]) -> ColumnType:
-    """Return the narrowest type that fits what is known and these cells; TEXT fits all."""
+def _widened(known: ColumnType | None, cells: Sequence[Any]) -> ColumnType | None:
+    """Return the narrowest type that fits what is known and these cells, None for no cells; TEXT fits all."""
     kinds = {_kind(cell) for cell in cells if cell is not None}
-    if known.kind is not ValueKind.UNKNOWN:
+    if known is not None:
         kinds.add(known.kind)
     if not kinds:
         return known

@@ -31,14 +31,16 @@ class FileKind(StrEnum):
 class FileUploadOptions(StrictShape):
     """How a file is read; a column goes by its header in the file or its name in SQL.
 
-    `type` None: by its first bytes. `header_row` counts from 0 after `skip_rows`; None: the file has no header.
-    `date_format` is that of `strptime`; None: ISO 8601.
+    `type` None: by its first bytes. `delimiter` None: of comma, semicolon, tab and `|` the one that parts its first
+    rows alike. `thousands_character` None: there is none. `header_row` counts from 0 after `skip_rows`; None: the file
+    has no header. `date_format` is that of `strptime`; None: found for each column, for `column_dates` ISO 8601.
     """
 
     type: FileKind | None = None
-    delimiter: _Character = ","
+    delimiter: _Character | None = None
     encoding: str = "utf-8"
     decimal_character: _Character = "."
+    thousands_character: _Character | None = None
     null_values: Texts = ("",)
     header_row: Annotated[Whole, Field(ge=0, le=1_000)] | None = 0
     skip_rows: Annotated[Whole, Field(ge=0, le=100_000)] = 0
@@ -57,9 +59,14 @@ class UploadedColumn(Answer):
 
 
 class UploadedTable(AnswerWithSchema):
-    """What an upload wrote: the table, its rows that came from the file, and their columns."""
+    """What an upload wrote: the table, its rows that came from the file, and their columns.
+
+    `notes` say in words what the texts of a CSV file leave open, such as days and months that look alike, and how they
+    were read.
+    """
 
     database_id: Whole
     table_name: str
     rows: Whole
     columns: tuple[UploadedColumn, ...] = ()
+    notes: Texts = ()

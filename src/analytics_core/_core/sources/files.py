@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
@@ -15,15 +15,15 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 
 from analytics_core._bounded_calls import BoundedCalls
-from analytics_core._core.sources.dates import with_dates
-from analytics_core._core.sources.guesses import notes_of_numbers, with_whole_numbers
+from analytics_core._core.sources.json_types import with_days, with_whole_numbers
 from analytics_core._core.sources.paths import DATABASES, FileType, broken_file, type_of
 from analytics_core._core.sources.reading import FileReading
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.handed_over import FileFormat, HandedFiles, HandedFrame, HandedTable
-from analytics_core._uploads.limits import FileLimits
+from analytics_core._uploads.dates import ISO
+from analytics_core._uploads.kinds import ColumnType, SeenTexts
 from analytics_core._uploads.reading import opened_table
 from analytics_core._uploads.table import FileTable
 from analytics_core.errors import FileUploadError, MissingExtraError, PayloadSchemaError, SourceError
@@ -49,9 +49,11 @@ def table_of_files(paths: Iterable[Path], reading: FileReading) -> HandedTable:
         raise broken_file(other, f"{what}; one dataset is read from files of one type")
     if kind in DATABASES:
         raise broken_file(files[0], f"it is {kind.value}, which is connected alone: connect({files[0].name!r})")
+    if kind is FileType.CSV and reading.is_encoded():
+        return _of_encoded_files(files, reading)
     if kind in _FORMATS:
         told = reading.csv_arguments() if kind is FileType.CSV else {}
-        return _looked_at(HandedFiles(format=_FORMATS[kind], paths=tuple(files), csv_arguments=told))
+        return _looked_at(HandedFiles(format=_FORMATS[kind], paths=tuple(files), csv_arguments=told), reading)
     if kind is FileType.XLSX:
         return _of_sheets([sheet for path in files for sheet in sheets_of(path, reading).values()], files)
     return _of_arrow_files(files, kind)
@@ -64,29 +66,72 @@ _FORMATS: Final = {
 }
 
 
-def _looked_at(files: HandedFiles) -> HandedFiles:
+def _looked_at(files: HandedFiles, reading: FileReading) -> HandedFiles:
     """Return files with the types of their columns, which the whole of each text file tells."""
-    return in_duckdb(lambda root: _with_types(root, files))
+    return in_duckdb(lambda root: _with_types(root, files, reading))
 
 
-def _with_types(root: Any, files: HandedFiles) -> HandedFiles:
+def _with_types(root: Any, files: HandedFiles, reading: FileReading) -> HandedFiles:
     from analytics_core._execution.sessions.duckdb_tables import allow_only
 
-    types: dict[str, str] = {}
     allow_only(root, [files])
-    _check_date_format(root, files.csv_arguments)
+    if files.format is FileFormat.CSV:
+        return _of_csv(root, files, reading)
+    types: dict[str, str] = {}
     for place, path in enumerate(files.paths):
         found = _types_of(root, replace(files, paths=(path,)))
         types = found if not place else _merged(types, found, files, path)
-    return files if files.format is FileFormat.PARQUET else _of_text(root, replace(files, types=types))
+    if files.format is FileFormat.PARQUET:
+        return files
+    return with_whole_numbers(root, with_days(root, replace(files, types=types)))
 
 
-def _of_text(root: Any, files: HandedFiles) -> HandedFiles:
-    """Return text files with the types that their values have, and notes on what they leave open."""
-    read = with_whole_numbers(root, with_dates(root, files))
-    if read.format is not FileFormat.CSV:
-        return read
-    return replace(read, notes=(*_title_in_csv(read), *read.notes, *notes_of_numbers(root, read)))
+def _of_csv(root: Any, files: HandedFiles, reading: FileReading) -> HandedFiles:
+    """Return CSV files with the types that uploads give the same texts, and notes on what they leave open."""
+    _check_date_format(root, reading.date_format)
+    reader, seen = reading.texts(), dict[str, SeenTexts]()
+
+    def look(texts: Any) -> None:
+        for batch in texts.to_arrow_reader(_ROWS_PER_BATCH):
+            for name, column in zip(texts.columns, batch.columns, strict=True):
+                seen[name] = reader.seen(seen[name], column)
+
+    for path in files.paths:
+        file = replace(files, paths=(path,))
+        names = list(_types_of(root, file))
+        seen = seen or dict.fromkeys(names, SeenTexts())
+        _check_columns(names, list(seen), files, path)
+        _read(root, replace(file, types=dict.fromkeys(names, "VARCHAR")), look)
+    found = {name: one.type(is_form_told=reader.date_format is not None) for name, one in seen.items()}
+    read = replace(
+        files,
+        types={name: _type_in_duckdb(kind) for name, kind in found.items()},
+        date_formats={
+            name: kind.form
+            for name, kind in found.items()
+            if kind.form and (kind.form != ISO or not seen[name].is_bare)
+        },
+    )
+    doubts = (note for name, one in seen.items() for note in one.notes(short_repr(name), reader))
+    return replace(read, notes=(*_title_in_csv(read), *doubts))
+
+
+_ROWS_PER_BATCH: Final = 50_000
+_TYPES: Final = {
+    ValueKind.BOOLEAN: "BOOLEAN",
+    ValueKind.INTEGER: "BIGINT",
+    ValueKind.FLOAT: "DOUBLE",
+    ValueKind.DATE: "DATE",
+    ValueKind.TIMESTAMP: "TIMESTAMP",
+    ValueKind.TEXT: "VARCHAR",
+}
+
+
+def _type_in_duckdb(found: ColumnType) -> str:
+    """Return the type of a column in DuckDB; decimals have room for longer numbers, which later rows may have."""
+    if found.kind is ValueKind.DECIMAL:
+        return f"DECIMAL({18 if found.precision <= 18 else 38},{found.scale})"
+    return _TYPES[found.kind]
 
 
 def _title_in_csv(files: HandedFiles) -> tuple[str, ...]:
@@ -109,9 +154,8 @@ def _title_note(title: str, width: int, *, skip_rows: int) -> str:
     )
 
 
-def _check_date_format(root: Any, told: Mapping[str, Any]) -> None:
+def _check_date_format(root: Any, written: str | None) -> None:
     """Raise SourceError for a format that DuckDB does not know."""
-    written = told.get("date_format") or told.get("timestamp_format")
     if written is None:
         return
     try:
@@ -123,22 +167,35 @@ def _check_date_format(root: Any, told: Mapping[str, Any]) -> None:
 
 def _types_of(root: Any, file: HandedFiles) -> dict[str, str]:
     """Return the types of the columns of one file, in their order; SourceError where it cannot be read."""
-    from analytics_core._execution.sessions.duckdb_tables import relation_of, types_of
+    from analytics_core._execution.sessions.duckdb_tables import types_of
+
+    types: dict[str, str] = {}
+
+    def look(rows: Any) -> None:
+        types.update(types_of(rows, file.format))
+        if file.format is not FileFormat.CSV:
+            rows.aggregate("count(*)").fetchall()
+
+    _read(root, file, look)
+    # A row of another length makes one column of all.
+    if file.format is FileFormat.CSV and len(types) == 1 and (failure := _uneven(file)) is not None:
+        raise failure
+    return types
+
+
+def _read(root: Any, file: HandedFiles, look: Callable[[Any], None]) -> None:
+    """Look at the rows of one file; SourceError where it cannot be read."""
+    from analytics_core._execution.sessions.duckdb_tables import relation_of
 
     failure = None
     try:
-        relation = relation_of(root, file)
-        types = types_of(relation, file.format)
-        relation.aggregate("count(*)").fetchall()
+        look(relation_of(root, file))
     except memory_errors():  # no fault of the file
         raise
     except Exception as error:  # the border to DuckDB, whose text quotes rows and goes no further
         failure = _diagnosed(file, str(error))
-    if failure is None and file.format is FileFormat.CSV and len(types) == 1:
-        failure = _uneven(file)  # a row of another length makes one column of all
     if failure is not None:
         raise failure
-    return types
 
 
 _WHOLE_NUMBERS: Final = frozenset({"BIGINT", "UBIGINT", "HUGEINT"})
@@ -148,10 +205,8 @@ _DAYS: Final = frozenset({"DATE", "TIMESTAMP"})
 
 def _merged(types: dict[str, str], found: dict[str, str], files: HandedFiles, path: Path) -> dict[str, str]:
     """Return the types of columns of several files, those before `path` and its own, which hold the values of all."""
-    if files.format is not FileFormat.JSON and list(types) != list(found):
-        raise broken_file(
-            path, f"it has other columns than {files.paths[0].name!r}, or in another order; {_ONE_BY_ONE}"
-        )
+    if files.format is not FileFormat.JSON:
+        _check_columns(list(found), list(types), files, path)
     differing = {name: {types[name], kind} for name, kind in found.items() if types.get(name, kind) != kind}
     if differing and files.format is FileFormat.PARQUET:
         name = next(iter(differing))
@@ -162,6 +217,14 @@ def _merged(types: dict[str, str], found: dict[str, str], files: HandedFiles, pa
         name: next((kind for held, kind in _HOLDS.items() if kinds <= held), text) for name, kinds in differing.items()
     }
     return {**types, **found, **wider}
+
+
+def _check_columns(found: list[str], first: list[str], files: HandedFiles, path: Path) -> None:
+    """Raise SourceError for a file of other columns than those before it."""
+    if found != first:
+        raise broken_file(
+            path, f"it has other columns than {files.paths[0].name!r}, or in another order; {_ONE_BY_ONE}"
+        )
 
 
 _HOLDS: Final = {_WHOLE_NUMBERS: "HUGEINT", _NUMBERS: "DOUBLE", _DAYS: "TIMESTAMP"}
@@ -226,7 +289,7 @@ def _diagnosed(file: HandedFiles, text: str) -> SourceError:
     path, line = file.paths[0], _LINE.search(text)
     row = int(line["row"] or line["line"]) if line else None
     if "unicode (byte sequence" in text or "not utf-8 encoded" in text:
-        what = "it is not written in UTF-8; save it so, or read it by pandas.read_csv(..., encoding=...)"
+        what = 'it is not written in UTF-8; name its encoding, such as encoding="windows-1252"'
         return broken_file(path, what, row=row)
     if file.format is FileFormat.CSV:
         return _uneven(file) or broken_file(path, "its columns cannot be told apart", row=row)
@@ -269,6 +332,31 @@ def _csv_rows(file: HandedFiles) -> Iterator[Iterator[tuple[int, list[str]]]]:
         yield ((above + rows.line_num, cells) for cells in rows)
 
 
+def _of_encoded_files(files: list[Path], reading: FileReading) -> HandedFrame:
+    """Return CSV files that are not in UTF-8 as one frame, read as uploads are."""
+    read, notes = [], list[str]()
+    for path in files:
+        packed = path.suffix.lower() == ".gz"
+        try:
+            with (
+                gzip.open(path) if packed else path.open("rb") as opened,
+                opened_table(opened, reading.options(), reading.limits()) as table,
+            ):
+                schema = pa.schema([(column.name, column.type.arrow) for column in table.columns])
+                read.append(pa.Table.from_batches(table.batches(table.columns), schema=schema))
+                notes += table.notes
+        except FileUploadError as error:
+            raise broken_file(path, error.message.partition(": ")[2] or error.message, **error.extra) from error
+        except PayloadSchemaError as error:
+            raise broken_file(path, error.message) from error
+    try:
+        joined = pa.concat_tables(read)
+    except pa.ArrowException as error:
+        what = f"it has columns of other names or types than {files[0].name!r}; {_ONE_BY_ONE}"
+        raise broken_file(files[-1], what) from error
+    return replace(_frame(joined, files[0].name), notes=tuple(dict.fromkeys(notes)))
+
+
 def sheets_of(path: Path, reading: FileReading) -> dict[str, HandedFrame]:
     """Return the sheets of a workbook that have rows, by name.
 
@@ -276,18 +364,11 @@ def sheets_of(path: Path, reading: FileReading) -> dict[str, HandedFrame]:
         SourceError: it cannot be read; row and column are told.
         MissingExtraError: python-calamine is not installed.
     """
-    limits = FileLimits(
-        max_bytes=reading.settings.upload_max_bytes,
-        max_unpacked_bytes=reading.settings.upload_max_unpacked_bytes,
-        max_rows=reading.settings.upload_max_rows,
-        max_columns=reading.settings.upload_max_columns,
-        max_cell_length=reading.settings.upload_max_cell_length,
-    )
     found = {}
     for sheet in _sheet_names(path):
         options = FileUploadOptions(type=FileKind.EXCEL, sheet_name=sheet, skip_rows=reading.skip_rows)
         try:
-            with opened_table(path, options, limits) as table:
+            with opened_table(path, options, reading.limits()) as table:
                 found[sheet] = _rows_of_sheet(table, sheet)
         except FileUploadError as error:
             if "has no rows" in error.message:

@@ -12,11 +12,15 @@ from analytics_core._core.sources import paths
 from analytics_core._core.sources.paths import FileType
 from analytics_core._error_types import short_repr
 from analytics_core._settings import Settings
+from analytics_core._uploads.dates import is_date_format
+from analytics_core._uploads.kinds import TextReader
+from analytics_core._uploads.limits import FileLimits
+from analytics_core._uploads.text_table import ENCODINGS, UTF_8
 from analytics_core.errors import SourceError
+from analytics_core.models.upload import FileKind, FileUploadOptions
 
 _DECIMALS: Final = (".", ",")
 _THOUSANDS: Final = (".", ",", " ", "'", "_")
-_OF_THE_DAY: Final = ("%H", "%I", "%M", "%S", "%c", "%X")
 _MOST_ROWS: Final = 100_000
 _SKIPPING: Final = (FileType.CSV, FileType.XLSX)
 
@@ -27,6 +31,7 @@ class ReadingFields(TypedDict, total=False):
     decimal_character: str
     thousands_character: str | None
     date_format: str | None
+    encoding: str
     skip_rows: int
 
 
@@ -39,6 +44,7 @@ class FileReading:
         decimal_character: between a whole number and its fraction, in CSV.
         thousands_character: between each three digits, in CSV.
         date_format: of dates or moments in CSV, as `strptime` has it.
+        encoding: of CSV, by one of the names that uploads take; what is no UTF-8 is read into memory.
         skip_rows: above the header, in CSV and workbooks.
 
     Raises:
@@ -49,6 +55,7 @@ class FileReading:
     decimal_character: str = "."
     thousands_character: str | None = None
     date_format: str | None = None
+    encoding: str = UTF_8
     skip_rows: int = 0
 
     def __post_init__(self) -> None:
@@ -60,8 +67,11 @@ class FileReading:
         ):
             instead = 'one of "." "," " " "\'" "_", and another than decimal_character'
             raise _no_option("thousands_character", self.thousands_character, instead)
-        if self.date_format is not None and "%" not in str(self.date_format):
-            raise _no_option("date_format", self.date_format, 'a format of strptime, such as "%d.%m.%Y"')
+        if self.date_format is not None and not is_date_format(str(self.date_format)):
+            forms = 'a format of strptime, such as "%d.%m.%Y" or "%m/%d/%Y %H:%M"'
+            raise _no_option("date_format", self.date_format, forms)
+        if str(self.encoding).casefold() not in ENCODINGS:
+            raise _no_option("encoding", self.encoding, f"one of {', '.join(ENCODINGS)}")
         if type(self.skip_rows) is not int or not 0 <= self.skip_rows <= _MOST_ROWS:
             raise _no_option("skip_rows", self.skip_rows, f"a number of rows from 0 to {_MOST_ROWS}")
 
@@ -71,9 +81,41 @@ class FileReading:
             "decimal_character": self.decimal_character != ".",
             "thousands_character": self.thousands_character is not None,
             "date_format": self.date_format is not None,
+            "encoding": self.is_encoded(),
             "skip_rows": self.skip_rows != 0,
         }
         return tuple(name for name, is_given in values.items() if is_given)
+
+    def is_encoded(self) -> bool:
+        """Tell whether the texts are written otherwise than in UTF-8."""
+        return self.encoding.casefold() != UTF_8
+
+    def limits(self) -> FileLimits:
+        """Return how much a file may hold that is read into memory."""
+        return FileLimits(
+            max_bytes=self.settings.upload_max_bytes,
+            max_unpacked_bytes=self.settings.upload_max_unpacked_bytes,
+            max_rows=self.settings.upload_max_rows,
+            max_columns=self.settings.upload_max_columns,
+            max_cell_length=self.settings.upload_max_cell_length,
+        )
+
+    def texts(self) -> TextReader:
+        """Return what tells what the texts of CSV are, as uploads do."""
+        return TextReader(
+            decimal=self.decimal_character, thousands=self.thousands_character, date_format=self.date_format
+        )
+
+    def options(self) -> FileUploadOptions:
+        """Return how the reader of uploads reads the CSV files that are not in UTF-8."""
+        return FileUploadOptions(
+            type=FileKind.CSV,
+            encoding=self.encoding,
+            decimal_character=self.decimal_character,
+            thousands_character=self.thousands_character,
+            date_format=self.date_format,
+            skip_rows=self.skip_rows,
+        )
 
     def csv_arguments(self) -> dict[str, Any]:
         """Return what DuckDB's reader of CSV is told."""
@@ -82,9 +124,6 @@ class FileReading:
             arguments["decimal"] = self.decimal_character
         if self.thousands_character is not None:
             arguments["thousands"] = self.thousands_character
-        if self.date_format is not None:
-            has_time = any(directive in self.date_format for directive in _OF_THE_DAY)
-            arguments["timestamp_format" if has_time else "date_format"] = self.date_format
         if self.skip_rows:
             arguments |= {"skiprows": self.skip_rows, "header": True}
         return arguments

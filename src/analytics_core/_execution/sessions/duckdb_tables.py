@@ -11,6 +11,7 @@ from typing import Any, Final
 import duckdb
 
 from analytics_core._execution.handed_over import FileFormat, HandedFiles, HandedFrame, HandedTable
+from analytics_core._uploads.dates import ISO
 
 
 def open_tables(tables: Mapping[str, HandedTable], config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
@@ -95,7 +96,10 @@ def _state_of(path: Path) -> tuple[int, int, int] | None:
 
 
 def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.DuckDBPyRelation:
-    """Return the rows of a frame or of files; without known types those that DuckDB finds in the whole of the files."""
+    """Return the rows of a frame or of files; without known types those that DuckDB finds.
+
+    It finds them in the whole of JSON, and in the first rows of CSV.
+    """
     if isinstance(table, HandedFrame):
         return root.from_arrow(table.data)
     paths: Any = [str(path) for path in table.paths]
@@ -104,9 +108,13 @@ def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.D
         return root.read_parquet(paths, hive_partitioning=all(map(_names_values, table.paths)))
     if table.format is FileFormat.CSV:
         # `skiprows`: else rows before the first one of as many values as the most have would be left out.
-        told = {"sample_size": -1} if types is None else {"dtype": types}
-        return _with_dates(root.read_csv(paths, **{"skiprows": 0, **table.csv_arguments, **told}), table)
+        # `quotechar`, `escapechar`: else a quote is a letter where the first rows have none.
+        told = {} if types is None else {"dtype": types}
+        return _with_dates(root.read_csv(paths, **{**_WRITTEN, **table.csv_arguments, **told}), table)
     return root.read_json(paths, sample_size=-1) if types is None else root.read_json(paths, columns=types)
+
+
+_WRITTEN: Final[Mapping[str, Any]] = {"skiprows": 0, "quotechar": '"', "escapechar": '"'}
 
 
 def _with_dates(relation: duckdb.DuckDBPyRelation, table: HandedFiles) -> duckdb.DuckDBPyRelation:
@@ -128,7 +136,26 @@ def _with_dates(relation: duckdb.DuckDBPyRelation, table: HandedFiles) -> duckdb
 def moment_of(column: duckdb.Expression, form: str) -> duckdb.Expression:
     """Return texts as moments; null where they have another form."""
     text = duckdb.FunctionExpression("trim", column)
-    return duckdb.FunctionExpression("try_strptime", text, duckdb.ConstantExpression(form))
+    if form != ISO:
+        return duckdb.FunctionExpression("try_strptime", text, duckdb.ConstantExpression(form))
+    text = duckdb.FunctionExpression("upper", text)
+    for pattern, written in _TO_ONE_FORM:
+        text = duckdb.FunctionExpression(
+            "regexp_replace", text, duckdb.ConstantExpression(pattern), duckdb.ConstantExpression(written)
+        )
+    zoned = duckdb.FunctionExpression("try_strptime", text, duckdb.ConstantExpression(list(_WITH_ZONE)))
+    return zoned.cast("TIMESTAMP")  # in UTC, as the session is
+
+
+_TO_ONE_FORM: Final = (
+    ("^(.{10}) ", r"\1T"),
+    (" ", ""),
+    (r"(\.[0-9]{6})[0-9]+", r"\1"),
+    ("^(.{10})$", r"\1T00:00"),
+    ("Z$", "+00"),
+    ("(T[0-9:.]+)$", r"\1+00"),
+)
+_WITH_ZONE: Final = tuple(f"%Y-%m-%dT%H:%M{seconds}%z" for seconds in ("", ":%S", ":%S.%f"))
 
 
 def _moment_or_error(column: duckdb.Expression, form: str) -> duckdb.Expression:

@@ -359,6 +359,7 @@ def uploaded_table(database_id: int, uploaded: WrittenTable) -> UploadedTable:
             UploadedColumn(column_name=column.name, header=column.header, type=str(column.type))
             for column in uploaded.columns
         ),
+        notes=uploaded.notes,
     )
 
 

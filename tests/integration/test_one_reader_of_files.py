@@ -1,0 +1,209 @@
+"""One CSV file, one answer: `connect` and `databases.upload` give the same columns, types and values for its bytes."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.cases import for_each
+from tests.support.uploading import UploadTarget, empty_file, upload_target
+
+import analytics_core
+from analytics_core import AnalyticsCore
+
+
+@dataclass(frozen=True, slots=True)
+class OddFile:
+    """A file of one column behind a number of its rows, and what it holds."""
+
+    texts: tuple[str, ...]
+    type: str
+    values: tuple[Any, ...]
+    told: dict[str, Any] = field(default_factory=dict)
+    doubt: str = ""
+
+    def content(self) -> bytes:
+        lines = ["n;c", *(f"{place};{text}" for place, text in enumerate(self.texts))]
+        return "".join(f"{line}\n" for line in lines).encode(self.told.get("encoding", "utf-8"))
+
+
+COMMA = {"decimal_character": ","}
+GERMAN = {**COMMA, "thousands_character": "."}
+ID = "1439403621518935563"
+FILES = {
+    "a price": OddFile(("1.50", "12.25"), "DECIMAL(2)", (Decimal("1.50"), Decimal("12.25"))),
+    "20 digits": OddFile(("12345678901234567891", "7"), "DECIMAL(0)", (Decimal("12345678901234567891"), Decimal(7))),
+    "38 digits": OddFile(("1" * 38, "-2"), "DECIMAL(0)", (Decimal("1" * 38), Decimal(-2))),
+    "39 digits": OddFile(("1" * 39, "2"), "TEXT", ("1" * 39, "2")),
+    "38 digits and a fraction": OddFile(("1" * 38, "2.5"), "TEXT", ("1" * 38, "2.5")),
+    "64 bits": OddFile((str(2**63 - 1), str(-(2**63))), "INTEGER", (2**63 - 1, -(2**63))),
+    "65 bits": OddFile((str(2**63), "1"), "DECIMAL(0)", (Decimal(2**63), Decimal(1))),
+    "long ids beside an exponent": OddFile((ID, "42286989", "8.26E+17"), "TEXT", (ID, "42286989", "8.26E+17")),
+    "long prices beside an exponent": OddFile((f"{ID}.25", "1e3"), "TEXT", (f"{ID}.25", "1e3")),
+    "a double holds it": OddFile((str(2**53), "1e3"), "FLOAT", (2.0**53, 1000.0)),
+    "a double rounds it": OddFile((str(2**53 + 1), "1e3"), "TEXT", (str(2**53 + 1), "1e3")),
+    "exponents": OddFile(("1e3", "-2.5E-3", "7", ".5", "1."), "FLOAT", (1000.0, -0.0025, 7.0, 0.5, 1.0)),
+    "beyond a double": OddFile(("1e999", "2"), "TEXT", ("1e999", "2")),
+    "no finite number": OddFile(("1.5", "inf", "-Infinity"), "FLOAT", (1.5, None, None)),
+    "a binary fraction": OddFile(("0.1000000000000000055511151231257827021181", "2"), "FLOAT", (0.1, 2.0)),
+    "below one": OddFile(("0.25", ".5", "-.25"), "DECIMAL(2)", (Decimal("0.25"), Decimal("0.50"), Decimal("-0.25"))),
+    "padded whole numbers": OddFile((" 1", "22 ", "  3  "), "INTEGER", (1, 22, 3)),
+    "padded prices": OddFile(("  1.50", " 12.25 "), "DECIMAL(2)", (Decimal("1.50"), Decimal("12.25"))),
+    "padded texts": OddFile((" a", "b "), "TEXT", (" a", "b ")),
+    "a blank": OddFile((" ", "1"), "TEXT", (" ", "1")),
+    "leading zeros": OddFile(("007", "12"), "TEXT", ("007", "12")),
+    "plus signs": OddFile(("+5", "6"), "TEXT", ("+5", "6")),
+    "hexadecimal": OddFile(("0x1F", "6"), "TEXT", ("0x1F", "6")),
+    "underscores": OddFile(("1_000", "6"), "TEXT", ("1_000", "6")),
+    "digits of another script": OddFile(("٣", "4"), "TEXT", ("٣", "4")),
+    "Booleans": OddFile(("true", "FALSE", "True"), "BOOLEAN", (True, False, True)),
+    "letters for Booleans": OddFile(("t", "f"), "TEXT", ("t", "f")),
+    "words for Booleans": OddFile(("yes", "no"), "TEXT", ("yes", "no")),
+    "nothing": OddFile(("", "", ""), "TEXT", (None, None, None)),
+    "gaps": OddFile(("", "2", ""), "INTEGER", (None, 2, None)),
+    "quotes around nothing": OddFile(('""', "2"), "INTEGER", (None, 2)),
+    "quotes": OddFile(('"a;""b"""', '"c\nd"'), "TEXT", ('a;"b"', "c\nd")),
+    "a decimal comma": OddFile(("1,50", "-2,25"), "DECIMAL(2)", (Decimal("1.50"), Decimal("-2.25")), COMMA),
+    "a decimal comma that is not told": OddFile(("1,50", "2,25"), "TEXT", ("1,50", "2,25")),
+    "German prices": OddFile(("1.234,50", "99,90"), "DECIMAL(2)", (Decimal("1234.50"), Decimal("99.90")), GERMAN),
+    "thousands": OddFile(("1.234", "2.500.000", "-7"), "INTEGER", (1234, 2500000, -7), GERMAN),
+    "long thousands": OddFile(("12.345.678.901.234.567.891", "7"), "DECIMAL(0)",
+                              (Decimal("12345678901234567891"), Decimal(7)), GERMAN),
+    "thousands at other places": OddFile(("1.2.3", "12.34"), "TEXT", ("1.2.3", "12.34"), GERMAN),
+    "thousands beside an exponent": OddFile(("1.234,5", "1e3"), "FLOAT", (1234.5, 1000.0), GERMAN),
+    "blanks between thousands": OddFile(("1 234", "5"), "INTEGER", (1234, 5), {"thousands_character": " "}),
+    "thousands that are not told": OddFile(("1.234", "2.500"), "DECIMAL(3)", (Decimal("1.234"), Decimal("2.500")),
+                                           doubt=r"thousands_character='\.'"),
+    "days": OddFile(("2024-01-31", "2024-02-29"), "DATE", (date(2024, 1, 31), date(2024, 2, 29))),
+    "no day of the calendar": OddFile(("2024-02-30", "2024-01-01"), "TEXT", ("2024-02-30", "2024-01-01")),
+    "the year 0": OddFile(("0000-01-01", "2024-01-01"), "TEXT", ("0000-01-01", "2024-01-01")),
+    "the day first": OddFile(("31.01.2024", "1.2.2024"), "DATE", (date(2024, 1, 31), date(2024, 2, 1))),
+    "the month first": OddFile(("01/31/2024", "02/01/2024"), "DATE", (date(2024, 1, 31), date(2024, 2, 1))),
+    "the year first": OddFile(("2024/1/31", "2024/02/01"), "DATE", (date(2024, 1, 31), date(2024, 2, 1))),
+    "short years": OddFile(("31.01.68", "01.02.69"), "DATE", (date(2068, 1, 31), date(1969, 2, 1))),
+    "days that may be months": OddFile(("01/02/2024", "03/04/2024"), "DATE", (date(2024, 2, 1), date(2024, 4, 3)),
+                                       doubt="no date tells days and months apart"),
+    "days that are their months": OddFile(("02/02/2024", "03/03/2024"), "DATE", (date(2024, 2, 2), date(2024, 3, 3))),
+    "the month first as told": OddFile(("01/02/2024", "03/04/2024"), "DATE", (date(2024, 1, 2), date(2024, 3, 4)),
+                                       {"date_format": "%m/%d/%Y"}),
+    "names of months as told": OddFile(("5 Jan 2024", "6 Feb 2024"), "DATE", (date(2024, 1, 5), date(2024, 2, 6)),
+                                       {"date_format": "%d %b %Y"}),
+    "the year, the day as told": OddFile(("2024-02-01", "2024-04-03"), "DATE", (date(2024, 1, 2), date(2024, 3, 4)),
+                                         {"date_format": "%Y-%d-%m"}),
+    "another form than told": OddFile(("01/02/24", "03/04/24"), "TEXT", ("01/02/24", "03/04/24"),
+                                      {"date_format": "%d.%m.%Y"}),
+    "ISO 8601 where another form is told": OddFile(("2024-01-31", ""), "DATE", (date(2024, 1, 31), None),
+                                                   {"date_format": "%d.%m.%Y"}),
+    "two forms": OddFile(("31.01.2024", "02/01/2024"), "TEXT", ("31.01.2024", "02/01/2024")),
+    "moments": OddFile(("2024-01-31 10:00", "2024-01-31T10:00:00.25", "2024-02-01"), "TIMESTAMP",
+                       (datetime(2024, 1, 31, 10), datetime(2024, 1, 31, 10, 0, 0, 250_000), datetime(2024, 2, 1))),
+    "moments to the nanosecond": OddFile(("2024-01-31T10:00:00.123456789", "2024-01-31T10:00Z"), "TIMESTAMP",
+                                         (datetime(2024, 1, 31, 10, 0, 0, 123_456), datetime(2024, 1, 31, 10))),
+    "zones": OddFile(("2024-01-31T10:00+02:00", "2024-01-31 10:00:00 Z", "2024-01-31 10:00:00.5-0130",
+                      "2024-01-31 10:00"),
+                     "TIMESTAMP", (datetime(2024, 1, 31, 8), datetime(2024, 1, 31, 10),
+                                   datetime(2024, 1, 31, 11, 30, 0, 500_000), datetime(2024, 1, 31, 10))),
+    "an hour that there is not": OddFile(("2024-01-31 24:00", "2024-01-31 10:00"), "TEXT",
+                                         ("2024-01-31 24:00", "2024-01-31 10:00")),
+    "no day with a zone": OddFile(("2024-02-30T10:00:00+02:00",), "TEXT", ("2024-02-30T10:00:00+02:00",)),
+    "padded moments": OddFile((" 2024-01-31 10:00", "2024-01-31 11:00 "), "TIMESTAMP",
+                              (datetime(2024, 1, 31, 10), datetime(2024, 1, 31, 11))),
+    "noon and midnight": OddFile(("31.01.2024 12:05 AM", "01.02.2024 12:05 pm"), "TIMESTAMP",
+                                 (datetime(2024, 1, 31, 0, 5), datetime(2024, 2, 1, 12, 5))),
+    "with a byte order mark": OddFile(("ü", "1"), "TEXT", ("ü", "1")),
+    "Latin letters": OddFile(("Köln", "Graz"), "TEXT", ("Köln", "Graz"), {"encoding": "iso-8859-1"}),
+    "the euro": OddFile(("5 €", "6"), "TEXT", ("5 €", "6"), {"encoding": "windows-1252"}),
+    "numbers in UTF-16": OddFile(("1.50", "2"), "DECIMAL(2)", (Decimal("1.50"), Decimal("2.00")),
+                                 {"encoding": "utf-16"}),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UploadTarget]:
+    with upload_target(empty_file("duckdb", tmp_path_factory.mktemp("uploads"))) as made:
+        yield made
+
+
+def kind_and_scale(column: Any) -> str:
+    """Return the type of a column of a dataset on DuckDB as uploads tell it; of decimals with the scale alone."""
+    name, _, digits = str(column.type).partition("(")
+    if name == "DECIMAL":
+        return f"DECIMAL({digits.partition(',')[2].strip(' )')})"
+    return {"BIGINT": "INTEGER", "DOUBLE": "FLOAT", "VARCHAR": "TEXT"}.get(name, name)
+
+
+def answered(core: AnalyticsCore, dataset: int) -> tuple[dict[str, str], list[tuple[Any, ...]]]:
+    """Return the columns of a dataset with their types, and its rows by their number."""
+    columns = {column.column_name: kind_and_scale(column) for column in core.datasets.get(dataset).columns}
+    query = {"columns": list(columns), "orderby": [["n", True]], "row_limit": 0}
+    found = core.charts.data({"datasource": {"id": dataset, "type": "table"}, "queries": [query]}).raise_for_error()
+    return columns, [tuple(row) for row in found.results[0].rows()]
+
+
+def connected(path: Path, told: dict[str, Any]) -> tuple[Any, str]:
+    """Return what `connect` makes of a file, and what it doubts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        core = analytics_core.connect(path, **told)
+    with core:
+        return answered(core, 1), core.datasets.get(1).description or ""
+
+
+def uploaded(target: UploadTarget, content: bytes, told: dict[str, Any]) -> tuple[Any, str]:
+    """Return what an upload makes of a file, and what it doubts."""
+    made = target.upload(content, "t", if_exists="replace", options=told)
+    dataset = target.core.datasets.create({"database": 1, "table_name": "t"})
+    try:
+        return answered(target.core, dataset.id), " ".join(made.notes)
+    finally:
+        target.core.datasets.delete(dataset.id)
+
+
+@pytest.mark.slow
+@for_each("name", sorted(FILES))
+def test_a_file_is_the_same_by_connect_and_by_upload(target: UploadTarget, tmp_path: Path, name: str) -> None:
+    file = FILES[name]
+    content = (b"\xef\xbb\xbf" if name == "with a byte order mark" else b"") + file.content()
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    expected = ({"n": "INTEGER", "c": file.type}, list(enumerate(file.values)))
+    for way, (found, doubt) in {
+        "connect": connected(path, file.told),
+        "upload": uploaded(target, content, file.told),
+    }.items():
+        assert found == expected, (way, name)
+        assert bool(doubt) == bool(file.doubt), (way, doubt)
+        assert re.search(file.doubt, doubt), (way, doubt)
+
+
+CELLS = st.one_of(
+    st.sampled_from(sorted({text for file in FILES.values() for text in file.texts if "\n" not in text})),
+    st.integers(-(10**20), 10**20).map(str),
+    st.decimals(-1000, 1000, places=2).map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.dates().map(str),
+    st.datetimes(datetime(1970, 1, 1)).map("{:%d/%m/%Y %H:%M}".format),
+    st.datetimes(datetime(1970, 1, 1), timezones=st.timezones()).map(str),
+)
+
+
+@pytest.mark.slow
+@given(columns=st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=6, max_size=12))
+def test_any_file_is_the_same_by_connect_and_by_upload(target: UploadTarget, columns: list[list[str]]) -> None:
+    rows = zip(range(3), *columns, strict=True)
+    header = ";".join(["n", *(f"c{place}" for place in range(len(columns)))])
+    content = "".join(f"{line}\n" for line in [header, *(";".join(map(str, row)) for row in rows)]).encode()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        path.write_bytes(content)
+        assert connected(path, {})[0] == uploaded(target, content, {})[0]
