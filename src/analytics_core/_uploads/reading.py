@@ -125,6 +125,9 @@ _KINDS_OF_OPTIONS: Final = {
     "null_values": _TEXT_OR_SHEET,
     "sheet_name": (FileKind.EXCEL,),
 }
+_SENT: Final = {"delimiter": ","}
+"""What forms send of every file."""
+
 _NAMES: Final = {FileKind.CSV: "CSV", FileKind.EXCEL: "XLSX", FileKind.COLUMNAR: "Parquet"}
 
 
@@ -136,7 +139,8 @@ def _check_kind(options: FileUploadOptions, kind: FileKind) -> None:
             path=f"options.{name}", message=f"is of {' and '.join(_NAMES[k] for k in kinds)}; this is {_NAMES[kind]}"
         )
         for name, kinds in _KINDS_OF_OPTIONS.items()
-        if kind not in kinds and getattr(options, name) != fields[name].default
+        if kind not in kinds
+        and getattr(options, name) not in (fields[name].default, _SENT.get(name, fields[name].default))
     ]
     if problems:
         raise PayloadSchemaError(shape=_SHAPE, problems=problems)
