@@ -62,7 +62,7 @@ def _forms(written: re.Match[str]) -> Iterator[str]:
 def is_date_format(form: str) -> bool:
     """Tell whether `strptime` knows a form."""
     try:
-        datetime.strptime(datetime(2024, 1, 2).strftime(form), form)  # noqa: DTZ001, DTZ007 - naive is UTC
+        datetime.strptime(datetime(2024, 1, 2, tzinfo=UTC).strftime(form), form)  # noqa: DTZ007 - naive is UTC
     except (ValueError, re.error):  # re.error: a form that names something twice
         return False
     return "%" in form
