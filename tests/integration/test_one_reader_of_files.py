@@ -207,3 +207,37 @@ def test_any_file_is_the_same_by_connect_and_by_upload(target: UploadTarget, col
         path = Path(folder) / "t.csv"
         path.write_bytes(content)
         assert connected(path, {})[0] == uploaded(target, content, {})[0]
+
+
+LATE = {
+    "nothing else": ("1.50", "1.50", "DECIMAL(2)"),
+    "more digits": ("1.50", "1234567890123456.25", "DECIMAL(2)"),
+    "a longer fraction": ("1.50", "1.505", "DECIMAL(3)"),
+    "an exponent": ("1.50", "1e3", "FLOAT"),
+    "an id that a double rounds": ("1e3", ID, "TEXT"),
+    "a fraction": ("1", "1.5", "DECIMAL(1)"),
+    "a text": ("1", "x", "TEXT"),
+    "a leading zero": ("1", "01", "TEXT"),
+    "no day of the calendar": ("2024-01-31", "2023-02-29", "TEXT"),
+    "a moment": ("2024-01-31", "2024-01-31 10:00", "TIMESTAMP"),
+    "a zone": ("2024-01-31 10:00", "2024-01-31 10:00+02:00", "TIMESTAMP"),
+    "the day first": ("01/02/2024", "31/12/2024", "DATE"),
+    "the month first": ("01/02/2024", "12/31/2024", "DATE"),
+    "no day of that form": ("31.12.2024", "30.02.2024", "TEXT"),
+    "a value": ("", "7", "INTEGER"),
+    "a value beside text": ("x", "7", "TEXT"),
+}
+"""What stands late in a column of many equal texts: both texts, and the type of the column."""
+
+
+@pytest.mark.slow
+def test_the_last_row_of_a_long_file_counts_in_every_column(target: UploadTarget, tmp_path: Path) -> None:
+    many, last = (",".join(text) for text in zip(*((one, other) for one, other, _ in LATE.values()), strict=True))
+    content = "\n".join(
+        ["n," + ",".join(LATE), *(f"{row},{many}" for row in range(6_000)), f"6000,{last}", ""]
+    ).encode()
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    (types, rows), _ = connected(path, {})
+    assert types == {"n": "INTEGER", **{name: kind for name, (_, _, kind) in LATE.items()}}
+    assert (types, rows) == uploaded(target, content, {})[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import partial
@@ -10,6 +11,7 @@ from itertools import product
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,6 +54,22 @@ TEXTS = st.one_of(
     st.datetimes().map(str),
     st.text(max_size=5),
 )
+ALIKE = (
+    st.integers(-(10**19), 10**19).map(str),
+    st.integers(-(10**19), 10**19).map(" {} ".format),
+    st.decimals(-(10**9), 10**9, places=2).map(str),
+    st.tuples(st.integers(-(10**20), 10**20), st.integers(0, 10**4)).map("{0[0]}.{0[1]}".format),
+    st.floats(allow_nan=False).map(repr),
+    st.booleans().map(str),
+    st.dates(),
+    st.datetimes().map(str),
+    st.datetimes(timezones=st.timezones()).map(str),
+    st.dates().map("{:%d.%m.%Y}".format),
+    st.datetimes().map("{:%m/%d/%y %I:%M %p}".format),
+    st.text(max_size=5),
+)
+"""Of one kind each."""
+
 COLUMNS = st.lists(st.one_of(st.none(), TEXTS), min_size=1, max_size=6)
 
 
@@ -187,6 +205,28 @@ def test_a_column_is_of_one_type_however_its_file_is_cut_into_batches(values: li
     cut_up = reader.seen(reader.seen(SeenTexts(), texts(values[:cut])), texts(values[cut:]))
     assert cut_up.type() == once.type()
     assert cut_up.notes("'c'", reader) == once.notes("'c'", reader)
+
+
+@given(data=st.data(), kind=st.sampled_from(ALIKE))
+def test_texts_that_are_alike_change_neither_the_type_of_a_column_nor_its_notes(data: st.DataObject, kind: Any) -> None:
+    reader = TextReader()
+    of_kind = st.lists(kind.map(str), min_size=1, max_size=4)
+    known = reader.seen(SeenTexts(), texts(data.draw(of_kind)))
+    more = data.draw(of_kind | st.lists(TEXTS, max_size=3))
+    found, pattern = known.type(), reader.alike(known)
+    alike = [text for text in more if known.is_text or (pattern and is_like(pattern, text))]
+    if found.form not in (None, ISO):
+        alike = [text for text in alike if forms_of([text])]  # of the calendar
+    after = reader.seen(known, texts([*alike]))
+    assert after.notes("'c'", reader) == known.notes("'c'", reader)
+    if found.kind is ValueKind.DECIMAL and found.precision <= 18:
+        assert after.type().precision <= 18
+        found = replace(found, whole_digits=after.whole_digits)
+    assert after.type() == found
+
+
+def is_like(pattern: str, text: str) -> bool:
+    return bool(pc.match_substring_regex(texts([text]), rf"\A(?:{pattern})\z")[0].as_py())
 
 
 @given(values=COLUMNS)

@@ -18,6 +18,17 @@ _ZONE: Final = r"(?:Z|z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)"
 ISO_DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 ISO_MOMENT: Final = rf"{ISO_DAY}(?:[T ]{_CLOCK}(?:[ ]?{_ZONE})?)?"
 ISO_ZONE: Final = rf":.*{_ZONE}\z"
+_CALENDAR: Final = (
+    "[12][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+    "|(?:[12][0-9](?:0[48]|[2468][048]|[13579][26])|(?:1[26]|2[048])00)-02-29"
+)
+ISO_OF_CALENDAR: Final[Mapping[tuple[bool, bool], str]] = {
+    (True, True): _CALENDAR,
+    (True, False): f" *(?:{_CALENDAR}) *",
+    (False, True): f"(?:{_CALENDAR})(?:[T ]{_CLOCK})?",
+    (False, False): f" *(?:{_CALENDAR})(?:[T ]{_CLOCK}(?:[ ]?{_ZONE})?)? *",
+}
+"""Days and moments of the years 1000 to 2999; by whether they are days, and whether without a zone and blanks."""
 
 _WRITTEN: Final = re.compile(
     r"(?P<first>\d{4}|\d{1,2})(?P<between>[/.\- ])\d{1,2}(?P=between)(?P<last>\d{4}|\d{1,2})"
@@ -80,7 +91,7 @@ def moments(texts: pa.Array, form: str) -> pa.Array | None:
     pattern = _pattern(form)
     if pattern is None:
         return _by_strptime(texts, form)
-    parts = pc.extract_regex(texts, pattern)
+    parts = pc.extract_regex(texts, rf"\A{pattern}\z")
     if parts.null_count > texts.null_count:
         return None
     part = {directive: pc.struct_field(parts, directive) for directive in _DIRECTIVES if f"?P<{directive}>" in pattern}
@@ -95,14 +106,18 @@ def _pattern(form: str) -> str | None:
     if len({"y", "Y"} & set(found)) != 1 or ("I" in found) != ("p" in found) or {"H", "I"} <= set(found):
         return None
     pieces = re.split("%(.)", form)
-    return (
-        r"\A"
-        + "".join(
-            f"(?P<{piece}>{_DIRECTIVES[piece]})" if place % 2 else re.escape(piece)
-            for place, piece in enumerate(pieces)
-        )
-        + r"\z"
+    return "".join(
+        f"(?P<{piece}>{_DIRECTIVES[piece]})" if place % 2 else re.escape(piece) for place, piece in enumerate(pieces)
     )
+
+
+def pattern_of(form: str) -> str | None:
+    """Return an expression of RE2 for texts of a form of `strptime`, all of which are read if they are of the calendar.
+
+    None: there is none.
+    """
+    pattern = _pattern(form)
+    return None if pattern is None else f" *{pattern.replace(_DIRECTIVES['Y'], '[1-9][0-9]{3}')} *"
 
 
 def _iso(part: Mapping[str, pa.Array]) -> pa.Array:

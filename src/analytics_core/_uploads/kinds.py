@@ -17,11 +17,13 @@ from analytics_core._uploads.dates import (
     ISO,
     ISO_DAY,
     ISO_MOMENT,
+    ISO_OF_CALENDAR,
     ISO_ZONE,
     doubt_of,
     forms_like,
     has_time,
     moments,
+    pattern_of,
 )
 from analytics_core._uploads.limits import broken
 from analytics_core.errors import FileUploadError
@@ -54,6 +56,8 @@ _LONG_NUMBER = r"\A-?([0-9]{16,})(?:\.[0-9]*)?\z"
 
 _THOUSANDS = r"\A-?(?:[1-9][0-9]{0,2}\.[0-9]{3}|0|[1-9][0-9]{0,2})\z"
 _DIGITS_OF_64_BITS: Final = 18
+_DIGITS_OF_DOUBLES: Final = 15
+_NO_TEXT: Final = r"[^\s\S]"
 
 _CALLED: Mapping[ValueKind, str] = {
     ValueKind.BOOLEAN: "true or false",
@@ -150,6 +154,11 @@ class SeenTexts:
     forms: tuple[str, ...] | None = None
     told_apart: frozenset[tuple[str, str]] = frozenset()
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the column is text whatever else is in it."""
+        return not self.kinds and self.forms == ()
+
     def type(self, *, is_form_told: bool = False) -> ColumnType:
         """Return the narrowest type that holds all texts; TEXT holds any, and a column without one is text."""
         if self.forms is None:
@@ -211,7 +220,7 @@ class TextReader:
     def seen(self, known: SeenTexts, texts: pa.Array) -> SeenTexts:
         """Return what was known of a column together with what these texts tell, nulls aside."""
         values = texts.drop_null()
-        if not len(values) or not (known.kinds or known.forms or known.forms is None):
+        if not len(values) or known.is_text:
             return known
         trimmed = _trimmed(values)
         found = self._numbers(self._days(known, values, trimmed), trimmed)
@@ -264,6 +273,35 @@ class TextReader:
             if (one, other) not in known.told_apart and _any(pc.not_equal(read[one], read[other]))
         }
         return replace(known, forms=tuple(read), told_apart=known.told_apart | told_apart)
+
+    def alike(self, known: SeenTexts) -> str | None:
+        """Return which texts, as an expression of RE2, change neither the type nor the notes of a column.
+
+        Decimals may be longer than those that were seen, of 18 digits together. Texts in a form of `strptime` must be
+        days of the calendar too. None: each text has to be seen.
+        """
+        found = known.type(is_form_told=self.date_format is not None)
+        if known.forms is None:
+            return _NO_TEXT
+        if found.kind is ValueKind.TEXT:
+            return None
+        if found.form == ISO:
+            return ISO_OF_CALENDAR[found.kind is ValueKind.DATE, known.is_bare]
+        if found.form is not None:
+            return pattern_of(found.form) if known.forms == (found.form,) else None
+        is_doubted = found.scale == 3 and known.may_be_thousands
+        return None if is_doubted or self.thousands is not None else self._alike_numbers(found)
+
+    def _alike_numbers(self, found: ColumnType) -> str:
+        point = re.escape(self.decimal)
+        if found.kind is ValueKind.INTEGER:
+            return rf" *{_whole_of(_DIGITS_OF_64_BITS)} *"
+        if found.kind is ValueKind.DECIMAL:
+            whole = _whole_of(max(found.whole_digits, _DIGITS_OF_64_BITS - found.scale))
+            return rf" *{whole}(?:{point}[0-9]{{1,{found.scale}}})? *" if found.scale else rf" *{whole} *"
+        if found.kind is ValueKind.FLOAT:
+            return rf" *(?:{_whole_of(_DIGITS_OF_DOUBLES)}(?:{point}[0-9]*)?(?:[eE][+-]?[0-9]{{1,2}})?|{_NOT_FINITE}) *"
+        return _PATTERNS[found.kind]
 
     def values(self, texts: pa.Array, wanted: ColumnType, *, rows: Sequence[int], column: str) -> pa.Array:
         """Return the texts as values of a type; `rows` are their rows in the file.
@@ -318,6 +356,10 @@ class TextReader:
 
 
 _NUMBERS: Final = frozenset({ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT})
+
+
+def _whole_of(digits: int) -> str:
+    return rf"-?(?:0|[1-9][0-9]{{0,{digits - 1}}})" if digits > 0 else _NO_TEXT
 
 
 def _without(known: SeenTexts, kind: ValueKind) -> SeenTexts:

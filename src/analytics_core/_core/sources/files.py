@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -23,7 +24,7 @@ from analytics_core._error_types import short_repr
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.handed_over import FileFormat, HandedFiles, HandedFrame, HandedTable
 from analytics_core._uploads.dates import ISO
-from analytics_core._uploads.kinds import ColumnType, SeenTexts
+from analytics_core._uploads.kinds import ColumnType
 from analytics_core._uploads.reading import opened_table
 from analytics_core._uploads.table import FileTable
 from analytics_core.errors import FileUploadError, MissingExtraError, PayloadSchemaError, SourceError
@@ -88,20 +89,16 @@ def _with_types(root: Any, files: HandedFiles, reading: FileReading) -> HandedFi
 
 def _of_csv(root: Any, files: HandedFiles, reading: FileReading) -> HandedFiles:
     """Return CSV files with the types that uploads give the same texts, and notes on what they leave open."""
+    from analytics_core._execution.sessions.csv_texts import seen_texts
+
     _check_date_format(root, reading.date_format)
-    reader, seen = reading.texts(), dict[str, SeenTexts]()
-
-    def look(texts: Any) -> None:
-        for batch in texts.to_arrow_reader(_ROWS_PER_BATCH):
-            for name, column in zip(texts.columns, batch.columns, strict=True):
-                seen[name] = reader.seen(seen[name], column)
-
+    texts, reader = [], reading.texts()
     for path in files.paths:
         file = replace(files, paths=(path,))
         names = list(_types_of(root, file))
-        seen = seen or dict.fromkeys(names, SeenTexts())
-        _check_columns(names, list(seen), files, path)
-        _read(root, replace(file, types=dict.fromkeys(names, "VARCHAR")), look)
+        _check_columns(names, list(texts[0].types or {}) if texts else names, files, path)
+        texts.append(replace(file, types=dict.fromkeys(names, "VARCHAR")))
+    seen = seen_texts(texts, list(texts[0].types or {}), reader, partial(_read, root))
     found = {name: one.type(is_form_told=reader.date_format is not None) for name, one in seen.items()}
     read = replace(
         files,
@@ -116,7 +113,6 @@ def _of_csv(root: Any, files: HandedFiles, reading: FileReading) -> HandedFiles:
     return replace(read, notes=(*_title_in_csv(read), *doubts))
 
 
-_ROWS_PER_BATCH: Final = 50_000
 _TYPES: Final = {
     ValueKind.BOOLEAN: "BOOLEAN",
     ValueKind.INTEGER: "BIGINT",
@@ -183,19 +179,17 @@ def _types_of(root: Any, file: HandedFiles) -> dict[str, str]:
     return types
 
 
-def _read(root: Any, file: HandedFiles, look: Callable[[Any], None]) -> None:
-    """Look at the rows of one file; SourceError where it cannot be read."""
+def _read(root: Any, file: HandedFiles, look: Callable[[Any], Result]) -> Result:
+    """Return what is seen in the rows of one file; SourceError where it cannot be read."""
     from analytics_core._execution.sessions.duckdb_tables import relation_of
 
-    failure = None
     try:
-        look(relation_of(root, file))
+        return look(relation_of(root, file))
     except memory_errors():  # no fault of the file
         raise
     except Exception as error:  # the border to DuckDB, whose text quotes rows and goes no further
         failure = _diagnosed(file, str(error))
-    if failure is not None:
-        raise failure
+    raise failure
 
 
 _WHOLE_NUMBERS: Final = frozenset({"BIGINT", "UBIGINT", "HUGEINT"})
