@@ -16,7 +16,7 @@ from tests.support.handed_over import asked
 
 import analytics_core
 from analytics_core import AnalyticsCore
-from analytics_core.errors import FilterValueError, SourceError
+from analytics_core.errors import DatabaseError, FilterValueError, SourceError
 
 GERMAN = "Tag;Umsatz;Menge\n01/02/2024;1.234,56;1.234\n03/04/2024;99,90;2.500\n"
 COLUMNS = ("Tag", "Umsatz", "Menge")
@@ -278,3 +278,35 @@ def test_dates_that_came_as_text_say_how_they_become_dates_and_do() -> None:
         core.datasets.set_column(1, day)
         march = core.dataset("data").query("n").as_time("day").during("2024-03-01 : 2024-04-01")
         assert march.run()[0].rows() == [(2,)]
+
+
+LATER = {
+    "a fraction": ("1", "1.5", False),
+    "more digits of a fraction": ("1.5", "1.25", False),
+    "more digits before it": ("1.5", "170000.5", True),
+    "an id that a double rounds": ("1e3", "12345678901234567", False),
+    "a whole number": ("1e3", "12345678901234", True),
+    "a leading zero": ("7", "007", False),
+    "another word": ("true", "yes", False),
+    "a moment": ("2024-01-31", "2024-01-31 10:00", False),
+    "a zone": ("2024-01-31 10:00", "2024-01-31 10:00+02:00", False),
+    "a date of another form": ("2024-01-31", "31.01.2024", False),
+    "a date of the same form": ("31.01.2024", "01.02.2024", True),
+    "a number among texts": ("x", "1", True),
+    "nothing": ("1", "", True),
+}
+
+
+@pytest.mark.slow
+@for_each("name", sorted(LATER))
+def test_values_that_come_later_are_not_made_to_fit_the_type(tmp_path: Path, name: str) -> None:
+    before, after, fits = LATER[name]
+    with analytics_core.connect(written(tmp_path, f"n,a\n1,{before}\n")) as core:
+        questions = (("n",), ("n", "a"), ("a", "n"))  # each another one, whose answer is not kept yet
+        for text, is_read, question in zip((before, after, before), (True, fits, True), questions, strict=True):
+            written(tmp_path, f"n,a\n1,{text}\n")
+            if is_read:
+                assert rows(core, *question)[0][question.index("n")] == 1
+            else:
+                with pytest.raises(DatabaseError, match="have other columns or values now; connect again"):
+                    rows(core, *question)

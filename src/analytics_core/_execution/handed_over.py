@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from analytics_core._uploads.kinds import ColumnType, TextReader
 from analytics_core.errors import DatabaseError
 from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
@@ -44,6 +45,25 @@ class HandedFrame:
     notes: tuple[str, ...] = ()
 
 
+FileState = tuple[int, int, int] | None
+"""When a file was last written, its bytes and its place on the disk; None: it was not there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsvTexts:
+    """What the texts of CSV files were found to be.
+
+    Attributes:
+        reader: what told it.
+        types: of each column, which hold longer decimals too.
+        states: of each file, before it was looked at.
+    """
+
+    reader: TextReader
+    types: Mapping[str, ColumnType]
+    states: Mapping[Path, FileState]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandedFiles:
     """Files of one format, whose rows are one table.
@@ -54,6 +74,7 @@ class HandedFiles:
         date_formats: how the days and moments of columns of CSV are written, as `strptime` has it; those of other
             columns are read by DuckDB's own rules.
         csv_arguments: what DuckDB's reader of CSV is told beside them.
+        texts: what those of CSV were found to be; None for other formats.
         notes: what was read in one of several ways, in words.
     """
 
@@ -62,6 +83,7 @@ class HandedFiles:
     types: Mapping[str, str] | None = None
     date_formats: Mapping[str, str] = field(default_factory=dict)
     csv_arguments: Mapping[str, Any] = field(default_factory=dict)
+    texts: CsvTexts | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -178,6 +178,16 @@ class SeenTexts:
         found = ColumnType(kind=kind, whole_digits=self.whole_digits, scale=self.scale)
         return found if found.precision <= MOST_DIGITS else None
 
+    def fit(self, wanted: ColumnType) -> bool:
+        """Tell whether a column of a type holds all texts as they are."""
+        if wanted.kind is ValueKind.TEXT or self.forms is None:
+            return True
+        if wanted.form not in (None, ISO):
+            return wanted.form in self.forms
+        if wanted.kind is ValueKind.DECIMAL and wanted.kind in self.kinds:
+            return self.whole_digits <= max(wanted.whole_digits, 1) and self.scale <= wanted.scale
+        return wanted.kind in self.kinds and not (wanted.kind is ValueKind.FLOAT and self.is_rounded)
+
     def notes(self, column: str, reader: TextReader) -> tuple[str, ...]:
         """Return what the texts leave open, and how to say that it is to be read in the other way."""
         found = self.type(is_form_told=reader.date_format is not None)

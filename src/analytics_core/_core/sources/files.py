@@ -22,9 +22,9 @@ from analytics_core._core.sources.reading import FileReading
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
 from analytics_core._execution.cancel import Stopper, StopReason
-from analytics_core._execution.handed_over import FileFormat, HandedFiles, HandedFrame, HandedTable
+from analytics_core._execution.handed_over import CsvTexts, FileFormat, HandedFiles, HandedFrame, HandedTable
 from analytics_core._uploads.dates import ISO
-from analytics_core._uploads.kinds import ColumnType
+from analytics_core._uploads.kinds import MOST_DIGITS, ColumnType
 from analytics_core._uploads.reading import opened_table
 from analytics_core._uploads.table import FileTable
 from analytics_core.errors import FileUploadError, MissingExtraError, PayloadSchemaError, SourceError
@@ -89,9 +89,10 @@ def _with_types(root: Any, files: HandedFiles, reading: FileReading) -> HandedFi
 
 def _of_csv(root: Any, files: HandedFiles, reading: FileReading) -> HandedFiles:
     """Return CSV files with the types that uploads give the same texts, and notes on what they leave open."""
-    from analytics_core._execution.sessions.csv_texts import seen_texts
+    from analytics_core._execution.sessions.csv_texts import seen_texts, state_of
 
     _check_date_format(root, reading.date_format)
+    states = {path: state_of(path) for path in files.paths}
     texts, reader = [], reading.texts()
     for path in files.paths:
         file = replace(files, paths=(path,))
@@ -99,10 +100,11 @@ def _of_csv(root: Any, files: HandedFiles, reading: FileReading) -> HandedFiles:
         _check_columns(names, list(texts[0].types or {}) if texts else names, files, path)
         texts.append(replace(file, types=dict.fromkeys(names, "VARCHAR")))
     seen = seen_texts(texts, list(texts[0].types or {}), reader, partial(_read, root))
-    found = {name: one.type(is_form_told=reader.date_format is not None) for name, one in seen.items()}
+    found = {name: _with_room(one.type(is_form_told=reader.date_format is not None)) for name, one in seen.items()}
     read = replace(
         files,
-        types={name: _type_in_duckdb(kind) for name, kind in found.items()},
+        types={name: _TYPES.get(kind.kind, str(kind)) for name, kind in found.items()},
+        texts=CsvTexts(reader=reader, types=found, states=states),
         date_formats={
             name: kind.form
             for name, kind in found.items()
@@ -123,11 +125,10 @@ _TYPES: Final = {
 }
 
 
-def _type_in_duckdb(found: ColumnType) -> str:
-    """Return the type of a column in DuckDB; decimals have room for longer numbers, which later rows may have."""
-    if found.kind is ValueKind.DECIMAL:
-        return f"DECIMAL({18 if found.precision <= 18 else 38},{found.scale})"
-    return _TYPES[found.kind]
+def _with_room(found: ColumnType) -> ColumnType:
+    """Return the type of a column with room for longer decimals, which later rows may have."""
+    digits = 18 if found.precision <= 18 else MOST_DIGITS
+    return replace(found, whole_digits=digits - found.scale) if found.kind is ValueKind.DECIMAL else found
 
 
 def _title_in_csv(files: HandedFiles) -> tuple[str, ...]:

@@ -35,7 +35,8 @@ from analytics_core._execution.sessions.base import (
     reject_missing_file,
     reject_plan_that_runs,
 )
-from analytics_core._execution.sessions.duckdb_tables import CsvHeaders, open_tables
+from analytics_core._execution.sessions.csv_texts import CsvWatch
+from analytics_core._execution.sessions.duckdb_tables import open_tables
 from analytics_core._forks import forkable_rlock
 from analytics_core._records.datasource import Access
 from analytics_core.errors import DatabaseError
@@ -77,15 +78,15 @@ class PooledCursor(ConnectionWrapper):
     """A cursor of the root as SQLAlchemy's dialect wants it; `native` is the driver's own connection.
 
     Its transactions are read-only unless write access was asked for: the second wall of databases in memory, and of
-    files that may change. `headers` watches the CSV files behind its tables.
+    files that may change. `changes` watches the CSV files behind its tables.
     """
 
     def __init__(
-        self, native: duckdb.DuckDBPyConnection, access: Access = Access.READ, headers: CsvHeaders | None = None
+        self, native: duckdb.DuckDBPyConnection, access: Access = Access.READ, changes: CsvWatch | None = None
     ) -> None:
         super().__init__(native)
         self.native = native
-        self.headers = headers
+        self.changes = changes
         self._access = access
 
     def begin(self) -> None:
@@ -99,7 +100,7 @@ class _Root:
 
     connection: duckdb.DuckDBPyConnection
     may_change: bool
-    headers: CsvHeaders
+    changes: CsvWatch
 
 
 class DuckdbSession(Session):
@@ -119,7 +120,7 @@ class DuckdbSession(Session):
             cursor = root.connection.cursor()
             if isinstance(request.handed_over, HandedConnection):
                 _set_apart(cursor)
-            return PooledCursor(cursor, request.access, root.headers)
+            return PooledCursor(cursor, request.access, root.changes)
 
         options = {"poolclass": sa.QueuePool, **request.pool_options}
         return sa.create_engine("duckdb://", creator=open_connection, hide_parameters=True, **options)
@@ -130,11 +131,11 @@ class DuckdbSession(Session):
         native = raw.native
         statement = request.statement
         _reject_unless_one_query(native, statement.sql)
-        if raw.headers is not None:
-            raw.headers.check(native, statement.sql)
         raw.begin()
         try:
             with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
+                if raw.changes is not None:
+                    raw.changes.check(native, statement.sql)
                 native.execute(statement.sql, statement.parameters or None)
                 if written := _written_out(native.description, statement.sql):
                     native.execute(written, statement.parameters or None)
@@ -172,8 +173,8 @@ class DuckdbSession(Session):
             if _place(request) not in self._roots:
                 reject_missing_file(request, engine="duckdb")
                 tables = request.handed_over.tables if isinstance(request.handed_over, HandedTables) else {}
-                headers = CsvHeaders(tables)  # as they are before they are opened
-                self._roots[_place(request)] = _Root(_open_root(request), request.may_change, headers)
+                changes = CsvWatch(tables)
+                self._roots[_place(request)] = _Root(_open_root(request), request.may_change, changes)
             root = self._roots[_place(request)]
             if request.access is Access.WRITE and request.file is not None and not root.may_change:
                 raise DatabaseError(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,48 +49,18 @@ def _by_name(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.Duck
     relation = relation_of(root, table)
     if isinstance(table, HandedFrame):
         return relation
-    _require_columns(relation, table)
+    require_columns(relation, table)
     return relation.select(*map(duckdb.ColumnExpression, relation.columns))
 
 
-_ALTERED: Final = "Binder Error: Contents of view were altered"
+ALTERED: Final = "Binder Error: Contents of view were altered"
 """What DuckDB says of other files than CSV."""
 
 
-def _require_columns(relation: duckdb.DuckDBPyRelation, table: HandedFiles) -> None:
+def require_columns(relation: duckdb.DuckDBPyRelation, table: HandedFiles) -> None:
+    """Raise duckdb.Error for CSV files of other columns: DuckDB would go on to read by place."""
     if table.format is FileFormat.CSV and table.types is not None and relation.columns != list(table.types):
-        raise duckdb.BinderException(_ALTERED)
-
-
-class CsvHeaders:
-    """Tells of CSV files that have other columns than when they were opened: DuckDB would go on to read by place."""
-
-    def __init__(self, tables: Mapping[str, HandedTable]) -> None:
-        files = {name: table for name, table in tables.items() if isinstance(table, HandedFiles)}
-        self._tables = {_word(name): table for name, table in files.items() if table.format is FileFormat.CSV}
-        self._seen = {path: _state_of(path) for table in self._tables.values() for path in table.paths}
-
-    def check(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
-        """Raise duckdb.Error when a file that a statement may read was written anew, with other columns."""
-        for table in (table for word, table in self._tables.items() if word.search(sql)):
-            for path in table.paths:
-                state = _state_of(path)
-                if state != self._seen[path]:
-                    file = replace(table, paths=(path,))
-                    _require_columns(relation_of(cursor, file), file)
-                    self._seen[path] = state
-
-
-def _word(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
-
-
-def _state_of(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:  # DuckDB tells when it reads the file
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+        raise duckdb.BinderException(ALTERED)
 
 
 def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.DuckDBPyRelation:
