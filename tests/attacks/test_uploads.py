@@ -269,10 +269,14 @@ def test_who_may_upload(tmp_path: Path, flag: bool, schemas: Any, grant: str | N
         reader = shop.reader(*grants)
         table = "new" if if_exists == "fail" else "people"
         if may:
+            assert reader.databases.upload_metadata(1, b"name\nx\n", schema="main").items[0].column_names == ("name",)
             assert reader.databases.upload(1, b"name\nx\n", table, schema="main", if_exists=if_exists).rows == 1
             return
         with pytest.raises(errors.AccessError):
             reader.databases.upload(1, b"name\nx\n", table, schema="main", if_exists=if_exists)
+        if if_exists == "fail":
+            with pytest.raises(errors.AccessError):
+                reader.databases.upload_metadata(1, b"name\nx\n", schema="main")
         assert [found.value for found in shop.core.databases.tables(1)] == ["orders", "people"]
 
 
@@ -283,6 +287,7 @@ LOOKS: dict[str, Callable[[Any, str, str], object]] = {
     "samples": lambda databases, schema, table: databases.samples(1, table, schema),
     "select_star": lambda databases, schema, table: databases.select_star(1, table, schema),
     "upload": lambda databases, schema, table: databases.upload(1, b"a\n1\n", table, schema=schema),
+    "upload_metadata": lambda databases, schema, _: databases.upload_metadata(1, b"a\n1\n", schema=schema),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import threading
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -305,7 +306,12 @@ def test_engines_say_whether_they_take_uploads(target: UploadTarget) -> None:
 def test_an_upload_that_takes_too_long_leaves_no_table(engine: str, tmp_path: Path) -> None:
     file = tmp_path / "long.csv"
     write_csv(file, 400_000)
-    with upload_target(empty_file(engine, tmp_path), upload_timeout_s=2.5) as target:
+    with upload_target(empty_file(engine, tmp_path)) as target:
+        target.core.databases.upload_metadata(1, str(file))
+        started = time.monotonic()
+        target.core.databases.upload_metadata(1, str(file))
+        while_written = 1.3 * (time.monotonic() - started)
+    with upload_target(empty_file(engine, tmp_path), upload_timeout_s=while_written) as target:
         with pytest.raises(errors.StatementTimeoutError):
             target.upload(str(file))
         assert target.tables() == []
@@ -508,6 +514,57 @@ def small(tmp_path: Path) -> Iterator[UploadTarget]:
 
 def made_by_others(target: UploadTarget) -> Callable[[], object]:
     return lambda: target.upload(b"id\n1\n", if_exists="fail")
+
+
+def test_a_workbook_is_told_sheet_by_sheet_before_it_is_uploaded(tmp_path: Path) -> None:
+    rows = [["city", "n"], ["Rome", 1]]
+    with upload_target(empty_file("duckdb", tmp_path)) as target:
+        file = workbook(rows, empty=[], second=[["day", "day"], [datetime(2024, 1, 31), 1.5]])
+        told = target.core.databases.upload_metadata(1, file)
+        one = target.core.databases.upload_metadata(1, file, options={"sheet_name": "second"})
+        assert target.tables() == []
+    assert (told.type, [(item.sheet_name, item.column_names) for item in told.items]) == (
+        "excel",
+        [("first", ("city", "n")), ("empty", ()), ("second", ("day", "day_2"))],
+    )
+    assert one.items == told.items[2:]
+    assert [(column.header, column.type) for column in one.items[0].columns] == [("day", "DATE"), ("day", "FLOAT")]
+
+
+@pytest.mark.parametrize("kind", ["csv", "columnar"])
+def test_a_file_is_told_as_an_upload_then_finds_it(tmp_path: Path, kind: str) -> None:
+    parquet = io.BytesIO()
+    pq.write_table(pa.table({"a": [1, 2], "b b": ["x", None]}), parquet)
+    file = {"csv": b"a;b b;day\n1;1,50;01.02.2024\n2;;03.04.2024\n", "columnar": parquet.getvalue()}[kind]
+    options = {"decimal_character": ","}
+    with upload_target(empty_file("sqlite", tmp_path)) as target:
+        told = target.core.databases.upload_metadata(1, file, options=options)
+        (item,) = told.items
+        assert target.tables() == []
+        made = target.upload(file, options=options)
+    assert (told.type, item.sheet_name) == (kind, None)
+    assert (item.columns, item.notes) == (made.columns, made.notes)
+    assert bool(item.notes) == (kind == "csv")
+
+
+@for_each(
+    ("content", "options", "kind"),
+    [
+        (b"", {}, errors.FileUploadError),
+        (b"a\n1,2\n", {}, errors.FileUploadError),
+        (workbook([["a"]]), {"sheet_name": "other"}, errors.PayloadSchemaError),
+        (b"a\n1\n", {"sheet_name": "other"}, errors.PayloadSchemaError),
+        (b"a\n1\n", {"encoding": "latin"}, errors.PayloadSchemaError),
+    ],
+)
+def test_a_file_that_cannot_be_uploaded_is_not_told_either(
+    tmp_path: Path, content: bytes, options: Any, kind: type[Exception]
+) -> None:
+    with upload_target(empty_file("sqlite", tmp_path)) as target, pytest.raises(kind) as told:
+        target.core.databases.upload_metadata(1, content, options=options)
+    with upload_target(empty_file("duckdb", tmp_path)) as target, pytest.raises(kind) as refused:
+        target.upload(content, options=options)
+    assert str(told.value) == str(refused.value)
 
 
 def test_a_table_that_others_made_meanwhile_is_told_as_one_that_exists(target: UploadTarget) -> None:

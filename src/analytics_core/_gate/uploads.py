@@ -27,7 +27,7 @@ from analytics_core._settings import Settings
 from analytics_core._uploads.kinds import ColumnType
 from analytics_core._uploads.limits import FileLimits, broken
 from analytics_core._uploads.names import check_table_name
-from analytics_core._uploads.reading import opened_table
+from analytics_core._uploads.reading import FilePart, opened_table, parts_of
 from analytics_core._uploads.table import FileColumn
 from analytics_core.errors import (
     AlreadyExistsError,
@@ -36,7 +36,7 @@ from analytics_core.errors import (
     ErrorType,
     StatementTimeoutError,
 )
-from analytics_core.models.upload import FileUploadOptions, TableExists
+from analytics_core.models.upload import FileKind, FileUploadOptions, TableExists
 from analytics_core.ports import Progress
 
 if TYPE_CHECKING:
@@ -122,6 +122,20 @@ class FileUploads:
             rows = self._loaded(admission, request, if_exists, deadline, seconds)
         self._names.forget_tables(admission)
         return WrittenTable(schema=schema, table=table, rows=rows, columns=tuple(columns), notes=read.notes)
+
+    def metadata(
+        self, actor: Actor, database: Database, file: Any, *, schema: str | None, options: FileUploadOptions
+    ) -> tuple[FileKind, tuple[FilePart, ...]]:
+        """Return what a file is, and the tables that an upload of it would find; nothing is written.
+
+        Raises:
+            DatabaseAccessError: the actor may not upload it, or the database takes no files in this schema.
+            FileUploadError, PayloadSchemaError, MissingExtraError: the file or an option cannot be taken.
+            StatementTimeoutError: it took too long.
+        """
+        self._admission(actor, database, schema, changes=False)
+        seconds = self._settings.upload_timeout_s
+        return parts_of(file, options, self._limits(_until(time.monotonic() + seconds, seconds, database)))
 
     def close(self) -> None:
         """Stop what is written and not committed yet, and write nothing afterwards."""

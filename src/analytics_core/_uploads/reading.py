@@ -8,7 +8,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Final
 
 from analytics_core._engines.types import ValueKind
@@ -17,9 +17,9 @@ from analytics_core._uploads.dates import is_date_format
 from analytics_core._uploads.kinds import ColumnType, TextReader, parse_type
 from analytics_core._uploads.limits import FileLimits, broken
 from analytics_core._uploads.parquet_table import ParquetTable
-from analytics_core._uploads.table import FileTable
+from analytics_core._uploads.table import FileColumn, FileTable
 from analytics_core._uploads.text_table import ENCODINGS, DelimitedFormat, TextTable
-from analytics_core._uploads.workbook_table import SheetFormat, WorkbookTable
+from analytics_core._uploads.workbook_table import SheetFormat, WorkbookTable, sheet_names
 from analytics_core.errors import FileUploadError, PayloadSchemaError, Problem
 from analytics_core.models.upload import FileKind, FileUploadOptions
 
@@ -40,18 +40,55 @@ def opened_table(file: Any, options: FileUploadOptions, limits: FileLimits) -> I
         FileUploadError: it cannot be read, or is more than may be.
         PayloadSchemaError: an option that the file contradicts.
     """
-    asked = _asked(options)
+    with _copied(file, options, limits) as (copy, kind):
+        table = _table(copy, kind, options, limits)
+        if not table.columns:
+            raise broken("the sheet has no rows")
+        yield table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePart:
+    """A sheet of a workbook, or the whole of another file (`sheet` None); a sheet without rows has no columns."""
+
+    sheet: str | None = None
+    columns: tuple[FileColumn, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def parts_of(file: Any, options: FileUploadOptions, limits: FileLimits) -> tuple[FileKind, tuple[FilePart, ...]]:
+    """Return what a file is, and the tables in it: of a workbook all sheets, or the one that is named.
+
+    Raises:
+        FileUploadError, PayloadSchemaError: as `opened_table` does, of the first sheet that cannot be read.
+    """
+    with _copied(file, options, limits) as (copy, kind):
+        sheets = [options.sheet_name]
+        if kind is FileKind.EXCEL and options.sheet_name is None:
+            sheets = sheet_names(copy, limits)
+        return kind, tuple(
+            _part(copy, kind, options.model_copy(update={"sheet_name": name}), limits) for name in sheets
+        )
+
+
+def _part(copy: BinaryIO, kind: FileKind, options: FileUploadOptions, limits: FileLimits) -> FilePart:
+    table = _table(copy, kind, options, limits)
+    return FilePart(sheet=options.sheet_name, columns=table.columns, notes=table.notes)
+
+
+@contextmanager
+def _copied(file: Any, options: FileUploadOptions, limits: FileLimits) -> Iterator[tuple[BinaryIO, FileKind]]:
+    _asked(options)
     with tempfile.TemporaryFile() as copy:
         _copy(file, copy, limits)
         copy.seek(0)
         kind = _kind_of(copy.read(4), _suffix(file), options.type)
         _check_kind(options, kind)
-        yield _table(copy, kind, options, asked, limits)
+        yield copy, kind
 
 
-def _table(
-    copy: BinaryIO, kind: FileKind, options: FileUploadOptions, asked: dict[str, ColumnType], limits: FileLimits
-) -> FileTable:
+def _table(copy: BinaryIO, kind: FileKind, options: FileUploadOptions, limits: FileLimits) -> FileTable:
+    asked = _asked(options)
     reader = TextReader(
         decimal=options.decimal_character,
         thousands=options.thousands_character,

@@ -43,7 +43,7 @@ class SheetFormat:
 
 
 class WorkbookTable:
-    """One sheet of a workbook, looked through for its columns.
+    """One sheet of a workbook, looked through for its columns; one without rows has none.
 
     Raises:
         FileUploadError: it cannot be read; the row is told, and the column where there is one.
@@ -58,14 +58,15 @@ class WorkbookTable:
         self._form, self._limits = form, limits
         self._sheet = _sheet(file, form.sheet)
         first = next(self._records(), None)
-        if first is None:
-            raise broken("the sheet has no rows")
-        named = [_header(cell) for cell in first[1]] if form.header_row is not None else [None] * len(first[1])
-        columns = named_columns(named, limits, row=first[0])
+        columns = () if first is None else self._named(*first)
         self._asked = asked_types(columns, form.asked)
         self.columns = tuple(
             replace(column, type=found) for column, found in zip(columns, self._types(len(columns)), strict=True)
         )
+
+    def _named(self, row: int, cells: Sequence[Any]) -> tuple[FileColumn, ...]:
+        headers = [_header(cell) for cell in cells] if self._form.header_row is not None else [None] * len(cells)
+        return named_columns(headers, self._limits, row=row)
 
     def batches(self, columns: Sequence[FileColumn]) -> Iterator[pa.RecordBatch]:
         """Yield the rows as values of these types."""
@@ -123,7 +124,29 @@ class WorkbookTable:
                 yield row, values
 
 
+def sheet_names(file: BinaryIO, limits: FileLimits) -> list[str]:
+    """Return the names of the sheets of a workbook that hold cells, in their order.
+
+    Raises:
+        FileUploadError: it cannot be read, or has none.
+        MissingExtraError: python-calamine is not installed.
+    """
+    check_workbook(file, limits)
+    return _workbook(file)[1]
+
+
 def _sheet(file: BinaryIO, name: str | None) -> Any:
+    workbook, known = _workbook(file)
+    if name is not None and name not in known:
+        listed = ", ".join(map(repr, known[:20]))
+        raise payload_error("databases.upload", "options.sheet_name", f"there is no such sheet; it has: {listed}")
+    try:
+        return workbook.get_sheet_by_name(known[0] if name is None else name)
+    except Exception as error:  # the border to a reader of files in another language, which names no error of its own
+        raise broken(_NOT_READ) from error
+
+
+def _workbook(file: BinaryIO) -> tuple[Any, list[str]]:
     try:
         import python_calamine
     except ImportError:
@@ -133,16 +156,14 @@ def _sheet(file: BinaryIO, name: str | None) -> Any:
         workbook = python_calamine.CalamineWorkbook.from_filelike(file)
         known = [sheet.name for sheet in workbook.sheets_metadata
                  if sheet.typ == python_calamine.SheetTypeEnum.WorkSheet]  # fmt: skip
-        if known and name is None:
-            return workbook.get_sheet_by_name(known[0])
-        if name in known:
-            return workbook.get_sheet_by_name(name)
-    except Exception as error:  # the border to a reader of files in another language, which names no error of its own
-        raise broken("its workbook cannot be read") from error
+    except Exception as error:  # the border again
+        raise broken(_NOT_READ) from error
     if not known:
         raise broken("it has no sheets")
-    listed = ", ".join(map(repr, known[:20]))
-    raise payload_error("databases.upload", "options.sheet_name", f"there is no such sheet; it has: {listed}")
+    return workbook, known
+
+
+_NOT_READ: Final = "its workbook cannot be read"
 
 
 def _header(cell: Any) -> str | None:

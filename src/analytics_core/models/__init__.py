@@ -51,7 +51,7 @@ _NAMES = {
         "DashboardListItem DashboardNativeFiltersUpdate DashboardPermalinkState DashboardPost DashboardPut "
         "RecordIds TagGet TagNames TagPost TagPut TagTarget TaggedRecord"
     ),
-    "upload": "FileKind FileUploadOptions TableExists UploadedColumn UploadedTable",
+    "upload": "FileKind FilePartMetadata FileUploadOptions TableExists UploadFileMetadata UploadedColumn UploadedTable",
     "table": "DatabaseEngine DatabaseTableDetails TableColumnDetails TableForeignKey TableIndexDetails TableSample",
     "database": (
         "DatabaseConnection DatabaseExtra DatabaseFunctionNames DatabaseGet DatabaseListItem "

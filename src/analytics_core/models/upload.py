@@ -70,3 +70,22 @@ class UploadedTable(AnswerWithSchema):
     rows: Whole
     columns: tuple[UploadedColumn, ...] = ()
     notes: Texts = ()
+
+
+class FilePartMetadata(Answer):
+    """A table in a file: the columns that an upload would write, and their types; a sheet without rows has none.
+
+    `sheet_name` is that of a workbook, and None for other files; `notes` are those of `UploadedTable`.
+    """
+
+    sheet_name: str | None = None
+    column_names: Texts = ()
+    columns: tuple[UploadedColumn, ...] = ()
+    notes: Texts = ()
+
+
+class UploadFileMetadata(Answer):
+    """What a file holds before it is uploaded: what it is, and an item for each sheet of a workbook, else one."""
+
+    type: FileKind
+    items: tuple[FilePartMetadata, ...] = ()

@@ -31,6 +31,7 @@ from analytics_core._resources.databases.records import (
     new_uri,
     parameter_problems,
     upload_details,
+    upload_file_metadata,
     uploaded_table,
 )
 from analytics_core._resources.databases.secret_options import is_elsewhere
@@ -53,7 +54,7 @@ from analytics_core.models.database import (
 from analytics_core.models.lists import RelatedObjects
 from analytics_core.models.parsing import Payload, parse, payload_error
 from analytics_core.models.table import DatabaseEngine
-from analytics_core.models.upload import FileUploadOptions, TableExists, UploadedTable
+from analytics_core.models.upload import FileUploadOptions, TableExists, UploadedTable, UploadFileMetadata
 
 _TRIALS: Final = 2**62
 
@@ -280,6 +281,34 @@ class Databases(DatabaseContents):
         )
         self._log_upload(act, database_id, uploaded)
         return uploaded_table(database_id, uploaded)
+
+    def upload_metadata(
+        self,
+        database_id: int,
+        file: str | os.PathLike[str] | bytes | BinaryIO,
+        *,
+        schema: str | None = None,
+        options: FileUploadOptions | Payload | None = None,
+    ) -> UploadFileMetadata:
+        r"""Return the sheets and columns of a file as `upload` would find them, with types; nothing is written.
+
+        It takes what `upload` takes. A workbook is told sheet by sheet, or by the one that `options` name.
+
+        Raises:
+            DatabaseNotFoundError, DatabaseAccessError, FileUploadError, PayloadSchemaError, MissingExtraError,
+                StatementTimeoutError: as `upload` does.
+
+        Examples:
+            >>> _ = core.databases.update(1, {"allow_file_upload": True})
+            >>> told = core.databases.upload_metadata(1, b"city;founded\nBonn;31.01.1949\n")
+            >>> [(column.column_name, column.type) for column in told.items[0].columns]
+            [('city', 'TEXT'), ('founded', 'DATE')]
+        """
+        form = parse(FileUploadOptions, {} if options is None else options, shape="databases.upload options")
+        check_schema(schema, shape="databases.upload")
+        database = self._stored(database_id)
+        found = self._runtime.uploads.metadata(self._actor, database, file, schema=schema, options=form)
+        return upload_file_metadata(*found)
 
     def _log_upload(self, act: LoggedAction, database_id: int, uploaded: WrittenTable) -> None:
         try:

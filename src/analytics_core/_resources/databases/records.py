@@ -7,7 +7,7 @@ removed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -46,6 +46,8 @@ from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.stored_json import json_object
 from analytics_core._settings import Settings
+from analytics_core._uploads.reading import FilePart
+from analytics_core._uploads.table import FileColumn
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError, Problem, UnknownEngineError
 from analytics_core.models.base import HiddenText
 from analytics_core.models.database import (
@@ -62,7 +64,13 @@ from analytics_core.models.database import (
 from analytics_core.models.dataset import DatabaseSummary
 from analytics_core.models.enums import ConfigurationMethod
 from analytics_core.models.parsing import parse, payload_error
-from analytics_core.models.upload import UploadedColumn, UploadedTable
+from analytics_core.models.upload import (
+    FileKind,
+    FilePartMetadata,
+    UploadedColumn,
+    UploadedTable,
+    UploadFileMetadata,
+)
 
 _Given = DatabasePost | DatabasePut | DatabaseTestConnection
 
@@ -355,11 +363,28 @@ def uploaded_table(database_id: int, uploaded: WrittenTable) -> UploadedTable:
         schema=uploaded.schema,
         table_name=uploaded.table,
         rows=uploaded.rows,
-        columns=tuple(
-            UploadedColumn(column_name=column.name, header=column.header, type=str(column.type))
-            for column in uploaded.columns
-        ),
+        columns=_uploaded_columns(uploaded.columns),
         notes=uploaded.notes,
+    )
+
+
+def upload_file_metadata(kind: FileKind, parts: Iterable[FilePart]) -> UploadFileMetadata:
+    """Return what a file holds, as callers get it."""
+    items = (
+        FilePartMetadata(
+            sheet_name=part.sheet,
+            column_names=tuple(column.name for column in part.columns),
+            columns=_uploaded_columns(part.columns),
+            notes=part.notes,
+        )
+        for part in parts
+    )
+    return UploadFileMetadata(type=kind, items=tuple(items))
+
+
+def _uploaded_columns(columns: Iterable[FileColumn]) -> tuple[UploadedColumn, ...]:
+    return tuple(
+        UploadedColumn(column_name=column.name, header=column.header, type=str(column.type)) for column in columns
     )
 
 
