@@ -10,13 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
-from analytics_core._uploads.kinds import ColumnType, TextReader
 from analytics_core.errors import DatabaseError
 from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
+
+if TYPE_CHECKING:
+    from analytics_core._uploads.kinds import ColumnType, TextReader
 
 MARK: Final = "handed_over"
 """The key of a database's `extra` that says that it was handed over."""
