@@ -142,29 +142,29 @@ def kind_and_scale(column: Any) -> str:
     return {"BIGINT": "INTEGER", "DOUBLE": "FLOAT", "VARCHAR": "TEXT"}.get(name, name)
 
 
-def answered(core: AnalyticsCore, dataset: int) -> tuple[dict[str, str], list[tuple[Any, ...]]]:
-    """Return the columns of a dataset with their types, and its rows by their number."""
+def answered(core: AnalyticsCore, dataset: int, by: str) -> tuple[dict[str, str], list[tuple[Any, ...]]]:
+    """Return the columns of a dataset with their types, and its rows in the order of one."""
     columns = {column.column_name: kind_and_scale(column) for column in core.datasets.get(dataset).columns}
-    query = {"columns": list(columns), "orderby": [["n", True]], "row_limit": 0}
+    query = {"columns": list(columns), "orderby": [[by, True]], "row_limit": 0}
     found = core.charts.data({"datasource": {"id": dataset, "type": "table"}, "queries": [query]}).raise_for_error()
     return columns, [tuple(row) for row in found.results[0].rows()]
 
 
-def connected(path: Path, told: dict[str, Any]) -> tuple[Any, str]:
+def connected(path: Path, told: dict[str, Any], by: str = "n") -> tuple[Any, str]:
     """Return what `connect` makes of a file, and what it doubts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         core = analytics_core.connect(path, **told)
     with core:
-        return answered(core, 1), core.datasets.get(1).description or ""
+        return answered(core, 1, by), core.datasets.get(1).description or ""
 
 
-def uploaded(target: UploadTarget, content: bytes, told: dict[str, Any]) -> tuple[Any, str]:
+def uploaded(target: UploadTarget, content: bytes, told: dict[str, Any], by: str = "n") -> tuple[Any, str]:
     """Return what an upload makes of a file, and what it doubts."""
     made = target.upload(content, "t", if_exists="replace", options=told)
     dataset = target.core.datasets.create({"database": 1, "table_name": "t"})
     try:
-        return answered(target.core, dataset.id), " ".join(made.notes)
+        return answered(target.core, dataset.id, by), " ".join(made.notes)
     finally:
         target.core.datasets.delete(dataset.id)
 
@@ -207,6 +207,35 @@ def test_any_file_is_the_same_by_connect_and_by_upload(target: UploadTarget, col
         path = Path(folder) / "t.csv"
         path.write_bytes(content)
         assert connected(path, {})[0] == uploaded(target, content, {})[0]
+
+
+HEADERS: dict[str, tuple[str, dict[str, Any], list[str], int, str]] = {
+    "texts": ("city,year\nRome,2024\n", {}, ["city", "year"], 1, ""),
+    "years beside a text": ("city,2020\nRome,2024\n", {}, ["city", "2020"], 1, "give header_row=None"),
+    "years behind a gap": (",2020\nRome,2024\n", {}, ["column_1", "2020"], 1, ""),
+    "numbers alone": ("1,2020\n2,2024\n", {}, ["column_1", "column_2"], 2, ""),
+    "numbers that are told": ("1,2020\n2,2024\n", {"header_row": 0}, ["1", "2020"], 1, ""),
+    "texts that are told to be data": ("Bonn,1\nRome,2\n", {"header_row": None}, ["column_1", "column_2"], 2, ""),
+    "the second row": ("x,y\na,b\n1,2\n", {"header_row": 1}, ["a", "b"], 1, ""),
+    "below what is skipped": ("title\na,b\n1,2\n", {"skip_rows": 1}, ["a", "b"], 1, ""),
+    "twins and gaps": ("a,,A,a \n1,2,3,4\n", {}, ["a", "column_2", "A_2", "a_3"], 1, ""),
+    "a name like one of DuckDB's": ("column1,\n1,2\n", {}, ["column1", "column_2"], 1, ""),
+    "of another encoding": ("ä,\n1,2\n", {"encoding": "iso-8859-1"}, ["ä", "column_2"], 1, ""),
+    "no rows below": ("a,b\n", {}, ["a", "b"], 0, ""),
+}
+
+
+@pytest.mark.slow
+@for_each("name", sorted(HEADERS))
+def test_columns_are_named_alike_by_connect_and_by_upload(target: UploadTarget, tmp_path: Path, name: str) -> None:
+    text, told, names, count, doubt = HEADERS[name]
+    content = text.encode(told.get("encoding", "utf-8"))
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    for (columns, rows), note in (connected(path, told, by=names[0]), uploaded(target, content, told, by=names[0])):
+        assert (list(columns), len(rows)) == (names, count)
+        assert bool(note) == bool(doubt)
+        assert doubt in note
 
 
 LATE = {

@@ -132,8 +132,9 @@ def connect(
         progress: whether bars on standard error show how far long work has come, or what shows it; None: where somebody
             watches, in a notebook or a terminal, and tqdm is installed (extra `notebook`).
         settings: fields of `Settings`; and how CSV files and sheets are read: `decimal_character` (`.` or `,`),
-            `thousands_character`, `date_format` as `strptime` has it, and `skip_rows`, those above the header. Where a
-            file leaves its dates or numbers open, a UserWarning and the dataset's description say how they were read.
+            `thousands_character`, `date_format` as `strptime` has it, `encoding`, `header_row` (None: there is none),
+            and `skip_rows`, those above the header. Where a file leaves its names, dates or numbers open, a UserWarning
+            and the dataset's description say how they were read.
 
     Raises:
         SourceError: it cannot be connected, for lack of memory too; the message says what would work.

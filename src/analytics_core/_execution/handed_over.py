@@ -76,6 +76,7 @@ class HandedFiles:
         date_formats: how the days and moments of columns of CSV are written, as `strptime` has it; those of other
             columns are read by DuckDB's own rules.
         csv_arguments: what DuckDB's reader of CSV is told beside them.
+        names: of the columns of CSV, by those that DuckDB gives them.
         texts: what those of CSV were found to be; None for other formats.
         notes: what was read in one of several ways, in words.
     """
@@ -85,6 +86,7 @@ class HandedFiles:
     types: Mapping[str, str] | None = None
     date_formats: Mapping[str, str] = field(default_factory=dict)
     csv_arguments: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
     texts: CsvTexts | None = None
     notes: tuple[str, ...] = ()
 

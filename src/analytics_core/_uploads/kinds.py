@@ -211,6 +211,12 @@ def _doubt_of_thousands(column: str, decimal: str) -> str:
     )
 
 
+DOUBTED_HEADER: Final = (
+    "the first row is read as names of columns, though all of it is written like the rows below; if it is data, give "
+    "header_row=None"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextReader:
     """How texts of a file become values; blanks around numbers, days and moments are left out.
@@ -283,6 +289,20 @@ class TextReader:
             if (one, other) not in known.told_apart and _any(pc.not_equal(read[one], read[other]))
         }
         return replace(known, forms=tuple(read), told_apart=known.told_apart | told_apart)
+
+    def is_header(self, first: Sequence[str | None]) -> bool:
+        """Tell whether the first row of a file holds the names of its columns: a cell of it is a text, or empty."""
+        return any(not cell or self._seen_one(cell).type().kind is ValueKind.TEXT for cell in first)
+
+    def doubts_header(self, header: Sequence[str | None], seen: Sequence[SeenTexts]) -> bool:
+        """Tell whether a row of names is written as the columns below it are, one of which at least is no text."""
+        types = [known.type() for known in seen]
+        return any(kind.kind is not ValueKind.TEXT for kind in types) and all(
+            cell and self._seen_one(cell).fit(kind) for cell, kind in zip(header, types, strict=True)
+        )
+
+    def _seen_one(self, cell: str) -> SeenTexts:
+        return self.seen(SeenTexts(), pa.array([cell], pa.string()))
 
     def alike(self, known: SeenTexts) -> str | None:
         """Return which texts, as an expression of RE2, change neither the type nor the notes of a column.

@@ -20,13 +20,15 @@ _UNSAFE = re.compile(r"[\"'`\[\]\\;%{}:\x00-\x1f\x7f-\x9f\ud800-\udfff\U00010000
 _INVISIBLE: Final = frozenset({"Cf", "Co", "Cn", "Zl", "Zp"})
 
 
-def column_names(given: Sequence[str | None]) -> tuple[str, ...]:
+def column_names(given: Sequence[str | None], *, are_plain: bool = True) -> tuple[str, ...]:
     """Return a name for each header: cut to 63 bytes, without quotes and control characters, told apart by number.
 
-    Names that differ by case alone count as one, since engines fold them; an empty header is named by its place.
+    Names that differ by case alone count as one, since engines fold them; an empty header is named by its place. Where
+    they need not be plain for every engine, blanks around them alone are left out.
     """
     # A header that needs no change keeps its name, wherever it stands.
-    cleaned = [_cleaned(text or "") or f"column_{place}" for place, text in enumerate(given, start=1)]
+    texts = [_cleaned(text or "") if are_plain else (text or "").strip() for text in given]
+    cleaned = [text or f"column_{place}" for place, text in enumerate(texts, start=1)]
     taken: set[str] = set()
     free = set(map(_folded, cleaned))
     return tuple(_told_apart(name, taken, free) for name in cleaned)

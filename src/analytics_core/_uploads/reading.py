@@ -111,6 +111,7 @@ def _table(copy: BinaryIO, kind: FileKind, options: FileUploadOptions, limits: F
         delimiter=options.delimiter,
         encoding=options.encoding.casefold(),
         header_row=options.header_row,
+        is_header_told="header_row" in options.model_fields_set,
         skip_rows=options.skip_rows,
         null_values=options.null_values,
         asked=asked,

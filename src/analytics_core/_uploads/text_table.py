@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analytics_core._error_types import short_repr
-from analytics_core._uploads.kinds import ColumnType, SeenTexts, TextReader
+from analytics_core._uploads.kinds import DOUBTED_HEADER, ColumnType, SeenTexts, TextReader
 from analytics_core._uploads.limits import LONGEST_ROW, ROWS_PER_BATCH, FileLimits, broken, check_count
 from analytics_core._uploads.table import FileColumn, RawBatch, asked_types, named_columns, nth_row, record_batch
 from analytics_core.errors import FileUploadError
@@ -37,6 +37,7 @@ class DelimitedFormat:
         delimiter: one character; None: the one that parts the first rows alike.
         encoding: one of ENCODINGS.
         header_row: which row holds the names, from 0, after `skip_rows`; None: none does.
+        is_header_told: whether it does so however it is written.
         skip_rows: lines before anything else.
         null_values: texts that are null.
         asked: types of columns that are not inferred.
@@ -46,6 +47,7 @@ class DelimitedFormat:
     delimiter: str | None = None
     encoding: str = UTF_8
     header_row: int | None = 0
+    is_header_told: bool = True
     skip_rows: int = 0
     null_values: Sequence[str] = ("",)
     asked: Mapping[str, ColumnType]
@@ -94,6 +96,8 @@ class TextTable:
         first = next(self._records(), None)
         if first is None:
             raise broken("it has no rows")
+        if not form.is_header_told and not form.reader.is_header(first[1]):
+            self._form = form = replace(form, header_row=None)
         named = first[1] if form.header_row is not None else [None] * len(first[1])
         if not all(header is None or _is_text(header) for header in named):
             raise broken(f"it is not written in {form.encoding}; name the file's encoding", row=first[0])
@@ -109,9 +113,12 @@ class TextTable:
             replace(column, type=asked.get(place) or seen[place].type(is_form_told=is_told))
             for place, column in enumerate(columns)
         )
-        self.notes = tuple(
+        notes = [
             note for place, one in seen.items() for note in one.notes(short_repr(columns[place].name), form.reader)
-        )
+        ]
+        if not form.is_header_told and not asked and form.reader.doubts_header(named, list(seen.values())):
+            notes.insert(0, DOUBTED_HEADER)
+        self.notes = tuple(notes)
 
     def batches(self, columns: Sequence[FileColumn]) -> Iterator[pa.RecordBatch]:
         """Yield the rows as values of these types."""

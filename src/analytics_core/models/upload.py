@@ -33,7 +33,8 @@ class FileUploadOptions(StrictShape):
 
     `type` None: by its first bytes. `delimiter` None: of comma, semicolon, tab and `|` the one that parts its first
     rows alike. `thousands_character` None: there is none. `header_row` counts from 0 after `skip_rows`; None: the file
-    has no header. `date_format` is that of `strptime`; None: found for each column, for `column_dates` ISO 8601.
+    has no header; where it is not given, a first row of CSV without a text or a gap is none. `date_format` is that of
+    `strptime`; None: found for each column, for `column_dates` ISO 8601.
     """
 
     type: FileKind | None = None

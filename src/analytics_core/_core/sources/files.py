@@ -24,7 +24,8 @@ from analytics_core._error_types import short_repr
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.handed_over import CsvTexts, FileFormat, HandedFiles, HandedFrame, HandedTable
 from analytics_core._uploads.dates import ISO
-from analytics_core._uploads.kinds import MOST_DIGITS, ColumnType
+from analytics_core._uploads.kinds import DOUBTED_HEADER, MOST_DIGITS, ColumnType
+from analytics_core._uploads.names import column_names
 from analytics_core._uploads.reading import opened_table
 from analytics_core._uploads.table import FileTable
 from analytics_core.errors import FileUploadError, MissingExtraError, PayloadSchemaError, SourceError
@@ -94,16 +95,21 @@ def _of_csv(root: Any, files: HandedFiles, reading: FileReading) -> HandedFiles:
     _check_date_format(root, reading.date_format)
     states = {path: state_of(path) for path in files.paths}
     texts, reader = [], reading.texts()
+    first = _first_row(root, replace(files, paths=files.paths[:1]))
+    is_header = reader.is_header(first) if reading.header_row == "found" else reading.header_row is not None
+    files = replace(files, csv_arguments={**files.csv_arguments, "header": is_header})
     for path in files.paths:
         file = replace(files, paths=(path,))
         names = list(_types_of(root, file))
         _check_columns(names, list(texts[0].types or {}) if texts else names, files, path)
         texts.append(replace(file, types=dict.fromkeys(names, "VARCHAR")))
     seen = seen_texts(texts, list(texts[0].types or {}), reader, partial(_read, root))
+    names = column_names(first if is_header else [None] * len(seen), are_plain=False)
     found = {name: _with_room(one.type(is_form_told=reader.date_format is not None)) for name, one in seen.items()}
     read = replace(
         files,
         types={name: _TYPES.get(kind.kind, str(kind)) for name, kind in found.items()},
+        names=dict(zip(seen, names, strict=True)),
         texts=CsvTexts(reader=reader, types=found, states=states),
         date_formats={
             name: kind.form
@@ -111,8 +117,18 @@ def _of_csv(root: Any, files: HandedFiles, reading: FileReading) -> HandedFiles:
             if kind.form and (kind.form != ISO or not seen[name].is_bare)
         },
     )
-    doubts = (note for name, one in seen.items() for note in one.notes(short_repr(name), reader))
+    doubts = [
+        note for name, one in zip(names, seen.values(), strict=True) for note in one.notes(short_repr(name), reader)
+    ]
+    if reading.header_row == "found" and is_header and reader.doubts_header(first, list(seen.values())):
+        doubts.insert(0, DOUBTED_HEADER)
     return replace(read, notes=(*_title_in_csv(read), *doubts))
+
+
+def _first_row(root: Any, file: HandedFiles) -> tuple[str | None, ...]:
+    arguments = {**file.csv_arguments, "header": False, "all_varchar": True}
+    row = _read(root, replace(file, csv_arguments=arguments), lambda rows: rows.limit(1).fetchone())
+    return tuple(row or ())
 
 
 _TYPES: Final = {
@@ -132,10 +148,10 @@ def _with_room(found: ColumnType) -> ColumnType:
 
 
 def _title_in_csv(files: HandedFiles) -> tuple[str, ...]:
-    """Return a note when the header of a CSV file has a name for the first of its columns alone."""
-    (first, kind), *others = (files.types or {}).items()
-    unnamed = [f"column{place}" for place in range(1, len(others) + 1)]
-    if not others or kind != "VARCHAR" or first == "column0" or [name for name, _ in others] != unnamed:
+    """Return a note when the header of a CSV file names the first column alone, and all are text, as names are."""
+    first, *others = files.names.values()
+    unnamed = [f"column_{place}" for place in range(2, len(others) + 2)]
+    if not others or set((files.types or {}).values()) != {"VARCHAR"} or first == "column_1" or others != unnamed:
         return ()
     with suppress(OSError, ValueError, csv.Error), _csv_rows(files) as rows:
         header = next(islice((row for row, cells in rows if sum(map(bool, cells)) > 1), 1), None)
@@ -338,7 +354,9 @@ def _of_encoded_files(files: list[Path], reading: FileReading) -> HandedFrame:
                 opened_table(opened, reading.options(), reading.limits()) as table,
             ):
                 schema = pa.schema([(column.name, column.type.arrow) for column in table.columns])
-                read.append(pa.Table.from_batches(table.batches(table.columns), schema=schema))
+                rows = pa.Table.from_batches(table.batches(table.columns), schema=schema)
+                headers = [column.header for column in table.columns]
+                read.append(rows.rename_columns(list(column_names(headers, are_plain=False))))
                 notes += table.notes
         except FileUploadError as error:
             raise broken_file(path, error.message.partition(": ")[2] or error.message, **error.extra) from error

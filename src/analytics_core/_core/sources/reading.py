@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 from analytics_core._core.sources import paths
 from analytics_core._core.sources.paths import FileType
@@ -22,6 +22,7 @@ from analytics_core.models.upload import FileKind, FileUploadOptions
 _DECIMALS: Final = (".", ",")
 _THOUSANDS: Final = (".", ",", " ", "'", "_")
 _MOST_ROWS: Final = 100_000
+_MOST_HEADER_ROWS: Final = 1_000
 _SKIPPING: Final = (FileType.CSV, FileType.XLSX)
 
 
@@ -32,6 +33,7 @@ class ReadingFields(TypedDict, total=False):
     thousands_character: str | None
     date_format: str | None
     encoding: str
+    header_row: int | Literal["found"] | None
     skip_rows: int
 
 
@@ -45,6 +47,7 @@ class FileReading:
         thousands_character: between each three digits, in CSV.
         date_format: of dates or moments in CSV, as `strptime` has it.
         encoding: of CSV, by one of the names that uploads take; what is no UTF-8 is read into memory.
+        header_row: which row has the names, from 0 after those skipped, in CSV; None: none has.
         skip_rows: above the header, in CSV and workbooks.
 
     Raises:
@@ -56,6 +59,7 @@ class FileReading:
     thousands_character: str | None = None
     date_format: str | None = None
     encoding: str = UTF_8
+    header_row: int | Literal["found"] | None = "found"
     skip_rows: int = 0
 
     def __post_init__(self) -> None:
@@ -72,6 +76,10 @@ class FileReading:
             raise _no_option("date_format", self.date_format, forms)
         if str(self.encoding).casefold() not in ENCODINGS:
             raise _no_option("encoding", self.encoding, f"one of {', '.join(ENCODINGS)}")
+        is_place = type(self.header_row) is int and 0 <= self.header_row <= _MOST_HEADER_ROWS
+        if not is_place and self.header_row not in (None, "found"):
+            instead = f"the number of the row of names, from 0 to {_MOST_HEADER_ROWS}, or None where none has them"
+            raise _no_option("header_row", self.header_row, instead)
         if type(self.skip_rows) is not int or not 0 <= self.skip_rows <= _MOST_ROWS:
             raise _no_option("skip_rows", self.skip_rows, f"a number of rows from 0 to {_MOST_ROWS}")
 
@@ -82,6 +90,7 @@ class FileReading:
             "thousands_character": self.thousands_character is not None,
             "date_format": self.date_format is not None,
             "encoding": self.is_encoded(),
+            "header_row": self.header_row != "found",
             "skip_rows": self.skip_rows != 0,
         }
         return tuple(name for name, is_given in values.items() if is_given)
@@ -108,7 +117,9 @@ class FileReading:
 
     def options(self) -> FileUploadOptions:
         """Return how the reader of uploads reads the CSV files that are not in UTF-8."""
+        told = {} if self.header_row == "found" else {"header_row": self.header_row}
         return FileUploadOptions(
+            **told,
             type=FileKind.CSV,
             encoding=self.encoding,
             decimal_character=self.decimal_character,
@@ -124,9 +135,8 @@ class FileReading:
             arguments["decimal"] = self.decimal_character
         if self.thousands_character is not None:
             arguments["thousands"] = self.thousands_character
-        if self.skip_rows:
-            arguments |= {"skiprows": self.skip_rows, "header": True}
-        return arguments
+        above = self.skip_rows + (0 if self.header_row in (None, "found") else int(self.header_row))
+        return {**arguments, "skiprows": above} if above else arguments
 
 
 def _no_option(name: str, value: object, instead: str) -> SourceError:

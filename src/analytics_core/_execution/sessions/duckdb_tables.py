@@ -50,7 +50,7 @@ def _by_name(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.Duck
     if isinstance(table, HandedFrame):
         return relation
     require_columns(relation, table)
-    return relation.select(*map(duckdb.ColumnExpression, relation.columns))
+    return relation.select(*(duckdb.ColumnExpression(one).alias(table.names.get(one, one)) for one in relation.columns))
 
 
 ALTERED: Final = "Binder Error: Contents of view were altered"
