@@ -221,6 +221,8 @@ HEADERS: dict[str, tuple[str, dict[str, Any], list[str], int, str]] = {
     "twins and gaps": ("a,,A,a \n1,2,3,4\n", {}, ["a", "column_2", "A_2", "a_3"], 1, ""),
     "a name like one of DuckDB's": ("column1,\n1,2\n", {}, ["column1", "column_2"], 1, ""),
     "of another encoding": ("ä,\n1,2\n", {"encoding": "iso-8859-1"}, ["ä", "column_2"], 1, ""),
+    "below empty lines": ("\n\na,b\n1,2\n", {}, ["a", "b"], 1, ""),
+    "one column between empty lines": ('\n\na\n\n1\n\n""\n2\n\n', {}, ["a"], 2, ""),
     "no rows below": ("a,b\n", {}, ["a", "b"], 0, ""),
 }
 

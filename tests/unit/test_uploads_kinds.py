@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -73,7 +74,7 @@ ALIKE = (
 COLUMNS = st.lists(st.one_of(st.none(), TEXTS), min_size=1, max_size=6)
 
 
-def texts(values: list[str | None]) -> pa.Array:
+def texts(values: Sequence[str | None]) -> pa.Array:
     return pa.array(values, pa.string())
 
 
@@ -217,7 +218,7 @@ def test_texts_that_are_alike_change_neither_the_type_of_a_column_nor_its_notes(
     alike = [text for text in more if known.is_text or (pattern and is_like(pattern, text))]
     if found.form not in (None, ISO):
         alike = [text for text in alike if forms_of([text])]  # of the calendar
-    after = reader.seen(known, texts([*alike]))
+    after = reader.seen(known, texts(alike))
     assert after.notes("'c'", reader) == known.notes("'c'", reader)
     if found.kind is ValueKind.DECIMAL and found.precision <= 18:
         assert after.type().precision <= 18

@@ -29,7 +29,7 @@ class ParquetTable:
         PayloadSchemaError: a type was asked for a column that it has not.
     """
 
-    notes: Final = ()
+    notes: tuple[str, ...] = ()
 
     def __init__(
         self, file: BinaryIO, *, asked: Mapping[str, ColumnType], reader: TextReader, limits: FileLimits

@@ -63,9 +63,8 @@ def parts_of(file: Any, options: FileUploadOptions, limits: FileLimits) -> tuple
         FileUploadError, PayloadSchemaError: as `opened_table` does, of the first sheet that cannot be read.
     """
     with _copied(file, options, limits) as (copy, kind):
-        sheets = [options.sheet_name]
-        if kind is FileKind.EXCEL and options.sheet_name is None:
-            sheets = sheet_names(copy, limits)
+        is_every_sheet = kind is FileKind.EXCEL and options.sheet_name is None
+        sheets = sheet_names(copy, limits) if is_every_sheet else [options.sheet_name]
         return kind, tuple(
             _part(copy, kind, options.model_copy(update={"sheet_name": name}), limits) for name in sheets
         )

@@ -183,7 +183,7 @@ class TextTable:
             yield RawBatch(rows=rows, cells=list(zip(*(cells for _, cells in part), strict=True)))
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield rows with their numbers from 1, from the header on; empty lines are left out."""
+        """Yield rows with their numbers from 1, from the header on; empty lines, quoted too, are left out."""
         self._file.seek(0)
         codec = ENCODINGS[self._form.encoding]
         # What is no valid text becomes lone surrogates, by which its row and column are found.
@@ -205,7 +205,7 @@ class TextTable:
                     continue
                 cells = next(reader)
                 lines.held = 0
-                if cells and row > first:
+                if cells not in ([], [""]) and row > first:
                     yield row, cells
         except StopIteration:
             return
@@ -242,10 +242,15 @@ _DELIMITERS: Final = (",", ";", "\t", "|")
 _FIRST_ROWS: Final = 5
 
 
+QUOTE_AMISS: Final = (
+    "a quote is not closed, or is followed by something else than a delimiter; write quotes inside cells twice"
+)
+
+
 def _told(error: csv.Error) -> str:
     if "field limit" in str(error):
         return f"a cell has more than {csv.field_size_limit()} characters"
-    return "a quote is not closed, or is followed by something else than a delimiter; write quotes inside cells twice"
+    return QUOTE_AMISS
 
 
 def _is_text(cell: str) -> bool:

@@ -51,7 +51,7 @@ class WorkbookTable:
         PayloadSchemaError: there is no such sheet, or a type was asked for a column that it has not.
     """
 
-    notes: Final = ()
+    notes: tuple[str, ...] = ()
 
     def __init__(self, file: BinaryIO, form: SheetFormat, limits: FileLimits) -> None:
         check_workbook(file, limits)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TextIO, TypeVar
 
 import pyarrow as pa
 
@@ -28,6 +28,7 @@ from analytics_core._uploads.kinds import DOUBTED_HEADER, MOST_DIGITS, ColumnTyp
 from analytics_core._uploads.names import column_names
 from analytics_core._uploads.reading import opened_table
 from analytics_core._uploads.table import FileTable
+from analytics_core._uploads.text_table import QUOTE_AMISS
 from analytics_core.errors import FileUploadError, MissingExtraError, PayloadSchemaError, SourceError
 from analytics_core.models.upload import FileKind, FileUploadOptions
 
@@ -94,15 +95,16 @@ def _of_csv(root: Any, files: HandedFiles, reading: FileReading) -> HandedFiles:
 
     _check_date_format(root, reading.date_format)
     states = {path: state_of(path) for path in files.paths}
-    texts, reader = [], reading.texts()
+    texts, reader = list[HandedFiles](), reading.texts()
+    files = _below_blank_lines(files)
     first = _first_row(root, replace(files, paths=files.paths[:1]))
     is_header = reader.is_header(first) if reading.header_row == "found" else reading.header_row is not None
     files = replace(files, csv_arguments={**files.csv_arguments, "header": is_header})
     for path in files.paths:
         file = replace(files, paths=(path,))
-        names = list(_types_of(root, file))
-        _check_columns(names, list(texts[0].types or {}) if texts else names, files, path)
-        texts.append(replace(file, types=dict.fromkeys(names, "VARCHAR")))
+        found_names = list(_types_of(root, file))
+        _check_columns(found_names, list(texts[0].types or {}) if texts else found_names, files, path)
+        texts.append(replace(file, types=dict.fromkeys(found_names, "VARCHAR")))
     seen = seen_texts(texts, list(texts[0].types or {}), reader, partial(_read, root))
     names = column_names(first if is_header else [None] * len(seen), are_plain=False)
     found = {name: _with_room(one.type(is_form_told=reader.date_format is not None)) for name, one in seen.items()}
@@ -123,6 +125,15 @@ def _of_csv(root: Any, files: HandedFiles, reading: FileReading) -> HandedFiles:
     if reading.header_row == "found" and is_header and reader.doubts_header(first, list(seen.values())):
         doubts.insert(0, DOUBTED_HEADER)
     return replace(read, notes=(*_title_in_csv(read), *doubts))
+
+
+def _below_blank_lines(files: HandedFiles) -> HandedFiles:
+    """Return CSV files that are read from the first line with a letter on: DuckDB takes an empty one for a header."""
+    above = files.csv_arguments.get("skiprows", 0)
+    blank = 0
+    with suppress(OSError, ValueError), _opened(files.paths[0]) as lines:
+        blank = sum(1 for _ in takewhile(lambda line: not line.strip("\r\n"), islice(lines, above, None)))
+    return replace(files, csv_arguments={**files.csv_arguments, "skiprows": above + blank}) if blank else files
 
 
 def _first_row(root: Any, file: HandedFiles) -> tuple[str | None, ...]:
@@ -315,11 +326,14 @@ _FIRST_LINES: Final = 5
 def _uneven(file: HandedFiles) -> SourceError | None:
     """Return the error for the first row of a CSV file that has another number of values than the first one."""
     path, above = file.paths[0], file.csv_arguments.get("skiprows", 0)
+    width = 0
     try:
         with _csv_rows(file) as rows:
             width = len(next(rows)[1])
             row = next((place for place, cells in rows if cells and len(cells) != width), None)
-    except (OSError, ValueError, csv.Error, StopIteration):
+    except csv.Error:
+        return broken_file(path, QUOTE_AMISS) if width > 1 else None
+    except (OSError, ValueError, StopIteration):
         return None
     what = "this row has another number of values than the first one; mend it, or read the file by pandas.read_csv"
     if not above and row is not None:
@@ -334,13 +348,18 @@ def _csv_rows(file: HandedFiles) -> Iterator[Iterator[tuple[int, list[str]]]]:
     The rows raise OSError, ValueError or csv.Error where the file is no such text.
     """
     path, above = file.paths[0], file.csv_arguments.get("skiprows", 0)
-    text = gzip.open if path.suffix.lower() == ".gz" else open
-    with text(path, "rt", encoding="utf-8-sig", newline="") as lines:
+    with _opened(path) as lines:
         first = "".join(islice(lines, above, above + _FIRST_LINES))
         delimiter = max(",;\t|", key=first.count)
         lines.seek(0)
         rows = csv.reader(islice(lines, above, None), delimiter=delimiter, strict=True)
         yield ((above + rows.line_num, cells) for cells in rows)
+
+
+def _opened(path: Path) -> TextIO:
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
 
 
 def _of_encoded_files(files: list[Path], reading: FileReading) -> HandedFrame:

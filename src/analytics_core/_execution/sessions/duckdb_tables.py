@@ -50,7 +50,14 @@ def _by_name(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.Duck
     if isinstance(table, HandedFrame):
         return relation
     require_columns(relation, table)
-    return relation.select(*(duckdb.ColumnExpression(one).alias(table.names.get(one, one)) for one in relation.columns))
+    columns = [duckdb.ColumnExpression(name) for name in relation.columns]
+    # What has an alias is told by DuckDB as another fault when it is gone.
+    return relation.select(
+        *(
+            column.alias(table.names[name]) if table.names.get(name, name) != name else column
+            for name, column in zip(relation.columns, columns, strict=True)
+        )
+    )
 
 
 ALTERED: Final = "Binder Error: Contents of view were altered"
@@ -78,7 +85,9 @@ def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.D
         # `skiprows`: else rows before the first one of as many values as the most have would be left out.
         # `quotechar`, `escapechar`: else a quote is a letter where the first rows have none.
         told = {} if types is None else {"dtype": types}
-        return _with_dates(root.read_csv(paths, **{**_WRITTEN, **table.csv_arguments, **told}), table)
+        rows = _with_dates(root.read_csv(paths, **{**_WRITTEN, **table.csv_arguments, **told}), table)
+        # An empty line is no row, as in a file of several columns.
+        return rows.filter(duckdb.ColumnExpression(rows.columns[0]).isnotnull()) if len(rows.columns) == 1 else rows
     return root.read_json(paths, sample_size=-1) if types is None else root.read_json(paths, columns=types)
 
 
