@@ -1083,32 +1083,32 @@ def test_a_message_that_was_not_taken_is_in_no_doubt_when_its_sender_dies(
 
 
 def test_a_run_that_waits_for_a_receiver_is_neither_lost_nor_doubled_where_processes_die(
-    far: tuple[ReportWorld, ForgetfulRunner],
+    tmp_path: Path, metadata_url: str
 ) -> None:
-    world, runner = far
-    made = world.report(extra={"keep_trying_s": 1_800}, recipients=[mail("a@example.com"), chat("#ops")])
-    world.pass_time()
-    world.outbox.fail_next(5)
-    runner.run(runner.taken[-1])
-    assert world.deliveries(made) == [("a@example.com", "unavailable"), ("#ops", "delivered")]
-    lose_job(world, runner)  # nobody is left who knows of it
-    assert (world.host.scheduler.tick().taken_up, len(runner.taken)) == (0, 1)
-
     def die() -> None:
         raise KilledError
 
-    world.host._runtime.deliveries._sleeper = Pause(die)
-    world.outbox.fail_next()
-    for is_killed in (True, False):
-        set_run(world, made, lease_until=NOON - HOUR)
-        assert world.host.scheduler.tick().taken_up == 1
-        if is_killed:
-            with pytest.raises(KilledError):
-                runner.run(runner.taken[-1])
-            lose_job(world, runner)
-    runner.run(runner.taken[-1])
-    assert world.states(made) == ["Success"]
-    assert [one.recipient.to for one in world.outbox.sent] == [("#ops",), ("a@example.com",)]
+    runner = ForgetfulRunner()
+    with report_world(tmp_path, jobs=runner, url=metadata_url) as world:
+        made = world.report(extra={"keep_trying_s": 1_800}, recipients=[mail("a@example.com"), chat("#ops")])
+        world.pass_time()
+        world.outbox.fail_next(5)
+        runner.run(runner.taken[-1])
+        assert world.deliveries(made) == [("a@example.com", "unavailable"), ("#ops", "delivered")]
+        lose_job(world, runner)  # nobody is left who knows of it
+        assert (world.host.scheduler.tick().taken_up, len(runner.taken)) == (0, 1)
+        world.host._runtime.deliveries._sleeper = Pause(die)
+        world.outbox.fail_next()
+        for is_killed in (True, False):
+            set_run(world, made, lease_until=NOON - HOUR)
+            assert world.host.scheduler.tick().taken_up == 1
+            if is_killed:
+                with pytest.raises(KilledError):
+                    runner.run(runner.taken[-1])
+                lose_job(world, runner)
+        runner.run(runner.taken[-1])
+        assert world.states(made) == ["Success"]
+        assert [one.recipient.to for one in world.outbox.sent] == [("#ops",), ("a@example.com",)]
 
 
 def test_a_run_that_others_ended_between_two_attempts_sends_nothing_more(
