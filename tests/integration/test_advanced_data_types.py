@@ -105,10 +105,11 @@ def test_values_are_read_as_numbers_and_shown(
     ],
 )
 def test_what_does_not_read_is_told_and_not_raised(shop: SmallCore, kind: str, value: str, message: str) -> None:
-    answer = shop.core.explore.advanced_data_type(kind, ["80" if kind == "port" else "1.1.1.1", value])
+    reads, number = ("80", "80") if kind == "port" else ("1.1.1.1", "16843009")
+    answer = shop.core.explore.advanced_data_type(kind, [reads, value, reads])
     assert message in (answer.error_message or "")
     assert len(answer.error_message or "") < 500
-    assert (answer.values, answer.display_value) == ((), "")
+    assert (answer.values, answer.display_value) == ((number, number), "")
 
 
 def test_an_unknown_type_is_refused_with_the_nearest(shop: SmallCore) -> None:

@@ -11,6 +11,7 @@ from datetime import timedelta
 from types import NoneType
 from typing import Any
 
+from analytics_core._compile.advanced_types import Span
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
@@ -176,7 +177,8 @@ class Explore(Namespace):
         """Return how values read as an advanced data type (contract, `AdvancedDataTypeSchema`).
 
         `values` are the numbers that a column holds, as text (`8000-8010` for a range); `valid_filter_operators` are
-        those that a filter on such a column takes. Values that do not read are told in `error_message`.
+        those that a filter on such a column takes. The first value that does not read is told in `error_message`;
+        the others are in `values` all the same, and `display_value` is empty.
 
         Raises:
             UnknownNameError: there is no such type.
@@ -190,15 +192,16 @@ class Explore(Namespace):
             raise UnknownNameError(name, place="the list of advanced data types", known=self.advanced_data_types)
         kind = self._runtime.advanced_types[name]
         operators = tuple(op.value for op in kind.operators)
-        try:
-            spans = [span for value in _texts(values) for span in kind.read(value)]
-        except ValueError as problem:
-            return AdvancedDataTypeResult(
-                display_value="", error_message=str(problem), valid_filter_operators=operators
-            )
+        spans: list[Span] = []
+        problem = ""
+        for value in _texts(values):
+            try:
+                spans += kind.read(value)
+            except ValueError as error:
+                problem = problem or str(error) or f"{value[:100]!r} is no {name}"
         return AdvancedDataTypeResult(
-            display_value=", ".join(kind.show(span) for span in spans),
-            error_message="",
+            display_value="" if problem else ", ".join(kind.show(span) for span in spans),
+            error_message=problem,
             valid_filter_operators=operators,
             values=tuple(str(span) for span in spans),
         )
