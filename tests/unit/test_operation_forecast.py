@@ -316,3 +316,15 @@ def test_rows_of_one_moment_are_told_and_the_last_value_of_them_is_shown() -> No
         "forecast: x: 2 values were observed, of which the last is repeated; a trend needs 5",
     )
     assert result["x"].tolist()[:2] == [2.0, 3.0]
+
+
+def test_fourier_orders_of_every_season_are_noted_together_where_the_model_reads_none() -> None:
+    days = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=10), "x": np.arange(10.0)})
+    requested = {"weekly_seasonality": 3, "monthly_seasonality": 2, "yearly_seasonality": 4}
+    (told,) = (
+        note for note in forecast(days, periods=1, model="theta", **requested).attrs["notes"] if "Fourier" in note
+    )
+    assert told == (
+        "forecast: weekly_seasonality, monthly_seasonality, yearly_seasonality: "
+        "model 'theta' reads no Fourier order, only true"
+    )

@@ -63,6 +63,14 @@ def test_a_geohash_is_the_middle_of_its_cell() -> None:
     assert list(result.columns) == ["gh", "lat", "lon"]
 
 
+def test_each_character_halves_degrees_five_times_in_turn_beginning_with_longitude() -> None:
+    lengths = range(1, 13)
+    result = decoded(pd.DataFrame({"gh": ["s" + "0" * (length - 1) for length in lengths]}))
+    halvings = [(5 * length // 2, 5 * length - 5 * length // 2) for length in lengths]
+    assert cells(result["lat"]) == [180 / 2**north / 2 for north, _ in halvings]
+    assert cells(result["lon"]) == [360 / 2**east / 2 for _, east in halvings]
+
+
 def test_the_names_of_the_options_are_the_names_of_the_columns() -> None:
     frame = pd.DataFrame({"north": [57.64911], "east": [10.40744], "lat": ["no"], "lon": ["no"]})
     result = encoded(frame, geohash="cell", latitude="north", longitude="east")

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 import pandas as pd
+import pyarrow as pa
 import pytest
 from tests.support.frames import frame_of
 
@@ -20,6 +21,7 @@ from analytics_core import postprocessing
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
 from analytics_core._frames.frame import Frame
+from analytics_core._frames.pandas_frames import to_pandas
 from analytics_core._frames.pipeline import read_steps, run_steps
 from analytics_core._frames.registry import FrameWithNotes, Operation, Operations
 from analytics_core._results.rows import record_chunks, records
@@ -332,3 +334,24 @@ def test_new_names_of_columns_that_select_leaves_out_are_reported() -> None:
     options = {"columns": ["x", "y"], "exclude": ["y"], "rename": {"x": "a", "y": "b", "z": "c"}}
     (step,) = read_steps([Asked(operation="select", options=options)], OPERATIONS)
     assert step.unread == ("rename.y", "rename.z")
+
+
+def test_the_parts_of_joined_labels_are_told_with_the_commas_that_they_hold() -> None:
+    sales = {"day": [1, 1], "place": ["Rome, north", "Oslo"], "kind": ["a", "b"], "paid": [5, 7]}
+    spread = {"index": "day", "columns": ["place", "kind"], "aggregates": {"paid": {"operator": "sum"}}}
+    steps = (Asked(operation="pivot", options=spread), Asked(operation="flatten"))
+    processed = run_steps(frame_of(sales), read_steps(steps, OPERATIONS))
+    assert processed.parts == {
+        "paid, Oslo, b": ("paid", "Oslo", "b"),
+        "paid, Rome, north, a": ("paid", "Rome, north", "a"),
+    }
+
+
+def test_texts_of_arrow_are_the_texts_that_python_values_make() -> None:
+    texts = ["a", None, ""]
+    ready, made = (
+        to_pandas(frame_of({"x": values}, x=ValueKind.TEXT))["x"]
+        for values in (pa.array(texts, pa.large_string()), texts)
+    )
+    pd.testing.assert_series_equal(ready, made)
+    assert ready.isna().tolist() == [False, True, False]

@@ -222,3 +222,11 @@ def test_an_empty_frame_gives_an_empty_table(sales: pd.DataFrame) -> None:
 def test_keys_of_different_types_are_sorted_type_by_type() -> None:
     frame = pd.DataFrame({"day": ["b", 2, "a", 1, None], "sales": 1})
     assert pivot(frame).index.tolist()[:4] == [1, 2, "a", "b"]
+
+
+def test_half_precision_numbers_are_labels_of_single_precision() -> None:
+    frame = pd.DataFrame({"half": np.array([0.5, 1.5, 0.5], dtype=np.float16), "sales": [1, 2, 4]})
+    table = pivot(frame, index="half")
+    assert table.index.tolist() == [0.5, 1.5]
+    assert table.index.dtype == np.float32
+    assert cells(table) == {"sales": [5, 2]}
