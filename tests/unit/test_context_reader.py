@@ -164,3 +164,16 @@ def test_parameters_in_form_data_are_told_to_be_unread() -> None:
     assert notes() == notes(url_params={"a": "2"}) != ()
     assert "queries[i].url_params" in notes()[0]
     assert notes(url_params={"a": "1"}) == ()
+
+
+def test_the_options_of_all_steps_hold_at_most_five_times_the_items_of_a_list() -> None:
+    reader = ContextReader(most_queries=5, most_items=3)
+
+    def payload(*lengths: int) -> dict[str, Any]:
+        steps = [{"operation": "select", "options": {"columns": ["a"] * length}} for length in lengths]
+        return {"queries": [{"columns": ["id"]}, {"post_processing": steps}]}
+
+    # A map's one member counts, and so do the members of the list that it is: 1 + 6 and 1 + 7.
+    assert read(reader, payload(6, 7)).context.queries
+    with pytest.raises(LimitError, match=r"^queries\.1\.post_processing: the options .* more than 15 items, 5 times"):
+        read(reader, payload(7, 7))

@@ -33,7 +33,7 @@ from analytics_core._display.values import are_numbers, column_texts, value_text
 from analytics_core._querying.explain import ExplainedQuery, Explanation
 from analytics_core._results.answer import ChartData, LimitEntry, QueryResult, failed_result
 from analytics_core._results.column_formats import ChartFormats
-from analytics_core._results.dashboard_answer import DashboardChart
+from analytics_core._results.dashboard_answer import DashboardChart, DashboardData
 from analytics_core._results.plain_table import results_text
 from analytics_core._results.rows import ResultRows
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, QueryError
@@ -344,3 +344,9 @@ def test_tables_of_mails_as_text_hold_nothing_that_turns_their_direction() -> No
     text = results_text([result_of({TURNED: [TURNED]})], most_rows=5, formats=ChartFormats())
     assert all(sign.isprintable() or sign == "\n" for sign in text)
     assert text.count("txt.exe") == 2
+
+
+def test_an_answer_of_a_dashboard_has_the_length_and_the_order_of_its_charts() -> None:
+    charts = tuple(DashboardChart(chart_id=number, name=None, tabs=()) for number in (7, 3))
+    assert (len(DashboardData(dashboard_id=1, charts=charts)), len(DashboardData(dashboard_id=1, charts=()))) == (2, 0)
+    assert list(DashboardData(dashboard_id=1, charts=charts)) == list(charts)
