@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -34,10 +36,20 @@ from analytics_core._querying.explain import ExplainedQuery, Explanation
 from analytics_core._results.answer import ChartData, LimitEntry, QueryResult, failed_result
 from analytics_core._results.column_formats import ChartFormats
 from analytics_core._results.dashboard_answer import DashboardChart, DashboardData
+from analytics_core._results.picture import Picture
+from analytics_core._results.picture_data import picture_data
 from analytics_core._results.plain_table import results_text
 from analytics_core._results.rows import ResultRows
-from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, QueryError
+from analytics_core.errors import (
+    NotFoundError,
+    PayloadSchemaError,
+    PictureError,
+    Problem,
+    QueryError,
+    UnknownNameError,
+)
 from analytics_core.models import DatabaseConnection, DatasetGet
+from analytics_core.models.enums import PictureFormat
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e</table>\x00\x1b[31m"
 
@@ -350,3 +362,54 @@ def test_an_answer_of_a_dashboard_has_the_length_and_the_order_of_its_charts() -
     charts = tuple(DashboardChart(chart_id=number, name=None, tabs=()) for number in (7, 3))
     assert (len(DashboardData(dashboard_id=1, charts=charts)), len(DashboardData(dashboard_id=1, charts=()))) == (2, 0)
     assert list(DashboardData(dashboard_id=1, charts=charts)) == list(charts)
+
+
+def test_tables_of_mails_as_text_have_numbers_at_the_right_and_nothing_else() -> None:
+    held = {"name": ["a", "bcd"], "count": [5, None], "known": [True, False], "none": [None, None]}
+    text = results_text([result_of({**held, "paid": [Decimal(7), Decimal(100)]})], most_rows=5, formats=ChartFormats())
+    assert text.splitlines()[:4] == [
+        "name  count  known  none  paid",
+        "----  -----  -----  ----  ----",
+        "a         5  True            7",
+        "bcd          False         100",
+    ]
+
+
+def test_several_results_are_headed_by_the_number_that_indexes_them_up_to_twenty() -> None:
+    def text(count: int) -> str:
+        return shown(ChartData(results=tuple(result_of({"x": [f"row {number}"]}) for number in range(count))))[1]
+
+    assert "results[" not in text(1)
+    for count in (2, 20):
+        assert [line for line in text(count).splitlines() if "results[" in line or "row " in line] == [
+            line for number in range(count) for line in (f"results[{number}]", f"row {number}")
+        ]
+        assert "more results" not in text(count)
+    assert "1 more results" in text(21)
+    assert "results[20]" not in text(21)
+
+
+def test_a_picture_tells_of_each_limit_that_cut_whether_it_counts_rows() -> None:
+    limits = tuple(
+        LimitEntry(limit=name, rows=rows, set_by="test", cut=cut)
+        for name, rows, cut in (("a", 1, True), ("b", 2_000, True), ("c", None, True), ("d", 5, False), ("e", 5, None))
+    )
+    (data,) = picture_data(ChartData(results=(result_of({"x": [1]}, limits=limits),)))
+    assert data.is_cut
+    assert data.notes == (
+        "The first 1 row; there are more (a).",
+        "The first 2,000 rows; there are more (b).",
+        "The answer was cut by c.",
+    )
+
+
+def test_a_picture_that_nobody_draws_anew_is_saved_in_its_own_format_alone(tmp_path: Path) -> None:
+    one = Picture(data=b"own", format=PictureFormat.SVG, description="d", width_px=1, height_px=1)
+    assert one.save(tmp_path / "a.svg").read_bytes() == b"own"
+    with pytest.raises(PictureError, match=r"this picture is SVG alone; save it as \.svg"):
+        one.save(tmp_path / "a.png")
+    with pytest.raises(UnknownNameError, match=r"\.jpg"):
+        one.save(tmp_path / "a.jpg")
+    drawn = replace(one, redraw=lambda name: f"drawn as {name}".encode())
+    assert drawn.save(tmp_path / "a.PNG").read_bytes() == b"drawn as png"
+    assert drawn.save(tmp_path / "b.svg").read_bytes() == b"own"
