@@ -53,7 +53,10 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("unit/form_*", "unit/picture_forms", "golden/forms", "integration/charts_of_forms", "integration/explore"),
         *("integration/layers_of_maps", "integration/form_fields_in_errors", "integration/kinds_of_charts"),
     ),
-    "_frames": ("unit/operation_*", "unit/cache_entry", "unit/csv_text", "unit/stored_bytes", "unit/exact_numbers"),
+    "_frames": (
+        *("unit/operation_*", "unit/cache_entry", "unit/csv_text", "unit/stored_bytes", "unit/exact_numbers"),
+        *("unit/answer", "properties/operation_rolling_reference", "properties/pandas_frames"),
+    ),
     "_gate": (
         *("unit/gate", "unit/guard_*", "unit/statement_kinds", "unit/row_*", "unit/fence", "unit/names_of_databases"),
         "unit/newest_partitions",
@@ -78,7 +81,9 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("unit/context_reader", "unit/shared_runs", "integration/chart_data_*", "integration/explain"),
         *("integration/strict_queries", "integration/template_lookups", "integration/annotation_layers"),
         *("integration/charts_of_forms", "integration/cut_buckets", "integration/pages_of_rows"),
-        *("integration/time_comparison", "integration/progress", "integration/cache*"),
+        *("integration/time_comparison", "integration/progress", "integration/cache*", "integration/explore"),
+        *("integration/placeholder_values", "unit/exact_numbers", "unit/templates_values", "integration/observer"),
+        *("integration/guests_and_annotations", "integration/batches", "integration/reports"),
     ),
     "_reporting": (
         *("unit/alert_verdicts", "unit/chat_text", "unit/deliveries", "unit/mail", "unit/report_*", "unit/due_runs"),
