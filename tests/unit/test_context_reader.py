@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,12 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
 
+from analytics_core._compile.explanation import ExplainedClause
+from analytics_core._querying.chart_contexts import stored_form
 from analytics_core._querying.chart_request import ChartRequest, notes_of, requested_queries
+from analytics_core._querying.explain import ExplainedQuery, Explanation, with_form_fields
 from analytics_core._querying.reading import ContextReader
 from analytics_core._records.people import User
 from analytics_core._security.actor import Actor
 from analytics_core.errors import LimitError, PayloadError, PayloadFormatError
 from analytics_core.models.parsing import parse_query_context
+from analytics_core.testing.conformance.records import a_chart
 
 ANNA = Actor(user=User(id=2, username="anna"))
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -177,3 +182,26 @@ def test_the_options_of_all_steps_hold_at_most_five_times_the_items_of_a_list() 
     assert read(reader, payload(6, 7)).context.queries
     with pytest.raises(LimitError, match=r"^queries\.1\.post_processing: the options .* more than 15 items, 5 times"):
         read(reader, payload(7, 7))
+
+
+def test_a_clause_names_the_fields_of_the_form_that_its_place_in_the_payload_comes_from() -> None:
+    told = ("payload: filters[1]", "payload: columns", "payload: metrics[0]", "the dataset")
+    one = ExplainedQuery(clauses=tuple(ExplainedClause(part="where", sql="x", origin=origin) for origin in told))
+    origins = {"queries.0.filters.1": ("adhoc_filters",), "queries.1.columns": ("groupby", "x_axis")}
+    explained = with_form_fields(Explanation(queries=(one, one)), origins)
+    assert [[clause.origin for clause in query.clauses] for query in explained.queries] == [
+        ["payload: filters[1]; form: adhoc_filters", *told[1:]],
+        [told[0], "payload: columns; form: groupby, x_axis", *told[2:]],
+    ]
+
+
+def test_the_fields_for_drawing_name_the_record_before_what_was_stored() -> None:
+    fields = {"viz_type": "pie", "slice_id": 3, "datasource": "1__table", "metric": "count"}
+    known = a_chart(id=7, viz_type="table", datasource_id=4, datasource_type="table")
+    assert stored_form(known, fields) == {
+        "viz_type": "table",
+        "slice_id": 7,
+        "datasource": "4__table",
+        "metric": "count",
+    }
+    assert stored_form(replace(known, datasource_id=None), fields)["datasource"] == "1__table"
