@@ -105,7 +105,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/dataset*", "integration/database_flags", "integration/bundles_that_almost_load"),
         *("integration/relations_and_grants", "integration/time_columns_of_dashboards", "integration/dashboard_data"),
         *("integration/rights_to_change_sql", "integration/charts_by_name", "integration/later_changes"),
-        *("integration/parts_of_bundles", "integration/messages_of_reports"),
+        *("integration/parts_of_bundles", "integration/messages_of_reports", "integration/filters_of_lists"),
     ),
     "_results": (
         *("unit/answer*", "unit/batch_stream", "unit/cache_entry", "unit/client_processing", "unit/coltypes"),
