@@ -293,6 +293,31 @@ def test_the_rows_of_a_sheet_begin_behind_those_that_are_left_out(
     assert found[0][1] == rows[0][1]
 
 
+def test_numbers_in_texts_of_a_parquet_file_have_the_decimal_character_that_is_told() -> None:
+    options = {"decimal_character": ",", "column_data_types": {"a": "DECIMAL(4,2)"}}
+    assert rows_of(parquet({"a": ["1,25", None]}), options)[1:] == [(Decimal("1.25"),), (None,)]
+
+
+@for_each(
+    ("options", "path"),
+    [
+        ({"decimal_character": ","}, "options.delimiter"),
+        ({"delimiter": ";", "decimal_character": ";"}, "options.delimiter"),
+        ({"delimiter": '"'}, "options.delimiter"),
+        ({"delimiter": "é"}, "options.delimiter"),
+        ({"encoding": "utf-7"}, "options.encoding"),
+        ({"column_data_types": {"a": "MONEY"}}, "options.column_data_types.a"),
+        ({"column_data_types": {"a": "DATE"}, "column_dates": ("a",)}, "options.column_dates"),
+        ({"column_data_types": {"z": "DATE"}}, "options.column_data_types"),
+    ],
+)
+def test_options_that_no_text_file_could_have_are_refused(options: dict[str, Any], path: str) -> None:
+    with pytest.raises(PayloadSchemaError) as refused:
+        rows_of(b"a;b\n1,5;x\n" if ";" in options.get("delimiter", "") else b"a,b\n1,x\n", options)
+    assert [problem.path for problem in refused.value.problems] == [path]
+    assert rows_of(b"a;b\n1,5;x\n", {"delimiter": ";", "decimal_character": ","})[1] == (Decimal("1.5"), "x")
+
+
 def test_a_sheet_is_known_by_its_name() -> None:
     file = workbook([["a"], [1]], other=[["b"], [True]])
     assert rows_of(file) == [("a",), (1,)]

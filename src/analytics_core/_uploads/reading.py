@@ -169,7 +169,7 @@ _NAMES: Final = {FileKind.CSV: "CSV", FileKind.EXCEL: "XLSX", FileKind.COLUMNAR:
 
 
 def _check_kind(options: FileUploadOptions, kind: FileKind) -> None:
-    """Raise PayloadSchemaError for options that say something of another kind of file."""
+    """Raise PayloadSchemaError for options of another kind of file, or that this kind contradicts."""
     fields = FileUploadOptions.model_fields
     problems = [
         Problem(
@@ -179,8 +179,13 @@ def _check_kind(options: FileUploadOptions, kind: FileKind) -> None:
         if kind not in kinds
         and getattr(options, name) not in (fields[name].default, _SENT.get(name, fields[name].default))
     ]
+    if kind is FileKind.CSV and options.delimiter == options.decimal_character:
+        problems.append(Problem(path="options.delimiter", message=_DELIMITER))
     if problems:
         raise PayloadSchemaError(shape=_SHAPE, problems=problems)
+
+
+_DELIMITER: Final = "must be one ASCII character that parts no number"
 
 
 def _suffix(file: Any) -> str:
@@ -204,8 +209,8 @@ def _asked(options: FileUploadOptions) -> dict[str, ColumnType]:
     asked |= dict.fromkeys(options.column_dates, _MOMENT)
     if options.encoding.casefold() not in ENCODINGS:
         problems.append(Problem(path="options.encoding", message=f"must be one of {', '.join(ENCODINGS)}"))
-    if options.delimiter in ('"', "\r", "\n", options.decimal_character) or (options.delimiter or "") > "\x7f":
-        problems.append(Problem(path="options.delimiter", message="must be one ASCII character that parts no number"))
+    if options.delimiter in ('"', "\r", "\n") or (options.delimiter or "") > "\x7f":
+        problems.append(Problem(path="options.delimiter", message=_DELIMITER))
     problems += _of_numbers_and_dates(options)
     if problems:
         raise PayloadSchemaError(shape=_SHAPE, problems=problems)
