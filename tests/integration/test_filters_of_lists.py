@@ -10,6 +10,7 @@ import pytest
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
+from analytics_core.errors import PayloadSchemaError
 
 COLUMNS: Mapping[str, str] = {
     "css_templates": "id template_name css",
@@ -106,3 +107,23 @@ def test_a_list_filters_and_sorts_by_each_of_its_columns(tmp_path: Path) -> None
             for value in {key for item in items for key in read(item)}:
                 found = all_of(shop.core, name, filters=[{"col": column, "op": "eq", "val": value}])
                 assert {item.id for item in found} == {item.id for item in items if value in read(item)}, column
+
+
+def test_an_unknown_field_is_told_with_the_act_that_the_contract_names(tmp_path: Path) -> None:
+    with small_core(tmp_path) as shop:
+        shop.orders()
+        shop.core.roles.create({"name": "few"})
+        acts = {
+            "DatabaseRestApi.post": lambda: shop.core.databases.create({"glow": 1}),
+            "DatabaseRestApi.put": lambda: shop.core.databases.update(1, {"glow": 1}),
+            "DatasetRestApi.post": lambda: shop.core.datasets.create({"glow": 1}),
+            "DatasetRestApi.put": lambda: shop.core.datasets.update(1, {"glow": 1}),
+            "ChartRestApi.post": lambda: shop.core.charts.create({"glow": 1}),
+            "DashboardRestApi.post": lambda: shop.core.dashboards.create({"glow": 1}),
+            "CssTemplateRestApi.post": lambda: shop.core.css_templates.create({"glow": 1}),
+            "AnnotationLayerRestApi.post": lambda: shop.core.annotation_layers.create({"glow": 1}),
+        }
+        for name, act in acts.items():
+            with pytest.raises(PayloadSchemaError) as refused:
+                act()
+            assert refused.value.message.startswith(f"{name} is not valid: "), refused.value.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,18 @@ def test_the_height_of_a_picture_follows_its_width(tmp_path: Path, width: int | 
     (drawn,) = renderer.drawn
     assert drawn.specification is not None
     assert (drawn.specification["width"], drawn.specification["height"]) == (width or 800, height)
+
+
+def test_a_look_for_a_moment_of_another_zone_means_that_moment(world: ReportWorld) -> None:
+    made = world.report()
+    berlin = timezone(timedelta(hours=2))
+    for moment, runs in (
+        (datetime(2026, 5, 1, 14, 59, tzinfo=berlin), 0),
+        (datetime(2026, 5, 1, 15, 0, tzinfo=berlin), 1),
+        (datetime(2026, 5, 1, 14, 0), 2),  # naive is UTC
+    ):
+        world.host.scheduler.tick(moment)
+        assert len(world.runs(made)) == runs
 
 
 # ------------------------------------------------------------------------------------------------------------- to whom

@@ -281,6 +281,22 @@ def test_a_form_asks_as_the_editor_shows_it(kind: str, fields: dict[str, Any], p
     assert found == value
 
 
+def test_the_whole_of_a_big_number_has_no_groups() -> None:
+    trend, whole = queries("big_number", columns=["city"], aggregation="raw")
+    assert (trend["columns"][0]["label"], whole["columns"]) == ("day", [])
+    assert (whole["is_timeseries"], whole["post_processing"]) == (False, [])
+
+
+def test_a_condition_on_a_metric_that_is_no_sql_says_what_it_must_be() -> None:
+    for told, message in (
+        ({"expressionType": "SIMPLE", "clause": "HAVING"}, "a condition on a metric must be SQL"),
+        ({"expressionType": "OTHER", "clause": "WHERE"}, "must have the expressionType SIMPLE or SQL"),
+        ({"expressionType": "SQL", "clause": "LIMIT"}, "must have the expressionType SIMPLE or SQL"),
+    ):
+        with pytest.raises(PayloadSchemaError, match=message):
+            built("pie", adhoc_filters=[told])
+
+
 @for_each(
     ("page", "limit", "asked"), [(10, 25, 10), (10, 7, 7), (10, None, 10), (10, 0, 10), (None, 7, 7), (None, None, 0)]
 )
