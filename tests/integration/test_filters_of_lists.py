@@ -113,7 +113,7 @@ def test_an_unknown_field_is_told_with_the_act_that_the_contract_names(tmp_path:
     with small_core(tmp_path) as shop:
         shop.orders()
         shop.core.roles.create({"name": "few"})
-        acts = {
+        acts: dict[str, Callable[[], Any]] = {
             "DatabaseRestApi.post": lambda: shop.core.databases.create({"glow": 1}),
             "DatabaseRestApi.put": lambda: shop.core.databases.update(1, {"glow": 1}),
             "DatasetRestApi.post": lambda: shop.core.datasets.create({"glow": 1}),

@@ -80,7 +80,7 @@ def test_a_query_context_comes_without_what_its_store_knew(shop: SmallCore) -> N
     context["form_data"] |= {"dashboardId": 31, "dashboards": [3], "row_limit": 5}
     asked["query_context"] = json.dumps(context)
     report = shop.core.load_bundle(packed(documents), databases=HERE)
-    loaded = {record.uuid: record.id for record in report.records}
+    loaded: dict[Any, Any] = {record.uuid: record.id for record in report.records}
     stored = json.loads(shop.core.charts.get(loaded[ASKED]).query_context or "")
     assert stored["datasource"] == {"id": loaded[ORDERS], "type": "table"}
     assert stored["form_data"] == {
@@ -93,7 +93,7 @@ def test_a_query_context_comes_without_what_its_store_knew(shop: SmallCore) -> N
 
 def test_tags_that_nobody_gave_are_not_exported(shop: SmallCore) -> None:
     report = shop.core.load_bundle(packed(bundle()), databases=HERE)
-    key = next(record.id for record in report.records if record.uuid == BY_COUNTRY)
+    key: Any = next(record.id for record in report.records if record.uuid == BY_COUNTRY)
     made = shop.core.tags.create({"name": "mine", "description": "by hand"})
     with shop.core._runtime.store.unit_of_work() as unit:
         implied = unit.tags.add(Tag(name="owner:1", type=3), actor_id=1)

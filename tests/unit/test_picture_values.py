@@ -28,9 +28,9 @@ def marks(specification: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
     return [row for layer in layers for row in layer["data"]["values"]]
 
 
-def draw(form: Mapping[str, Any], columns: Mapping[str, Any], *temporal: str, **size: int) -> dict[str, Any]:
+def draw(form: Mapping[str, Any], columns: Mapping[str, Any], *temporal: str, width_px: int = 640) -> dict[str, Any]:
     data = PictureData(columns=columns, temporal=frozenset(temporal))
-    return chart_specification(form, [data], size=Size(**{"width_px": 640, "height_px": 400, **size}))
+    return chart_specification(form, [data], size=Size(width_px=width_px, height_px=400))
 
 
 # ------------------------------------------------------------------------------------------------------------- series

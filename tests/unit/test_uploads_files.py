@@ -22,7 +22,7 @@ from analytics_core._uploads.reading import opened_table
 from analytics_core.errors import FileUploadError, PayloadSchemaError
 from analytics_core.models.upload import FileUploadOptions
 
-LIMITS = {
+LIMITS: Mapping[str, Any] = {
     "max_bytes": 20_000_000,
     "max_unpacked_bytes": 20_000_000,
     "max_rows": 100,
@@ -33,7 +33,7 @@ SHEET = "xl/worksheets/sheet1.xml"
 Parts = dict[str, bytes]
 
 
-def rows_of(file: Any, options: Mapping[str, Any] | None = None, **limits: int) -> list[tuple[Any, ...]]:
+def rows_of(file: Any, options: Mapping[str, Any] | None = None, **limits: Any) -> list[tuple[Any, ...]]:
     """Return the names of the columns of a file, and then its rows."""
     with opened_table(file, FileUploadOptions(**(options or {})), FileLimits(**{**LIMITS, **limits})) as table:
         batches = list(table.batches(table.columns))
@@ -74,9 +74,9 @@ def test_as_many_rows_columns_and_letters_as_may_be_are_taken_and_no_more(
     write: Callable[[Sequence[Sequence[str]]], bytes],
 ) -> None:
     file = write([["a", "b"], ["xy", "é"], ["z", "uvw"], ["q", "r"]])
-    exact = {"max_rows": 3, "max_columns": 2, "max_cell_length": 3, "max_bytes": len(file)}
-    assert rows_of(file, **exact) == [("a", "b"), ("xy", "é"), ("z", "uvw"), ("q", "r")]
-    assert len(rows_of(io.BytesIO(file), **exact)) == 4
+    exact: dict[str, Any] = {"max_rows": 3, "max_columns": 2, "max_cell_length": 3, "max_bytes": len(file)}
+    assert rows_of(file, None, **exact) == [("a", "b"), ("xy", "é"), ("z", "uvw"), ("q", "r")]
+    assert len(rows_of(io.BytesIO(file), None, **exact)) == 4
     told = {
         "max_rows": "it has more than 2 rows",
         "max_columns": "it has more than 1 columns",
@@ -86,7 +86,7 @@ def test_as_many_rows_columns_and_letters_as_may_be_are_taken_and_no_more(
     for name, message in told.items():
         for handed in (file, io.BytesIO(file)):
             with pytest.raises(FileUploadError, match=message):
-                rows_of(handed, **{name: exact[name] - 1})
+                rows_of(handed, None, **{name: exact[name] - 1})
 
 
 def test_all_parts_of_a_workbook_are_unpacked_within_one_bound() -> None:
