@@ -9,7 +9,15 @@ import pytest
 from tests.support.cases import for_each
 
 from analytics_core._records.repositories import ListFilter
+from analytics_core._resources.css_templates import LISTS as CSS_TEMPLATES
+from analytics_core._resources.dashboards.namespace import LISTS as DASHBOARDS
+from analytics_core._resources.databases.namespace import LISTS as DATABASES
+from analytics_core._resources.datasets.namespace import LISTS as DATASETS
 from analytics_core._resources.lists import LARGEST_PAGE, Listing, only
+from analytics_core._resources.people.users import LISTS as USERS
+from analytics_core._resources.reports.namespace import LISTS as REPORTS
+from analytics_core._resources.row_level_security import LISTS as ROW_RULES
+from analytics_core._resources.tags import LISTS as TAGS
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.models import DatabaseListItem
 
@@ -164,3 +172,47 @@ def test_only_records_with_an_audit_trail_are_listed_by_it() -> None:
     assert "there is no column 'created_by'" in rejection(filters=[{"col": "created_by", "op": "eq", "val": 1}])
     audited = Listing(shape="database", item=DatabaseListItem)
     assert set(audited.columns) == {"id", "created_by", "changed_by", "created_on", "changed_on"}
+
+
+@for_each(
+    ("resource", "texts", "flags", "numbers"),
+    [
+        (CSS_TEMPLATES, "template_name css", "", "id created_by"),
+        (
+            DASHBOARDS,
+            "uuid dashboard_title slug certified_by",
+            "published is_managed_externally",
+            "owners roles charts",
+        ),
+        (
+            DATABASES,
+            "uuid database_name backend driver",
+            "expose_in_sqllab allow_dml allow_run_async allow_file_upload",
+            "id changed_by",
+        ),
+        (
+            DATASETS,
+            "uuid table_name catalog schema sql description",
+            "is_managed_externally",
+            "database database_id owners",
+        ),
+        (USERS, "username first_name last_name email", "active", "id roles"),
+        (
+            REPORTS,
+            "name type creation_method crontab timezone description last_state",
+            "active",
+            "chart dashboard database chart_id dashboard_id owners",
+        ),
+        (ROW_RULES, "name description filter_type group_key", "", "id roles tables"),
+        (TAGS, "name description", "", "id type"),
+    ],
+    ids=["css_templates", "dashboards", "databases", "datasets", "users", "reports", "row_rules", "tags"],
+)
+def test_a_list_filters_by_the_columns_of_the_contract(resource: Any, texts: str, flags: str, numbers: str) -> None:
+    stored = {"backend": "engine", "owners": "owner_ids", "roles": "role_ids", "charts": "chart_ids"}
+    stored |= {"tables": "dataset_ids", **{name: f"{name}_id" for name in ("chart", "dashboard", "database")}}
+    for columns, value in ((texts, "x"), (flags, True), (numbers, 7)):
+        for column in columns.split():
+            given = [{"col": column, "op": "eq", "val": value}]
+            query = resource.listing.query(filters=given, order_by=None, page=0, page_size=25, ids=None)
+            assert query.filters == (ListFilter(col=stored.get(column, column), op="eq", val=value),)
