@@ -170,3 +170,13 @@ def test_what_carries_a_tag_is_shown_to_who_may_read_it(shop: SmallCore) -> None
         reader.tags.tagged(99, "chart")
     with pytest.raises(PayloadSchemaError, match="page_size"):
         reader.tags.tagged(tag.id, "chart", page_size=0)
+
+
+def test_what_happens_to_a_tag_is_logged_by_its_name(tmp_path: Path) -> None:
+    with small_core(tmp_path) as shop:
+        before = shop.core.logs.list().count
+        made = shop.core.tags.create({"name": "spring"})
+        shop.core.tags.update(made.id, {"description": "of 2024"})
+        shop.core.tags.delete(made.id)
+        logged = [entry.action for entry in shop.core.logs.list(order_by="id")][before:]
+    assert logged == ["tag.create", "tag.update", "tag.delete"]
