@@ -301,7 +301,7 @@ def test_numbers_in_texts_of_a_parquet_file_have_the_decimal_character_that_is_t
 @for_each(
     ("options", "path"),
     [
-        ({"decimal_character": ","}, "options.delimiter"),
+        ({"delimiter": ",", "decimal_character": ","}, "options.delimiter"),
         ({"delimiter": ";", "decimal_character": ";"}, "options.delimiter"),
         ({"delimiter": '"'}, "options.delimiter"),
         ({"delimiter": "é"}, "options.delimiter"),
