@@ -15,7 +15,8 @@
     │   ├── OwnershipError                      only an owner may change this
     │   └── SubqueryNotAllowedError             a sub-query inside a custom SQL field
     ├── NotFoundError                           nothing stored under this id (404)
-    │   └── DatabaseNotFoundError
+    │   ├── DatabaseNotFoundError
+    │   └── GoneError                           it was, under a key of ours, and is over or removed (410)
     ├── StaleVersionError                       an update of a version that has changed since (422)
     ├── AlreadyExistsError                      a unique name is taken (422)
     │   └── ReportExistsError                   there is a report of theirs beside it (409)
@@ -45,7 +46,7 @@
     ├── StoredDataError                         values of the metadata store that nobody can read (500)
     ├── StoreUnavailableError                   the metadata store does not answer or refuses a statement (500)
     ├── ThreadLimitError                        the process can start no more threads (500)
-    ├── JobError                                JobNotFoundError (404)
+    ├── JobError                                JobNotFoundError (404), JobGoneError (410, a GoneError)
     ├── PictureError                            a picture that cannot be drawn (500)
     ├── FileWriteError                          a file that cannot be written where a call asked for it (400)
     └── ReportError                             an alert or a report that cannot run, or be made (400)
@@ -76,6 +77,9 @@ from analytics_core._error_types import ErrorLevel as ErrorLevel
 from analytics_core._error_types import ErrorType as ErrorType
 from analytics_core._error_types import Problem as Problem
 from analytics_core._error_types import nearest as nearest
+from analytics_core._report_errors import AlertError as AlertError
+from analytics_core._report_errors import NotificationError as NotificationError
+from analytics_core._report_errors import ReportError as ReportError
 
 _SHOWN_PROBLEMS: Final = 20
 """How many problems of a payload a notebook lists."""
@@ -222,6 +226,15 @@ class DatabaseNotFoundError(NotFoundError, error_type=ErrorType.DATABASE_NOT_FOU
 
     def __init__(self, key: object) -> None:
         super().__init__("database", key)
+
+
+class GoneError(NotFoundError, code="GONE_ERROR"):
+    """What was under this key is over or removed; raised only where the key itself shows that the library made it."""
+
+    status = 410
+
+    def __init__(self, resource: str, key: object) -> None:
+        super().__init__(resource, key, place="any more: its time is over, or it was removed")
 
 
 class StaleVersionError(AnalyticsError, code="STALE_VERSION_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
@@ -469,24 +482,11 @@ class JobNotFoundError(JobError, code="JOB_NOT_FOUND_ERROR"):
         self.job_id = job_id
 
 
-# ------------------------------------------------------------------------------------------------- alerts and reports
-class ReportError(AnalyticsError, code="REPORT_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
-    """A run of an alert or a report that ended before anything was sent."""
+class JobGoneError(JobNotFoundError, GoneError, code="JOB_GONE_ERROR"):
+    """A job of the actor that is forgotten: its time is over, or others needed its room; submit it again."""
 
-    status = 400
+    status = 410
 
-
-class AlertError(ReportError, code="ALERT_ERROR"):
-    """An alert's query gave more than one value, or one that its validator cannot judge."""
-
-    status = 422
-
-
-class NotificationError(ReportError, error_type=ErrorType.REPORT_NOTIFICATION_ERROR):
-    """A recipient was not reached; `retry_after_s`: when to try again, where the server said so; else None."""
-
-    def __init__(
-        self, message: str, *, retryable: bool = False, retry_after_s: float | None = None, recipient: str | None = None
-    ) -> None:
-        super().__init__(message, retryable=retryable, extra={} if recipient is None else {"recipient": recipient})
-        self.retry_after_s = retry_after_s
+    def __init__(self, job_id: object) -> None:
+        GoneError.__init__(self, "job", job_id)
+        self.job_id = job_id

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,14 @@ from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.secret import Secret
+from analytics_core._security.keys import permalink_keys
 from analytics_core.errors import (
     AccessError,
     ChartAccessError,
     DashboardAccessError,
     DatasetAccessError,
+    GoneError,
     NotFoundError,
     OwnershipError,
     PayloadSchemaError,
@@ -58,6 +62,21 @@ def keys_stored(shop: SmallCore) -> int:
         return unit.key_values._connection.exec_driver_sql("SELECT count(*) FROM ac_key_values").scalar_one()
 
 
+def key_is_gone(read: Callable[[], Any]) -> bool:
+    """Tell whether a key is refused as gone; False: as one that there never was."""
+    with pytest.raises(NotFoundError) as refusal:
+        read()
+    assert refusal.value.to_payload()["errors"][0]["error_type"] == "OBJECT_DOES_NOT_EXIST_ERROR"
+    assert isinstance(refusal.value, GoneError) is (refusal.value.status == 410)
+    return refusal.value.status == 410
+
+
+def other_keys(key: str) -> list[str]:
+    """Return keys that look like one of ours, and were given to nobody."""
+    first, last = ("B" if letter == "A" else "A" for letter in (key[0], key[-1]))
+    return [first + key[1:], key[:-1] + last, key[4:], key + key[:4], key + "=", f" {key}", "long gone", "", "ü"]
+
+
 # --------------------------------------------------------------------------------------------------------- form data
 def test_form_data_is_stored_read_changed_and_removed(shop: SmallCore) -> None:
     reader = shop.reader(("dataset", 1))
@@ -67,7 +86,7 @@ def test_form_data_is_stored_read_changed_and_removed(shop: SmallCore) -> None:
     assert reader.explore.update_form_data(key, {**FORM, "form_data": '{"a": 1}'}) == key
     assert reader.explore.get_form_data(key) == '{"a": 1}'
     reader.explore.delete_form_data(key)
-    with pytest.raises(NotFoundError):
+    with pytest.raises(GoneError):
         reader.explore.get_form_data(key)
     logged = [entry.action for entry in reader.logs.list(order_by="id")]
     assert logged == ["form_data.create", "form_data.update", "form_data.delete"]
@@ -75,6 +94,44 @@ def test_form_data_is_stored_read_changed_and_removed(shop: SmallCore) -> None:
 
 def test_two_keys_are_never_the_same(shop: SmallCore) -> None:
     assert len({shop.core.explore.create_form_data(FORM) for _ in range(5)}) == 5
+
+
+def test_only_a_key_that_was_given_is_gone(shop: SmallCore, metadata_url: str, clock: FixedClock) -> None:
+    form = shop.core.explore.create_form_data(FORM)
+    link = shop.core.permalinks.create_for_chart(state()).key
+    clock.advance(timedelta(days=8))
+    shop.core.permalinks.prune(older_than_days=1)
+    explore, permalinks = shop.core.explore, shop.core.permalinks
+    assert key_is_gone(lambda: explore.get_form_data(form))
+    assert key_is_gone(lambda: permalinks.get_for_chart(link))
+    assert key_is_gone(lambda: shop.reader(username="sent it").permalinks.get_for_chart(link))
+    for key in (*other_keys(form), link):
+        assert not key_is_gone(lambda key=key: explore.get_form_data(key))
+    for key in (*other_keys(link), form):
+        assert not key_is_gone(lambda key=key: permalinks.get_for_chart(key))
+    assert not key_is_gone(lambda: permalinks.get_for_dashboard(link))
+    if metadata_url == "sqlite://":
+        return
+    new = "another key, also long enough 1"
+    for settings, is_gone in (
+        (Settings(secret_key=new, previous_secret_keys=(KEY,)), True),
+        (Settings(secret_key=new), False),
+    ):
+        with AnalyticsCore(settings, metadata_url=metadata_url, clock=clock, acting_as=1) as core:
+            assert key_is_gone(lambda core=core: core.permalinks.get_for_chart(link)) is is_gone
+            assert key_is_gone(lambda core=core: core.explore.get_form_data(form)) is is_gone
+
+
+def test_a_permalink_of_a_version_before_the_mark_goes_on_until_it_is_pruned(shop: SmallCore) -> None:
+    made = shop.core.permalinks.create_for_chart(state()).key
+    with shop.core._runtime.store.unit_of_work() as unit:
+        record = unit.key_values.find(kind="chart_permalink", key=made)
+        assert record is not None
+        old = permalink_keys([Secret(KEY)], record.kind, f"{record.kind}\x001\x00{record.value}")[-1]
+        unit.key_values.update(replace(record, key=old), actor_id=1)
+    assert shop.core.permalinks.create_for_chart(state()).key == old != made
+    assert shop.core.permalinks.get_for_chart(old).datasource_id == 1
+    assert not key_is_gone(lambda: shop.core.permalinks.get_for_chart(other_keys(old)[0]))
 
 
 @for_each(
@@ -145,13 +202,12 @@ def test_form_data_ends_a_week_after_its_last_change_and_its_row_goes(shop: Smal
     clock.advance(timedelta(days=6))
     assert shop.core.explore.get_form_data(key) == FORM["form_data"]
     clock.advance(timedelta(days=1))
-    with pytest.raises(NotFoundError):
-        shop.core.explore.get_form_data(key)
-    with pytest.raises(NotFoundError):
-        shop.core.explore.update_form_data(key, FORM)
+    assert key_is_gone(lambda: shop.core.explore.get_form_data(key))
+    assert key_is_gone(lambda: shop.core.explore.update_form_data(key, FORM))
     clock.advance(timedelta(seconds=1))
     shop.core.explore.create_form_data(FORM)
     assert keys_stored(shop) == 1
+    assert key_is_gone(lambda: shop.core.explore.get_form_data(key))
 
 
 def test_form_data_outlives_its_chart(shop: SmallCore) -> None:
@@ -162,7 +218,7 @@ def test_form_data_outlives_its_chart(shop: SmallCore) -> None:
     context = shop.core.explore.context(form_data_key=key)
     assert (context.slice, context.message, context.form_data["viz_type"]) == (None, None, "pie")
     shop.core.explore.delete_form_data(key)
-    with pytest.raises(NotFoundError, match="form data"):
+    with pytest.raises(GoneError, match="form data"):
         shop.core.explore.get_form_data(key)
 
 
@@ -420,7 +476,7 @@ def test_old_permalinks_go_when_an_administrator_prunes_them_and_nothing_else_do
     new = shop.core.permalinks.create_for_chart(state(x="new"))
     clock.advance(timedelta(hours=1))
     assert [shop.core.permalinks.prune(older_than_days=days) for days in (6, 4, 4)] == [0, 1, 0]
-    with pytest.raises(NotFoundError):
+    with pytest.raises(GoneError, match="permalink"):
         shop.core.permalinks.get_for_chart(old.key)
     assert shop.core.permalinks.get_for_chart(new.key).state.form_data["x"] == "new"
     assert shop.core.explore.get_form_data(form)

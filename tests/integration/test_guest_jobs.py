@@ -103,6 +103,12 @@ def test_a_job_is_found_by_the_same_guest_and_nobody_else(world: GuestWorld, els
             other.charts.job(job.job_id)
     with pytest.raises(errors.JobNotFoundError):
         world.admin.jobs.get(job.job_id)
+    with world.host._runtime.store.unit_of_work() as unit:
+        unit.jobs.delete(job._record.id)
+    for guest, is_gone in ((world.guest("acme", username="anna"), True), *((other, False) for other in others)):
+        with pytest.raises(errors.JobNotFoundError) as refusal:
+            guest.charts.job(job.job_id)
+        assert isinstance(refusal.value, errors.JobGoneError) is is_gone
     with pytest.raises(errors.GuestAccessError):
         world.guest("acme", username="anna").jobs  # noqa: B018 - reading it is the act
 

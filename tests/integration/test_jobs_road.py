@@ -90,6 +90,24 @@ def test_its_owner_finds_it_again_and_nobody_else(host: Any, core: Any, engine: 
             other.charts.job(key)
 
 
+def test_a_forgotten_job_is_gone_for_its_owner_and_nobody_else(host: Any, core: Any, engine: str) -> None:
+    job = core.charts.submit(context(FAST))
+    assert job.wait(HARD_STOP_S)
+    other = add_reader(host, "late")
+    with host._runtime.store.unit_of_work() as unit:
+        unit.jobs.delete(job._record.id)
+    for find, status in (
+        *((find, 410) for find in (core.charts.job, core.jobs.get, core.jobs.cancel)),
+        *((find, 404) for find in (other.charts.job, other.jobs.get, other.jobs.cancel)),
+    ):
+        with pytest.raises(errors.JobNotFoundError, match="there is no job") as refusal:
+            find(job.job_id)
+        assert refusal.value.status == status
+        assert isinstance(refusal.value, errors.GoneError) is (status == 410)
+    with pytest.raises(errors.JobGoneError):
+        job.result()
+
+
 def test_a_failed_query_is_in_the_answer_of_its_job(core: Any) -> None:
     job = core.charts.submit(context({"columns": ["nope"]}, FAST))
     answer = job.result(timeout_s=HARD_STOP_S)

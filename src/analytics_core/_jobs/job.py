@@ -15,7 +15,7 @@ from analytics_core._jobs.registry import JobRegistry
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._security.actor import Actor
 from analytics_core._typed_json import error_from_json
-from analytics_core.errors import JobError, JobNotFoundError
+from analytics_core.errors import JobError, JobGoneError, JobNotFoundError
 from analytics_core.models.enums import QueryStatus
 
 Result = TypeVar("Result")
@@ -88,7 +88,7 @@ class Job(Generic[Result]):
         Raises:
             JobError: the job is not over yet, or is lost.
             ActorRequiredError: who submitted it is not active any more.
-            JobNotFoundError, AccessError: they may not see all that it read any more, or it expired.
+            JobNotFoundError, AccessError: they may not see all that it read any more; JobGoneError: it expired.
             AnalyticsError: the job failed; it is the error itself. An answer may also tell errors of single queries.
         """
         self._find_actor()
@@ -131,7 +131,10 @@ class Job(Generic[Result]):
         """Return the record as it is now; one that is over stays so, also when the store is closed."""
         if not self._record.state.is_over:
             told = self._ending.record
-            self._record = self._book.find(self.job_id) if told is None else told
+            try:
+                self._record = self._book.find(self.job_id) if told is None else told
+            except JobNotFoundError:  # who holds the job submitted it
+                raise JobGoneError(self.job_id) from None
         return self._record
 
 

@@ -21,6 +21,7 @@ from analytics_core._settings import Settings
 from analytics_core.errors import (
     AnalyticsError,
     JobError,
+    JobGoneError,
     JobNotFoundError,
     StaleVersionError,
     StatementStoppedError,
@@ -296,7 +297,7 @@ class JobRegistry:
         """Return what a job that ended well made.
 
         Raises:
-            JobNotFoundError: it is expired, or made room for others.
+            JobGoneError: it is expired, or made room for others.
             StoredDataError: the store holds something else.
         """
         ofthis = (ListFilter(col="job_record_id", op="eq", val=job.id),)
@@ -305,7 +306,7 @@ class JobRegistry:
             parts = unit.job_results.list(query)[1]
         data = b"".join(part.data for part in parts)
         if len(data) != job.result_bytes:
-            raise JobNotFoundError(job.job_id)
+            raise JobGoneError(job.job_id)
         return self.handler(job).read(job, data)
 
     def handler(self, job: JobRecord) -> JobHandler:

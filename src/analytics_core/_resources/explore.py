@@ -24,7 +24,9 @@ from analytics_core._resources.lists import MOST_VALUES
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.stored_json import json_object, stored_object
+from analytics_core._security.keys import is_marked, marked_key
 from analytics_core.errors import (
+    GoneError,
     NotFoundError,
     OwnershipError,
     PayloadSchemaError,
@@ -102,7 +104,7 @@ class Explore(Namespace):
         given = _given(parse(FormDataPost, payload, shape="FormDataPostSchema"))
         act = begin_act(self._runtime, self._actor, "form_data.create")
         now = self._runtime.wall_clock.now()
-        key = secrets.token_urlsafe(32)
+        key = marked_key(self._runtime.settings.key, KIND, secrets.token_bytes(27))
         with self._runtime.store.unit_of_work() as unit:
             self._require_readable(unit, given)
             with suppress(StaleVersionError):  # others remove them at this moment
@@ -116,6 +118,10 @@ class Explore(Namespace):
 
     def get_form_data(self, key: str) -> str:
         """Return stored form data, a JSON text, once the actor may read the dataset and chart it was stored for.
+
+        Raises:
+            NotFoundError: there is no such key; GoneError: its time is over, or it was deleted.
+            DatasetAccessError, ChartAccessError: dataset or chart are not for this actor.
 
         Examples:
             >>> key = core.explore.create_form_data({"datasource_id": 1, "datasource_type": "table", "form_data": "{}"})
@@ -154,7 +160,7 @@ class Explore(Namespace):
             >>> core.explore.get_form_data(key)
             Traceback (most recent call last):
                 ...
-            analytics_core.errors.NotFoundError: there is no form data ...
+            analytics_core.errors.GoneError: there is no form data ...
         """
         act = begin_act(self._runtime, self._actor, "form_data.delete")
         with self._runtime.store.unit_of_work() as unit:
@@ -277,7 +283,9 @@ class Explore(Namespace):
     def _record(self, unit: UnitOfWork, key: str) -> KeyValue:
         record = unit.key_values.find(kind=KIND, key=key)
         if record is None or (record.expires_on is not None and record.expires_on <= self._runtime.wall_clock.now()):
-            raise NotFoundError("form data", key)
+            settings = self._runtime.settings
+            is_ours = record is not None or is_marked((settings.key, *settings.older_keys), KIND, key)
+            raise (GoneError if is_ours else NotFoundError)("form data", key)
         return record
 
     def _own_record(self, unit: UnitOfWork, key: str) -> KeyValue:

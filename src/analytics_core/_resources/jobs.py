@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -22,11 +23,12 @@ from analytics_core._resources.namespace import Namespace
 from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core._security.keys import Purpose, derived_key
-from analytics_core.errors import ActorRequiredError, JobNotFoundError, StoredDataError
+from analytics_core._security.keys import Purpose, derived_key, is_marked, marked_key
+from analytics_core.errors import ActorRequiredError, JobGoneError, JobNotFoundError, StoredDataError
 from analytics_core.models.cache import CacheWarmUpResult
 from analytics_core.models.results import JobItem, JobPage
 
+_MARK = "job of {}"
 RESULT_URL = "/api/v1/chart/data/{}"
 
 
@@ -37,14 +39,14 @@ class Jobs(Namespace):
         """Return a job that the actor submitted, from any process.
 
         Raises:
-            JobNotFoundError: there is none, or it is somebody else's.
+            JobNotFoundError: there is none, or it is somebody else's; JobGoneError: it was theirs, and is forgotten.
 
         Examples:
             >>> job = core.charts.submit(1)
             >>> core.jobs.get(job.job_id).result()[0].rowcount
             3
         """
-        record = self._runtime.job_registry.find(job_id)
+        record = job_record(self._runtime, job_id, owner=str(self._actor.id))
         if record.user_id != self._actor.id:
             raise JobNotFoundError(job_id)
         return job_of(self._runtime, record, find_actor=lambda: self._anew()._actor)
@@ -79,7 +81,7 @@ class Jobs(Namespace):
         It returns at once; a statement that runs is stopped within a second, in any process. One that is over stays.
 
         Raises:
-            JobNotFoundError: there is none, or it is somebody else's.
+            JobNotFoundError: there is none, or it is somebody else's; JobGoneError: it was theirs, and is forgotten.
 
         Examples:
             >>> job = core.charts.submit(1)
@@ -87,7 +89,7 @@ class Jobs(Namespace):
             >>> core.jobs.get(job.job_id).is_over
             True
         """
-        record = self._runtime.job_registry.find(job_id)
+        record = job_record(self._runtime, job_id, owner=str(self._actor.id))
         if record.user_id != self._actor.id and not self._actor.is_admin:
             raise JobNotFoundError(job_id)
         self._runtime.job_registry.cancel(job_id)
@@ -111,6 +113,7 @@ def submit_job(
         ActorRequiredError: the directory does not know the actor.
         JobError: no more work can be taken.
     """
+    owner = str(actor.id) if visit is None else guest_key(visit)
     record = runtime.job_registry.submit(
         kind,
         payload,
@@ -118,8 +121,19 @@ def submit_job(
         claims=_claims_of(runtime, actor) if visit is None else _claims_text(visit),
         moment=runtime.clock.now(),
         queue=queue,
+        job_id=marked_key(runtime.settings.key, _MARK.format(owner), secrets.token_bytes(24)),
     )
     return job_of(runtime, record, find_actor=find_actor)
+
+
+def job_record(runtime: Runtime, job_id: str, *, owner: str) -> JobRecord:
+    """Return a job, whose ever it is; JobNotFoundError otherwise, JobGoneError where the id was made for this owner."""
+    try:
+        return runtime.job_registry.find(job_id)
+    except JobNotFoundError:
+        if is_marked((runtime.settings.key, *runtime.settings.older_keys), _MARK.format(owner), job_id):
+            raise JobGoneError(job_id) from None
+        raise
 
 
 def job_of(runtime: Runtime, record: JobRecord, *, find_actor: Callable[[], Actor]) -> Job[Any]:
@@ -162,7 +176,7 @@ def claimed(job: JobRecord) -> User | GuestVisit:
 def is_own_of_guest(job: JobRecord, visit: GuestVisit) -> bool:
     """Tell whether a guest with the same user, dashboards and rules submitted a job, with whichever token."""
     try:
-        return not job.user_id and _owner_key(job) == _guest_key(visit)
+        return not job.user_id and _owner_key(job) == guest_key(visit)
     except StoredDataError:  # whose it is cannot be told any more
         return False
 
@@ -174,8 +188,9 @@ def _owner_key(job: JobRecord) -> str:
     acting = claimed(job)
     if not isinstance(acting, GuestVisit):
         raise StoredDataError(f"the claims of job {job.job_id!r} are no guest's")
-    return _guest_key(acting)
+    return guest_key(acting)
 
 
-def _guest_key(visit: GuestVisit) -> str:
+def guest_key(visit: GuestVisit) -> str:
+    """Return what all visits of one guest have in common: those with the same user, dashboards and rules."""
     return f"guest {digest_of(visit.grant.rights())}"

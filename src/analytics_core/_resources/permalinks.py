@@ -18,9 +18,11 @@ from analytics_core._resources.logs import oldest_after_pruning
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import stored_object, stored_shape
-from analytics_core._security.keys import permalink_keys
+from analytics_core._security.keys import is_marked, permalink_keys
+from analytics_core._settings import Settings
 from analytics_core.errors import (
     AlreadyExistsError,
+    GoneError,
     NotFoundError,
     PayloadFormatError,
     StaleVersionError,
@@ -74,7 +76,7 @@ class Permalinks(Namespace):
         """Return the state of an explore view; a chart that was deleted since is left out.
 
         Raises:
-            NotFoundError: there is no such key, or its dataset is gone.
+            NotFoundError: there is no such key, or its dataset is gone; GoneError: the permalink was pruned.
             DatasetAccessError, ChartAccessError: dataset or chart are not for this actor.
 
         Examples:
@@ -83,7 +85,7 @@ class Permalinks(Namespace):
             'pie'
         """
         with self._runtime.store.unit_of_work() as unit:
-            record, content = _content(unit, _CHART, key)
+            record, content = _content(unit, self._runtime.settings, _CHART, key)
             source = parse_source(content["datasource"], shape="permalink", place="datasource")
             reader = self._reader(unit)
             dataset_of_source(reader, source)
@@ -116,7 +118,7 @@ class Permalinks(Namespace):
         return self._answer(_DASHBOARD, key)
 
     def get_for_dashboard(self, key: str) -> DashboardPermalink:
-        """Return the state of a dashboard; NotFoundError or DashboardAccessError otherwise.
+        """Return the state of a dashboard; NotFoundError (GoneError: pruned) or DashboardAccessError otherwise.
 
         Examples:
             >>> link = core.permalinks.create_for_dashboard(1, {"anchor": "TAB-2"})
@@ -124,7 +126,7 @@ class Permalinks(Namespace):
             'TAB-2'
         """
         with self._runtime.store.unit_of_work() as unit:
-            record, content = _content(unit, _DASHBOARD, key)
+            record, content = _content(unit, self._runtime.settings, _DASHBOARD, key)
             self._reader(unit).dashboard(content["dashboard_id"])
         state = stored_shape(record, DashboardPermalinkState, content["state"])
         return DashboardPermalink(dashboardId=content["dashboard_id"], state=state)
@@ -158,7 +160,7 @@ class Permalinks(Namespace):
         """Return the key of a content, stored now unless it was before."""
         text = json.dumps(content, ensure_ascii=False, sort_keys=True)
         settings = self._runtime.settings
-        keys = permalink_keys((settings.key, *settings.older_keys), f"{kind}\x00{self._actor.id}\x00{text}")
+        keys = permalink_keys((settings.key, *settings.older_keys), kind, f"{kind}\x00{self._actor.id}\x00{text}")
         for key in keys:
             if unit.key_values.find(kind=kind, key=key) is not None:
                 return key
@@ -174,9 +176,9 @@ class Permalinks(Namespace):
         return Permalink(key=key, url=readable.url(kind, {"key": key}))
 
 
-def kept_state(reader: Reader, key: str, dashboard_id: int) -> dict[str, Any]:
+def kept_state(reader: Reader, settings: Settings, key: str, dashboard_id: int) -> dict[str, Any]:
     """Return the state of a dashboard that a permalink keeps; NotFoundError where it keeps none of this dashboard."""
-    record, content = _content(reader.unit, _DASHBOARD, key)
+    record, content = _content(reader.unit, settings, _DASHBOARD, key)
     if content["dashboard_id"] != dashboard_id:
         raise NotFoundError("permalink", key, place=f"of dashboard {dashboard_id}")
     return dict(stored_shape(record, DashboardPermalinkState, content["state"]).model_dump(by_alias=True))
@@ -199,8 +201,9 @@ def _json(state: StrictShape, shape: str) -> dict[str, Any]:
         raise PayloadFormatError(f"{shape}: the state holds a value that is no JSON") from None
 
 
-def _content(unit: UnitOfWork, kind: str, key: str) -> tuple[KeyValue, Mapping[str, Any]]:
+def _content(unit: UnitOfWork, settings: Settings, kind: str, key: str) -> tuple[KeyValue, Mapping[str, Any]]:
     record = unit.key_values.find(kind=kind, key=key)
     if record is None:
-        raise NotFoundError("permalink", key)
+        is_ours = is_marked((settings.key, *settings.older_keys), kind, key)
+        raise (GoneError if is_ours else NotFoundError)("permalink", key)
     return record, stored_object(record, _STORED[kind])

@@ -29,6 +29,7 @@ class Purpose(Enum):
 
     GUEST_TOKEN = "analytics_core/guest-token/v1"  # noqa: S105 - a name, not a secret
     PERMALINK = "analytics_core/permalink/v1"
+    KEY_MARK = "analytics_core/key-mark/v1"
     JOB_CHANNEL = "analytics_core/job-channel/v1"
     CACHE_ENTRY = "analytics_core/cache-entry/v3"
     OAUTH_STATE = "analytics_core/oauth-state/v1"
@@ -41,14 +42,35 @@ def derived_key(secret: Secret, purpose: Purpose, *, length: int = 32) -> bytes:
     return HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(secret.reveal().encode("utf-8"))
 
 
-def permalink_keys(secrets: Sequence[Secret], content: str) -> tuple[str, ...]:
-    """Return the key of a content under each of the settings' keys; only the first one is given to new permalinks."""
-    return tuple(_key(secret, content.encode()) for secret in secrets)
+def permalink_keys(secrets: Sequence[Secret], kind: str, content: str) -> tuple[str, ...]:
+    """Return the keys of a content under each of the settings' keys; only the first one is given to new permalinks.
+
+    The last ones, without a mark, are those that earlier versions gave.
+    """
+    digests = [hmac.digest(derived_key(secret, Purpose.PERMALINK), content.encode(), "sha256") for secret in secrets]
+    marked = (marked_key(secret, kind, digest[:18]) for secret, digest in zip(secrets, digests, strict=True))
+    return (*marked, *(base64.urlsafe_b64encode(digest[:24]).decode("ascii") for digest in digests))
 
 
-def _key(secret: Secret, content: bytes) -> str:
-    digest = hmac.digest(derived_key(secret, Purpose.PERMALINK), content, "sha256")
-    return base64.urlsafe_b64encode(digest[:24]).decode("ascii")
+_MARK_BYTES: Final = 6
+
+
+def marked_key(secret: Secret, kind: str, body: bytes) -> str:
+    """Return a key of these bytes, a multiple of 3, that `is_marked` knows again when nothing is stored under it."""
+    content = kind.encode() + b"\x00" + body
+    mark = hmac.digest(derived_key(secret, Purpose.KEY_MARK), content, "sha256")[:_MARK_BYTES]
+    return base64.urlsafe_b64encode(body + mark).decode("ascii")
+
+
+def is_marked(secrets: Sequence[Secret], kind: str, key: object) -> bool:
+    """Tell whether a key was made here, under one of the settings' keys, for this kind of thing."""
+    if not isinstance(key, str):
+        return False
+    try:
+        body = base64.b64decode(key, altchars=b"-_", validate=True)[:-_MARK_BYTES]
+    except ValueError:
+        return False
+    return any(hmac.compare_digest(marked_key(secret, kind, body), key) for secret in secrets)
 
 
 Chunk = bytes | memoryview

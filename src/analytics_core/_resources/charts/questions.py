@@ -11,7 +11,7 @@ from analytics_core._querying.explain import Explanation, with_form_fields
 from analytics_core._resources.charts.extra_filters import GivenFilters
 from analytics_core._resources.charts.queries import ChartQueries, Question, question_text
 from analytics_core._resources.dashboards.shown_charts import ShownCharts
-from analytics_core._resources.jobs import job_of, submit_job
+from analytics_core._resources.jobs import job_of, job_record, submit_job
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.pictures import PictureDrawer, chart_look
 from analytics_core._results.answer import ChartData
@@ -241,6 +241,7 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
         Raises:
             JobNotFoundError: there is none, it is somebody else's, or its owner may not see all of its rows any more:
                 other row rules bind them, a chart of an annotation layer is not for them, or SQL reads something else.
+            JobGoneError: it was theirs, and is forgotten.
             AccessError: a dataset of its question may not be read any more.
 
         Examples:
@@ -248,7 +249,7 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             >>> core.charts.job(job.job_id).result()[0].rowcount
             3
         """
-        record = self._runtime.job_registry.find(job_id)
+        record = job_record(self._runtime, job_id, owner=str(self._actor.id))
         is_own = record.user_id == self._actor.id and record.kind == JobKind.CHART_DATA
         if not is_own or not self._runtime.job_registry.handler(record).may_read(record, self._actor):
             raise JobNotFoundError(job_id)

@@ -233,7 +233,7 @@ def answered_dashboard(
     with runtime.store.unit_of_work() as unit:
         reader = Reader(unit, runtime.policy, actor)
         dashboard = reader.dashboard(dashboard_id)
-        kept = {} if permalink is None else kept_state(reader, permalink, dashboard_id)
+        kept = {} if permalink is None else kept_state(reader, runtime.settings, permalink, dashboard_id)
     given = given_state(filters=filters, kept=kept, extra=ExtraFilters(url_params=params_of(None, kept)))
     questions = DashboardQuestions(ChartQueries(runtime, actor), dashboard, given)
     return questions.answered(tabs=tabs, force=force)

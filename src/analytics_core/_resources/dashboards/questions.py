@@ -115,7 +115,7 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
         with self._runtime.store.unit_of_work() as unit:
             reader = self._reader(unit)
             dashboard = reader.dashboard(dashboard_id)
-            kept = {} if permalink is None else kept_state(reader, permalink, dashboard_id)
+            kept = {} if permalink is None else kept_state(reader, self._runtime.settings, permalink, dashboard_id)
         extra = extra.and_then(ExtraFilters(url_params=params_of(url_params, kept)))
         given = given_state(filters=filters, cross_filters=cross_filters, kept=kept, extra=extra)
         questions = DashboardQuestions(ChartQueries(self._runtime, self._actor), dashboard, given)

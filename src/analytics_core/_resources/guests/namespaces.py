@@ -30,7 +30,7 @@ from analytics_core._resources.dashboards.filters import DeclaredFilter, all_fil
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.dashboards.pictures import DashboardDrawer, ShownDashboard, dashboard_look
 from analytics_core._resources.guests.requests import StoredRequest, answerable, reject_statements
-from analytics_core._resources.jobs import is_own_of_guest, job_of, submit_job
+from analytics_core._resources.jobs import guest_key, is_own_of_guest, job_of, job_record, submit_job
 from analytics_core._resources.lists import MOST_FILTERS, Columns, Filters, Item, Listing, Order, Page
 from analytics_core._resources.namespace import ListedNamespace
 from analytics_core._resources.pictures import PictureDrawer, chart_look, form_of_chart
@@ -369,10 +369,11 @@ class GuestCharts(GuestNamespace[ChartListItem]):
 
         Raises:
             JobNotFoundError: there is none, it is somebody else's, its chart is stored anew, or other rules bind now.
+            JobGoneError: it was theirs, and is forgotten.
             ChartAccessError, GuestAccessError: the chart is not open any more, or not with what was asked.
         """
         actor = self._find_actor()
-        record = self._runtime.job_registry.find(job_id)
+        record = job_record(self._runtime, job_id, owner=guest_key(self._visit))
         is_own = record.kind == JobKind.CHART_DATA and is_own_of_guest(record, self._visit)
         if not is_own or not self._runtime.job_registry.handler(record).may_read(record, actor):
             raise JobNotFoundError(job_id)
