@@ -48,6 +48,17 @@ def test_everything_dropped_gives_all_room_back(clock: FixedClock) -> None:
     assert cache.held_bytes == 0
 
 
+def test_an_entry_does_not_outlive_its_end_when_the_clock_is_put_back(clock: FixedClock) -> None:
+    cache = MemoryCache(max_bytes=4_000, clock=clock)
+    cache.set("key", b"value", timeout_s=10)
+    clock.advance(timedelta(days=-30))
+    clock.advance(timedelta(seconds=9.999))
+    assert cache.get("key") == b"value"
+    clock.advance(timedelta(days=-1))
+    clock.advance(timedelta(seconds=0.001))
+    assert cache.get("key") is None
+
+
 def test_an_entry_lives_until_just_before_its_end(clock: FixedClock) -> None:
     cache = MemoryCache(max_bytes=4_000, clock=clock)
     cache.set("key", b"value", timeout_s=10)
