@@ -101,6 +101,7 @@ def test_only_a_key_that_was_given_is_gone(shop: SmallCore, metadata_url: str, c
     link = shop.core.permalinks.create_for_chart(state()).key
     clock.advance(timedelta(days=8))
     shop.core.permalinks.prune(older_than_days=1)
+    shop.core.explore.create_form_data(FORM)  # clears the former row away
     explore, permalinks = shop.core.explore, shop.core.permalinks
     assert key_is_gone(lambda: explore.get_form_data(form))
     assert key_is_gone(lambda: permalinks.get_for_chart(link))
@@ -483,6 +484,14 @@ def test_old_permalinks_go_when_an_administrator_prunes_them_and_nothing_else_do
     assert shop.core.permalinks.create_for_chart(state(x="old")).key == old.key
     logged = [json.loads(entry.json_text) for entry in shop.core.logs.list() if entry.action == "permalink.prune"]
     assert logged[1] == {"older_than_days": 4, "removed": 1}
+
+
+def test_a_permalink_that_is_exactly_so_old_is_not_pruned(shop: SmallCore, clock: FixedClock) -> None:
+    shop.core.permalinks.create_for_chart(state())
+    clock.advance(timedelta(days=4))
+    assert shop.core.permalinks.prune(older_than_days=4) == 0
+    clock.advance(timedelta(microseconds=1))
+    assert shop.core.permalinks.prune(older_than_days=4) == 1
 
 
 def test_pruning_permalinks_is_for_administrators_and_never_takes_everything(shop: SmallCore) -> None:

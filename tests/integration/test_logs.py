@@ -428,6 +428,14 @@ def test_pruning_removes_old_entries_only_and_is_logged(shop: SmallCore, clock: 
     assert shop.core.logs.prune(older_than_days=30) == 0
 
 
+def test_pruning_keeps_what_is_exactly_so_old(shop: SmallCore, clock: FixedClock) -> None:
+    old = len(actions(shop.core))
+    clock.advance(timedelta(days=30))
+    assert shop.core.logs.prune(older_than_days=30) == 0
+    clock.advance(timedelta(microseconds=1))
+    assert shop.core.logs.prune(older_than_days=30) == old
+
+
 @pytest.mark.parametrize("distinct", [True, False])
 def test_recent_activity_is_shown_as_far_back_as_its_limit(shop: SmallCore, distinct: bool) -> None:
     recent = shop.core.logs.recent_activity

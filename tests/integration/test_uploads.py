@@ -23,6 +23,7 @@ from tests.support.large_upload import write_csv
 from tests.support.stalling_proxy import stalling_proxy, through
 from tests.support.uploading import UploadTarget, empty_file, upload_target, workbook
 
+import analytics_core
 from analytics_core import errors
 
 ORDERS = (
@@ -85,6 +86,38 @@ def test_time_ranges_and_grains_work_on_what_was_uploaded(target: UploadTarget) 
     }  # fmt: skip
     answer = target.core.charts.data({"datasource": {"id": dataset.id, "type": "table"}, "queries": [query]})
     assert [tuple(row) for row in answer.results[0].rows()] == [(datetime(2024, 1, 31), 1)]
+
+
+def test_the_bounds_of_files_are_those_of_the_settings(tmp_path: Path) -> None:
+    file = workbook([["id", "name"], ["a", "Anna"], ["b", "Bo"]])
+    path = tmp_path / "people.xlsx"
+    path.write_bytes(file)
+    bounds = {"upload_max_bytes": len(file), "upload_max_rows": 2, "upload_max_columns": 2, "upload_max_cell_length": 4}
+    for name, bound in bounds.items():
+        with upload_target(empty_file("sqlite", tmp_path), **{name: bound}) as made:
+            made.upload(file, if_exists="replace")
+        connected(path, name, bound)
+        refused = pytest.raises(errors.FileUploadError, match=f"more than {bound - 1} ")
+        with upload_target(empty_file("sqlite", tmp_path), **{name: bound - 1}) as made, refused:
+            made.upload(file, if_exists="replace")
+        with pytest.raises(errors.SourceError, match=f"more than {bound - 1} "):
+            connected(path, name, bound - 1)
+
+
+def connected(path: Path, name: str, bound: int) -> None:
+    with analytics_core.connect(path, **{name: bound}) as core:  # type: ignore[arg-type]  # a field of Settings
+        core.dataset().query("count").run()
+
+
+def test_a_decimal_without_whole_digits_keeps_its_values(target: UploadTarget) -> None:
+    types = {"column_data_types": {"share": "DECIMAL(2,2)"}}
+    told = target.upload(b"share\n0.25\n.5\n-0.99\n0\n", options=types)
+    assert [column.type for column in told.columns] == ["DECIMAL(2,2)"]
+    assert sorted(float(row["share"]) for row in target.rows()) == [-0.99, 0.0, 0.25, 0.5]
+    for value in ("1.25", "1", "0.255"):
+        with pytest.raises(errors.FileUploadError, match="a decimal number that fits") as refusal:
+            target.upload(f"share\n0.25\n{value}\n".encode(), if_exists="replace", options=types)
+        assert refusal.value.extra == {"row": 3, "column": "share"}
 
 
 def test_a_table_that_exists_is_kept_replaced_or_appended_to(target: UploadTarget) -> None:

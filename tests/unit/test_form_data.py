@@ -321,6 +321,15 @@ LEFT_OVER = {
 
 
 @for_each("kind", ["table", "ag-grid-table"])
+@for_each("metrics", [..., [], None])
+def test_a_table_of_groups_without_metrics_asks_for_no_totals(kind: str, metrics: Any) -> None:
+    groups = {"groupby": ["country"], "percent_metrics": ..., "show_totals": True}
+    (asked,) = queries(kind, **groups, metrics=metrics)
+    assert (asked["columns"], asked.get("metrics") or []) == (["country"], [])
+    assert len(queries(kind, **groups, metrics=["count"])) == 2
+
+
+@for_each("kind", ["table", "ag-grid-table"])
 @for_each("mode", [{"query_mode": "raw"}, {"query_mode": None}, {}])
 def test_a_table_of_rows_asks_nothing_of_the_groups_that_it_was_before(kind: str, mode: dict[str, Any]) -> None:
     form = {"groupby": ..., "metrics": ..., "percent_metrics": ..., "show_totals": ..., "all_columns": ["a"], **mode}

@@ -293,6 +293,28 @@ def test_a_renewal_that_fails_takes_its_mark_back_and_its_lock_is_let_go() -> No
             assert (w.lock.released, w.tokens._renewing) == (1, set())
 
 
+def test_who_asks_while_the_renewal_of_another_user_fails_gets_their_own_token() -> None:
+    with world() as w:
+        with w.store.unit_of_work() as unit:
+            other = unit.users.add(replace(a_user(), username="other"), actor_id=None).id
+        w.add()
+        w.add(user_id=other, refresh_token=Secret("r2"))
+        asked: list[str | None] = []
+
+        def fail() -> Exception:
+            thread = threading.Thread(
+                target=lambda: asked.append(w.tokens.access_token(w.database, other)), daemon=True
+            )
+            thread.start()
+            thread.join(5.0)
+            return TokenEndpointError("down for the first one")
+
+        w.answers = [fail, {"access_token": "a2", "expires_in": 60}]
+        with pytest.raises(TokenEndpointError, match="the first one"):
+            w.get()
+        assert (asked, w.sent) == (["a2"], ["r1", "r2"])
+
+
 def test_a_store_that_took_half_of_the_margin_is_not_followed_by_a_request() -> None:
     for seconds, is_sent in ((5.0, True), (5.1, False)):
         with world(lock_s=seconds) as w:

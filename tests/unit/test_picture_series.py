@@ -158,6 +158,14 @@ def test_the_only_moment_of_two_series_is_two_points() -> None:
     assert lone_points(drawn(LINE, {"day": MONTHS[:1], "a": [1], "b": [2]})) == [("a", 1), ("b", 2)]
 
 
+def test_the_first_three_hundred_lone_values_are_points() -> None:
+    for many in (299, 300, 301, 700):
+        days = [MONTHS[0] + timedelta(days=day) for day in range(2 * many)]
+        values = [day // 2 if day % 2 else None for day in range(2 * many)]
+        found = lone_points(drawn(LINE, {"day": days, "a": values}, stack=None))
+        assert found == [("a", number) for number in range(min(many, 300))]
+
+
 def test_a_lone_value_of_a_stack_has_its_point_on_its_own_side() -> None:
     picture = drawn(AREA, {"day": MONTHS[:3], "a": [-1, None, 3], "b": [-2, None, 4]}, stack="Stack")
     assert sorted(lone_points(picture)) == [("a", -1), ("a", 3), ("b", -3), ("b", 7)]
