@@ -174,6 +174,19 @@ def test_a_filter_that_the_template_takes_over_is_removed_and_still_counts_as_ap
     assert rows(core, {"metrics": ["count"]}, dataset=dataset) == [(GERMAN,)]
 
 
+def test_only_the_sql_of_the_dataset_takes_filters_over_and_then_all_on_the_column(core: Any) -> None:
+    members = "{{ filter_values('country', remove_filter=True) | where_in }}"
+    several = [{"col": "country", "op": "IN", "val": ["France", "Brazil"]}, {"col": "country", "op": ">", "val": "C"}]
+    for extras in ({}, {"where": f"country IN {members}"}):
+        result = ask(core, {"metrics": ["count"], "filters": several, "extras": extras})
+        assert result.data == [{"count": count(lambda row: row["country"] == "France")}]
+        assert result.applied_filters == ({"column": "country"}, {"column": "country"})
+    dataset = virtual(core, "all taken over", f"SELECT country FROM orders WHERE country IN {members}")
+    result = ask(core, {"metrics": ["count"], "filters": several}, dataset=dataset)
+    assert result.data == [{"count": count(lambda row: row["country"] in ("France", "Brazil"))}]
+    assert result.applied_filters == ({"column": "country"}, {"column": "country"})
+
+
 def test_a_time_filter_that_the_template_takes_over_still_gives_the_range(core: Any) -> None:
     sql = (
         "{% set t = get_time_filter('order_date', remove_filter=True) %}"

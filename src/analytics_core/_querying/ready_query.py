@@ -234,9 +234,8 @@ class ReadyQueries:
         loaded = admission.loaded
         templates = self._templates.for_query(query, loaded.dataset, loaded.spec, request, request=plan_request)
         view = self._view(admission, templates.render_source())
-        left = templates.without_removed_filters(query)
+        left, taken_over = templates.without_removed_filters(query), templates.taken_over(query)
         main = self._preparer.prepare(left, view, plan_request, request, templates=templates)
-        taken_over = templates.taken_over(query)
         if not taken_over:
             return view, main
         plan = replace(main.plan, applied_filters=(*main.plan.applied_filters, *taken_over))
