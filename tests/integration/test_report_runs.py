@@ -931,6 +931,23 @@ def test_the_one_moment_that_nobody_knows_about(
     assert run.state == ("Error" if promise == "at_most_once" else "Success")
 
 
+def test_who_takes_an_alert_up_tells_the_others_the_value_that_it_had(
+    far: tuple[ReportWorld, ForgetfulRunner],
+) -> None:
+    world, runner = far
+    recipients = [mail("a@example.com"), mail("b@example.com"), mail("c@example.com")]
+    made = world.alert(recipients=recipients, extra={"subject": "{{ value }} orders", "delivery": "at_least_once"})
+    world.pass_time()
+    _send_until_killed(world, runner, at=2)
+    world.run_sql("DELETE FROM orders")
+    set_run(world, made, lease_until=NOON - HOUR)
+    lose_job(world, runner)
+    world.host.scheduler.tick()
+    runner.run(runner.taken[-1])
+    assert [one.message.subject for one in world.outbox.sent] == ["3 orders"] * 4
+    assert (world.states(made), world.runs(made)[0].value) == (["Success"], 3)
+
+
 class KilledError(BaseException):
     """What stands for the end of a process."""
 

@@ -151,7 +151,21 @@ class RunLog:
         _log_failure(run.schedule, run.execution, event, message)
         return is_told
 
-    def put_off(self, run: CurrentRun, seconds: float, *, message: str, verdict: Verdict | None) -> None:
+    def keep(self, run: CurrentRun, verdict: Verdict) -> None:
+        """Record what an alert found before it is told to anybody: whoever takes the run up tells the others the same.
+
+        Raises:
+            RunEndedError: somebody else ended it.
+        """
+
+        def keep() -> None:
+            with self.runtime.store.unit_of_work() as unit:
+                held = self._held(unit, run)
+                unit.report_executions.update(replace(held.execution, **_facts(verdict, (), held)), actor_id=None)
+
+        self._patiently(keep)
+
+    def put_off(self, run: CurrentRun, seconds: float, *, message: str) -> None:
         """Leave a run to whoever looks after so many seconds, by the store's time: it was done, and lost no attempt.
 
         Raises:
@@ -163,7 +177,6 @@ class RunLog:
                 held = self._held(unit, run)
                 waits = replace(
                     held.execution,
-                    **_facts(verdict, (), held),
                     error_message=message,
                     job_id=None,
                     attempts=held.execution.attempts - 1,

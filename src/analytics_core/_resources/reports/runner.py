@@ -119,6 +119,8 @@ class ReportRuns:
         if not sent:
             log.end(run, RunEvent.NOT_TRIGGERED, message=EMPTY, verdict=verdict, messages=messages)
             return
+        if verdict is not None:
+            log.keep(run, verdict)
         failures = self._send(log, run, sent, outages)
         if not failures:
             log.end(run, RunEvent.SENT, verdict=verdict, messages=messages)
@@ -129,7 +131,7 @@ class ReportRuns:
             failed = ErrorType.REPORT_NOTIFICATION_ERROR
             self._fail(log, run, told, failed, messages=messages, verdict=verdict, outages=outages)
         else:
-            log.put_off(run, seconds, message=told, verdict=verdict)
+            log.put_off(run, seconds, message=told)
 
     def _verdict(self, log: RunLog, run: CurrentRun, executor: Actor, cancel: CancelToken) -> Verdict | None:
         """Return what an alert's query says, or said when it began to send; None for a report."""
