@@ -134,6 +134,7 @@ ANSWERS = [
     ((429, {"Retry-After": "Thu, 26 Nov 2026 12:01:00 GMT"}, b""), UNAVAILABLE, 60.0),
     ((429, {"Retry-After": "9999999"}, b""), UNAVAILABLE, 86_400.0),
     ((429, {"Retry-After": "soon"}, b""), UNAVAILABLE, None),
+    ((429, {"Retry-After": f"Thu, 26 Nov {'9' * 25} 12:01:00 GMT"}, b""), UNAVAILABLE, None),
     ((500, {}, b""), UNAVAILABLE, None),
     ((503, {"Retry-After": "5"}, b""), UNAVAILABLE, 5.0),
     ((504, {}, b""), UNKNOWN, None),

@@ -350,7 +350,7 @@ class _ChatServer:
             return min(float(told), _LONGEST_REST_S)
         try:
             left_s = (parsedate_to_datetime(told) - self._clock.now()).total_seconds()
-        except (ValueError, TypeError):  # TypeError: a date without a zone
+        except (ValueError, TypeError, OverflowError):  # TypeError: a date without a zone
             return None
         return min(max(left_s, 0.0), _LONGEST_REST_S)
 
