@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -347,6 +348,16 @@ def test_the_schedules_of_others_are_counted_and_not_named(world: ReportWorld) -
     with pytest.raises(InUseError, match="1 of somebody else's alerts and reports") as caught:
         anna.charts.delete(chart.id)
     assert "hidden" not in caught.value.message
+
+
+def test_a_stored_key_that_nothing_reads_is_in_the_way_of_no_other_change(world: ReportWorld) -> None:
+    made = world.report()
+    with world.host._runtime.store.unit_of_work() as unit:
+        row = unit.report_schedules.get(made.id)
+        unit.report_schedules.update(replace(row, extra='{"colour": "red"}'), actor_id=None)
+    assert not world.admin.reports.update(made.id, {"active": False}).active
+    with pytest.raises(PayloadSchemaError, match=r"extra\.colour: is no key that is read"):
+        world.admin.reports.update(made.id, {"extra": {"colour": "red", "missed": "all"}})
 
 
 def test_a_user_whose_rows_a_schedule_sends_is_not_deleted(world: ReportWorld) -> None:

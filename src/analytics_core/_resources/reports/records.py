@@ -195,7 +195,7 @@ class ScheduleRules:
         yield from _alert_problems(schedule) if schedule.type == ReportType.ALERT else _report_problems(schedule)
         yield from self._query_problems(schedule, before)
         options, of_options = _options_of(schedule)
-        yield from of_options
+        yield from of_options if before is None or before.extra != schedule.extra else ()
         yield from self._content_problems(schedule, before, options)
         yield from self._filter_problems(schedule, before, options)
         if before is None or (before.recipients, before.extra) != (schedule.recipients, schedule.extra):
