@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -240,6 +240,32 @@ def test_a_file_beside_other_datasets_is_read_as_told(german: Path) -> None:
 def test_the_first_row_of_another_length_says_skip_rows(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="skip_rows=1"):
         analytics_core.connect(written(tmp_path, "Report of sales\ncity,n\nRome,3\n"))
+
+
+@for_each(
+    "text",
+    [
+        "day,at,paid\n31.01.2024,2024-01-31 10:00:00,2024-01-31\n28.02.2024,2024-02-28 10:00:00,2024-02-01\n",
+        "day,at,paid\n31.01.2024 10:00:00,2024-01-31T10:00:00,2024-01-31\nnone,2024-02-28 10:00,2024-02-01\n",
+        "day,at,paid\n01/31/2024,2024-01-31T10:00:00,2024-01-31\nnone,2024-02-28 10:00:00,2024-02-01\n",
+    ],
+)
+def test_dates_of_one_column_change_nothing_in_how_those_of_others_are_read(tmp_path: Path, text: str) -> None:
+    with analytics_core.connect(written(tmp_path, text)) as core:
+        assert rows(core, "at", "paid") == [
+            (datetime(2024, 1, 31, 10), date(2024, 1, 31)),
+            (datetime(2024, 2, 28, 10), date(2024, 2, 1)),
+        ]
+
+
+@for_each(
+    ("text", "row"),
+    [("tag,n\nx,5\n#y,6\n# end\n", 4), ("tag,n\nx,5\n#a,b,c\ny,6\n", 3), ("# by x\ntag,n\nx,5\n", 2)],
+)
+def test_a_row_that_begins_with_a_hash_is_a_row(tmp_path: Path, text: str, row: int) -> None:
+    with pytest.raises(SourceError, match="another number of values") as error:
+        analytics_core.connect(written(tmp_path, text))
+    assert error.value.extra["row"] == row
 
 
 @for_each(

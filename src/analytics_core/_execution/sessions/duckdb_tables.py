@@ -78,34 +78,38 @@ def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.D
     if isinstance(table, HandedFrame):
         return root.from_arrow(table.data)
     paths: Any = [str(path) for path in table.paths]
-    types: Any = None if table.types is None else {**table.types, **dict.fromkeys(table.date_formats, "VARCHAR")}
+    types: Any = None if table.types is None else dict(table.types)
     if table.format is FileFormat.PARQUET:
         return root.read_parquet(paths, hive_partitioning=all(map(_names_values, table.paths)))
     if table.format is FileFormat.CSV:
         # `skiprows`: else rows before the first one of as many values as the most have would be left out.
         # `quotechar`, `escapechar`: else a quote is a letter where the first rows have none.
-        told = {} if types is None else {"dtype": types}
+        # `comment`: else rows that begin with `#` would be left out where one of them has another number of values.
+        told = {} if types is None else {"dtype": {name: _TEXTS.get(kind, kind) for name, kind in types.items()}}
         rows = _with_dates(root.read_csv(paths, **{**_WRITTEN, **table.csv_arguments, **told}), table)
         # An empty line is no row, as in a file of several columns.
         return rows.filter(duckdb.ColumnExpression(rows.columns[0]).isnotnull()) if len(rows.columns) == 1 else rows
     return root.read_json(paths, sample_size=-1) if types is None else root.read_json(paths, columns=types)
 
 
-_WRITTEN: Final[Mapping[str, Any]] = {"skiprows": 0, "quotechar": '"', "escapechar": '"'}
+_WRITTEN: Final[Mapping[str, Any]] = {"skiprows": 0, "quotechar": '"', "escapechar": '"', "comment": ""}
+_TEXTS: Final = {"DATE": "VARCHAR", "TIMESTAMP": "VARCHAR"}
 
 
 def _with_dates(relation: duckdb.DuckDBPyRelation, table: HandedFiles) -> duckdb.DuckDBPyRelation:
-    """Return the rows with the texts of columns whose form is known as days or moments.
+    """Return the rows with the texts of columns of days or moments as such: in their form, or as DuckDB casts texts.
 
-    DuckDB reads all days of a file in one form, which it guesses from the first rows each time anew.
+    Its reader takes all days of a file in one form, which it guesses from the first rows, texts too, each time anew.
     """
-    if not table.types or not table.date_formats or relation.columns != list(table.types):
+    if not table.types or not set(table.types.values()) & set(_TEXTS) or relation.columns != list(table.types):
         return relation
     columns: list[duckdb.Expression] = []
     for name, kind in table.types.items():
         column: duckdb.Expression = duckdb.ColumnExpression(name)
-        if form := table.date_formats.get(name):
-            column = _moment_or_error(column, form).cast(duckdb.sqltype(kind)).alias(name)
+        if kind in _TEXTS:
+            form = table.date_formats.get(name)
+            moment = _moment_or_error(column, form) if form else column
+            column = moment.cast(duckdb.sqltype(kind)).alias(name)
         columns.append(column)
     return relation.select(*columns)
 
