@@ -415,6 +415,8 @@ def parquet() -> bytes:
         (b"SQLite format 3\0" + bytes(84), {}, "row 1: it has NUL bytes: it is no text"),
         ("id\0\n1\n".encode("utf-16"), {"encoding": "utf-16"}, "it has NUL bytes: it is no text$"),
         (b"id,n\n1,a\0b\n", {}, "row 2, column 'n': must be a text without NUL"),
+        ("id,n\n1,a\n".encode("utf-16"), {}, "row 1: it is not written in utf-8; name"),
+        ("größe\n1\n".encode("latin-1"), {"header_row": None}, "row 1: it is not written in utf-8; name"),
         (
             "id\nM\xfcller\n".encode("latin-1"),
             {},

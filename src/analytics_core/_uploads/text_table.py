@@ -96,11 +96,11 @@ class TextTable:
         first = next(self._records(), None)
         if first is None:
             raise broken("it has no rows")
+        if not all(map(_is_text, first[1])):
+            raise broken(f"it is not written in {form.encoding}; name the file's encoding", row=first[0])
         if not form.is_header_told and not form.reader.is_header(first[1]):
             self._form = form = replace(form, header_row=None)
         named = first[1] if form.header_row is not None else [None] * len(first[1])
-        if not all(header is None or _is_text(header) for header in named):
-            raise broken(f"it is not written in {form.encoding}; name the file's encoding", row=first[0])
         if any(header is not None and "\0" in header for header in named):
             other = "" if form.encoding == "utf-16" else ", or options.encoding must be utf-16"
             raise broken(f"it has NUL bytes: it is no text{other}", row=first[0])
