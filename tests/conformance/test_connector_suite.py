@@ -63,6 +63,17 @@ class TestDuckdb(_Suite):
 
         return read
 
+    def test_before_a_fork_the_file_is_closed_unless_a_statement_runs(
+        self, connector: SqlAlchemyConnector, database: Database, tmp_path: Path
+    ) -> None:
+        with connector.engine(database).connect() as in_use:
+            connector.before_fork()
+            assert in_use.exec_driver_sql(READ).scalars().all() == [1, 2]
+            with pytest.raises(duckdb.Error):  # this process has it open for reading only
+                duckdb.connect(str(tmp_path / "shop.duckdb"))
+        connector.before_fork()
+        duckdb.connect(str(tmp_path / "shop.duckdb")).close()
+
 
 def _fill(url: str) -> Database:
     engine = sa.create_engine(url, poolclass=sa.NullPool)

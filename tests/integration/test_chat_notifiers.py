@@ -191,6 +191,7 @@ def test_a_bot_posts_text_and_files_and_shows_the_files_below_it(server: ChatSer
     assert parse_qs(slot.body.decode()) == {"filename": ["chart.png"], "length": ["400"]}
     assert (upload.body, second.body) == (b"\x89PNG" * 100, CSV)
     assert "authorization" not in upload.headers
+    assert {post.headers.get("content-type") for post in (upload, second)} == {"application/octet-stream"}
     assert {post.headers.get("authorization") for post in (slot, posted, shown)} == {f"Bearer {TOKEN}"}
     key = sent.key_for(CHANNEL)
     assert posted.headers["idempotency-key"] == key

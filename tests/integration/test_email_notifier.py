@@ -220,7 +220,11 @@ def test_what_is_said_before_the_encryption_does_not_count() -> None:
     """A reply that somebody puts behind that to STARTTLS is not read as one of the encrypted server."""
     script = {"EHLO": b"250-hello\r\n250 STARTTLS\r\n", "STARTTLS": b"220 go\r\n250 AUTH PLAIN\r\n"}
     with scripted_server(script) as server, notifier_for(server, security="starttls", **SIGN_IN) as notifier:
-        assert states(notifier.send(message(), ADA)) == [UNAVAILABLE]
+        (told,) = notifier.send(message(), ADA)
+        assert (told.state, told.reason) == (
+            UNAVAILABLE,
+            "the mail server cannot be reached by an encrypted connection",
+        )
         assert not [line for line in server.said if b"AUTH" in line or b"MAIL" in line]
 
 
@@ -442,6 +446,20 @@ def test_a_connection_that_nobody_uses_is_closed() -> None:
             time.sleep(0.02)
         notifier.send(message(), ADA)
         assert server.connections == 2
+
+
+def test_a_connection_whose_mail_ends_after_the_notifier_is_closed_too() -> None:
+    with scripted_server({}) as server, notifier_for(server) as notifier:
+        notifier.send(message(), ADA)
+        in_use = notifier._pool.take()
+        assert in_use is not None
+        notifier.close()
+        assert b"QUIT\r\n" not in server.said
+        notifier._pool.put(in_use)
+        deadline = time.monotonic() + 5
+        while b"QUIT\r\n" not in server.said:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
 
 def test_a_connection_that_waited_too_long_is_not_used_again(server: MailServer) -> None:

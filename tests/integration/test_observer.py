@@ -200,6 +200,17 @@ def test_one_that_raises_is_told_of_once(tmp_path: Path, caplog: pytest.LogCaptu
     assert lines(caplog) == ["the observer raised SystemExit; answers go on"]
 
 
+def test_one_that_raises_when_it_is_closed_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    class RaisesLast(Recorder):
+        def close(self) -> None:
+            raise SystemExit("hunter2")
+
+    guard = GuardedObserver(RaisesLast())
+    guard.observe(A_QUESTION)
+    guard.close()
+    assert lines(caplog) == ["the observer raised SystemExit when it was closed; answers go on"]
+
+
 def test_one_that_hangs_holds_up_no_answer_and_is_told_of_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -159,6 +159,8 @@ def test_nothing_is_shown_where_standard_error_is_no_terminal() -> None:
 
 def test_bars_can_be_forced_and_forbidden(capfd: pytest.CaptureFixture[str]) -> None:
     assert isinstance(shown_progress(False), SilentProgress)
+    seen = [shown_progress(chosen) for chosen in (True, None)]
+    assert [isinstance(one, TqdmProgress) and one._is_forced for one in seen] == [True, False]
     with TqdmProgress(delay_s=0).bar("charts", total=1, unit="chart") as tell:
         tell(1)
     assert capfd.readouterr().err == ""

@@ -23,6 +23,7 @@ import pytest
 from pypdf import PdfReader
 from tests.support.missing import skip_or_fail
 
+from analytics_core._adapters.vega_worker import _end_after
 from analytics_core.errors import PictureError, SettingsError
 from analytics_core.renderers import PictureFormat, VegaRenderer
 
@@ -284,9 +285,13 @@ def test_drawing_starts_no_thread_and_no_process_that_stays() -> None:
     renderer = VegaRenderer()
     renderer.render_pages([PAGE], format=PictureFormat.PNG)
     (process,) = renderer._idle
+    deadline = time.monotonic() + 10
+    while not renderer._calls._idle and time.monotonic() < deadline:  # its thread begins to wait for the next picture
+        time.sleep(0.001)
+    assert os.path.isdir(process._folder)
     renderer.close()
     assert process._process.poll() is not None
-    deadline = time.monotonic() + 10
+    assert (renderer._calls._idle, os.path.exists(process._folder)) == ([], False)
     while threading.active_count() > threads and time.monotonic() < deadline:
         time.sleep(0.01)
     assert threading.active_count() <= threads
@@ -315,6 +320,20 @@ def test_a_process_whose_parent_was_killed_ends_at_the_limit_of_its_picture(tmp_
         [sys.executable, "-c", program, str(tmp_path)], input=request, capture_output=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout) == (-signal.SIGALRM, b"")
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such clock here")
+def test_a_process_asks_the_system_to_end_it_at_the_limit_of_its_picture() -> None:
+    handler, (left_s, _) = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
+    try:
+        _end_after(60.0)
+        assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+        assert 50 < signal.getitimer(signal.ITIMER_REAL)[0] <= 60
+        _end_after(0)
+        assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, left_s)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from tests.support.cases import for_each
 from tests.support.oauth_provider import make_authority
 from tests.support.small_core import KEY, SmallCore, small_core
 
-from analytics_core._adapters.connector import _handed_over
+from analytics_core._adapters.connector import _handed_over, _without_passwords_of_process
 from analytics_core._engines.registry import installed_engines
 from analytics_core._execution.connection_uri import check_engine_params, check_uri
 from analytics_core._execution.server_authorities import LONGEST_BUNDLE, arguments, check_authorities
@@ -179,3 +179,15 @@ def test_a_form_is_told_what_is_wrong_with_its_certificates(shop: SmallCore, bun
                 form | {"parameters": parameters, "extra": json.dumps({"server_cert": given})}
             )
         assert [problem.path for problem in caught.value.problems] == ["extra", "parameters.host"]
+
+
+def test_libpq_is_kept_from_sending_a_password_of_the_process() -> None:
+    """It would take one of PGPASSWORD or of `~/.pgpass`; one in the URI, or another driver, needs no such care."""
+
+    def told(uri: str) -> dict[str, Any]:
+        return _without_passwords_of_process(check_uri(uri, settings=Settings(secret_key=KEY), specs=REGISTRY.get))
+
+    for uri in ("postgresql://ada@db.example/shop", "redshift://ada@db.example/shop"):
+        assert told(uri) == {"password": "", "passfile": "/dev/null/none"}, uri
+    for uri in ("postgresql://ada:pw@db.example/shop", "mysql://ada@db.example/shop", "duckdb://"):
+        assert told(uri) == {}, uri
