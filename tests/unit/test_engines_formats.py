@@ -47,6 +47,18 @@ def test_rounding_up_is_the_least_moment_not_before(source: str, moment: datetim
     assert ceiled == moment or parsed.floor(ceiled - timedelta(microseconds=1)) < moment
 
 
+def test_names_of_months_and_halves_of_days_are_read_by_engines_with_a_parser() -> None:
+    for source in ("%d %b %Y", "%d %B %Y", "%Y-%m-%d %I:%M:%S %p"):
+        assert parse_format(source).source == source
+    for letter in "aAcdfHjmMSuUwWxXyzZ":
+        source = f"%Y %{letter}"
+        if letter in "dfHmMS":
+            assert parse_format(source).directives == ("Y", letter)
+        else:
+            with pytest.raises(UnsupportedByEngineError, match=f"%{letter}, .* these work: .*%B, %I, %b, %p$"):
+                parse_format(source)
+
+
 def test_rounding_up_beyond_the_calendar_is_none() -> None:
     assert parse_format("%Y").ceil(datetime(9999, 2, 1)) is None
 

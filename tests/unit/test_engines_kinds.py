@@ -95,6 +95,8 @@ OWN = [
     ("snowflake", "TIMESTAMP_LTZ", ValueKind.TIMESTAMPTZ),
     ("snowflake", "VARIANT", ValueKind.OTHER),
     ("redshift", "SUPER", ValueKind.OTHER),
+    ("databricks", "VOID", ValueKind.UNKNOWN),
+    ("spark", "VOID", ValueKind.UNKNOWN),
 ]
 
 

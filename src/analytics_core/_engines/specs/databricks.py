@@ -13,7 +13,6 @@ from analytics_core._engines import bounds, fences, grains, guards, kinds, liter
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, minus, number
 from analytics_core._engines.spec import ParamStyle, Syntax, TrustedAuthorities, UserToken
-from analytics_core._engines.types import ValueKind
 
 _as_timestamp = operators.cast_to(Type.TIMESTAMP)
 _moment = bounds.moments_by(
@@ -104,7 +103,7 @@ _DATABRICKS = replace(
     paramstyle=ParamStyle.NAMED,
     max_identifier_bytes=255,
     as_text=operators.cast_to(Type.TEXT),
-    value_kind=kinds.kind_reader({"VOID": ValueKind.UNKNOWN}),
+    value_kind=kinds.kind_reader(),
 )
 _SPARK = replace(
     _DATABRICKS,
