@@ -35,6 +35,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/what_is_not_connected", "integration/walls_of_what_is_in_hand", "integration/columns_of_frames"),
         *("integration/replaced_files", "integration/before_connect", "integration/guest_jobs", "unit/network"),
         *("integration/dates_of_text_files", "unit/settings_from_env", "unit/guest_facade"),
+        *("unit/sources_in_hand", "unit/parts_of_hosts"),
     ),
     "_display": ("unit/displays", "unit/picture_numbers", "integration/notebook_shell"),
     "_engines": (
