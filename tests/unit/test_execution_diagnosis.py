@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
 from tests.support.cases import for_each
-from tests.support.execution import admission, database
+from tests.support.execution import admission, database, target
 
 from analytics_core._engines.registry import installed_engines
 from analytics_core._execution.connections import Connections
@@ -248,6 +249,13 @@ def test_a_socket_error_of_a_driver_is_typed_and_not_repeated() -> None:
     with pytest.raises(DatabaseError, match="takes no connection") as caught:
         connections.use(admission(database("sqlite://")), lambda _lent: None, timeout_s=5)
     assert "swordfish" not in str(caught.value.to_payload())
+
+
+def test_pools_of_databases_log_nothing_of_a_driver_under_their_documented_name() -> None:
+    with target("sqlite://") as found:
+        pool = found.connector.engine(found.record).pool
+    assert pool.logging_name == "analytics_core.database"
+    assert not logging.getLogger("sqlalchemy.pool.impl.QueuePool.analytics_core.database").isEnabledFor(logging.ERROR)
 
 
 def test_who_asks_after_a_close_is_told_of_it_though_nothing_connects() -> None:

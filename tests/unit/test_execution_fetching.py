@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import chain, repeat
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from tests.support.execution import limits
 
 from analytics_core._engines.types import ValueKind as K
 from analytics_core._execution.fetching import ROWS_UNWEIGHED, SMALL_RESULT_ROWS, FetchedResult, fetch_arrow, fetch_rows
+from analytics_core._execution.sessions.postgresql import _known_kind
 from analytics_core.errors import ResultTooLargeError
 
 
@@ -66,6 +68,22 @@ def test_more_rows_are_known_by_reading_one_beyond_the_limit(available: int, mos
 def test_a_limit_of_no_rows_still_tells_whether_there_are_any() -> None:
     fetched, _ = read([(1,)], K.INTEGER, max_rows=0)
     assert (len(fetched.frame), fetched.has_more) == (0, True)
+
+
+def test_dates_and_times_of_postgresql_that_no_plan_knows_are_told_by_their_type() -> None:
+    told = {
+        "date": K.DATE,
+        "time(3)": K.TIME,
+        "timestamp": K.TIMESTAMP,
+        "timestamp(6)": K.TIMESTAMP,
+        "timestamptz": K.TIMESTAMPTZ,
+        "interval": K.UNKNOWN,
+        "text": K.UNKNOWN,
+    }
+    for name, kind in told.items():
+        column = SimpleNamespace(type_display=name)
+        assert _known_kind(K.UNKNOWN, column) is kind, name
+        assert _known_kind(K.TEXT, column) is K.TEXT, name
 
 
 def test_a_small_result_stays_in_lists() -> None:

@@ -154,6 +154,25 @@ def test_columns_of_a_query_on_sqlite_are_declared_or_read_off_its_rows(sqlite_s
     assert fingerprint(tmp_path) == before
 
 
+def test_a_column_that_another_program_adds_is_declared_at_once(sqlite_shop: Target, tmp_path: Path) -> None:
+    def declared() -> dict[str, str]:
+        columns = reflector(sqlite_shop).columns_of_select(sqlite_shop.admission, "SELECT * FROM orders")
+        return {column.name: column.type_text for column in columns}
+
+    before = declared()
+    make_sqlite_file(tmp_path / "shop.db", "ALTER TABLE orders ADD COLUMN added DECIMAL(7, 3)")
+    assert declared() == {**before, "added": "DECIMAL(7, 3)"}
+
+
+def test_details_of_a_table_are_told_in_its_schema_and_in_an_attached_catalog(duckdb_shop: Target) -> None:
+    for schema in (None, "main", "shop.main"):
+        told = reflector(duckdb_shop).details(duckdb_shop.admission, table="orders", schema=schema)
+        assert told.primary_key == ("id",), schema
+    for schema in ("archive", "other.main"):
+        told = reflector(duckdb_shop).details(duckdb_shop.admission, table="orders", schema=schema)
+        assert told.primary_key == (), schema
+
+
 def test_columns_of_a_query_on_duckdb(duckdb_shop: Target) -> None:
     columns = reflector(duckdb_shop).columns_of_select(duckdb_shop.admission, SELECT)
     found = {column.name: column.type_text for column in columns}

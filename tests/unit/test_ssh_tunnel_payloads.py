@@ -21,7 +21,7 @@ from tests.support.small_core import small_core
 
 from analytics_core import AnalyticsCore
 from analytics_core._display.blocks import MASK
-from analytics_core._execution.ssh_keys import read_private_key
+from analytics_core._execution.ssh_keys import KeyProblemError, read_host_key, read_private_key
 from analytics_core._records.ssh_tunnel import StoredTunnel
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError
 
@@ -223,6 +223,12 @@ def test_a_key_that_would_take_hours_to_open_is_refused() -> None:
     lines = [text.splitlines()[0], base64.b64encode(bytes(held)).decode(), text.splitlines()[-1]]
     with pytest.raises(ValueError, match="rounds"):
         read_private_key("\n".join(lines), "a")
+
+
+def test_what_is_no_key_of_a_host_is_refused_by_its_field() -> None:
+    with pytest.raises(KeyProblemError, match=r"\Ahost_key: must be the ed25519, rsa or ecdsa public key") as caught:
+        read_host_key("ssh-ed25519 AAAA")
+    assert str(caught.value) == f"{caught.value.field}: {caught.value.message}"
 
 
 @pytest.mark.parametrize("uri", ["sqlite://", "duckdb://"])
