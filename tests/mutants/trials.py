@@ -100,16 +100,17 @@ class Trials:
         return outcome, failures.read_text(encoding="utf-8").splitlines()
 
     def _ranked(self, mutant: Mutant) -> list[Reach]:
-        """Return the tests that reach a mutant: direct ones and few lines first, each function's cases in turn."""
-        reached = {
-            test.test: (not direct, test.lines, test) for r in self._records for test, direct in r.reaching(mutant)
-        }
-        if not reached:
-            importing = [record for record in self._records if record.imports(mutant)]
-            reached = {test.test: (True, test.lines, test) for record in importing for test in record.tests}
+        """Return the tests that reach a mutant: direct ones and few lines first, each function's cases in turn.
+
+        Where its lines run at import, tests that run none of its file come last: they may read what it says.
+        """
+        importing = [record for record in self._records if record.imports(mutant)]
+        reached = {test.test: (2, test.lines, test) for record in importing for test in record.tests}
+        for record in self._records:
+            reached |= {test.test: (int(not near), test.lines, test) for test, near in record.reaching(mutant)}
         ranked, cases = [], Counter[str]()
-        for indirect, lines, test in sorted(reached.values(), key=lambda row: (*row[:2], row[2].test)):
-            ranked.append((cases[test.function], indirect, lines, test))
+        for distance, lines, test in sorted(reached.values(), key=lambda row: (*row[:2], row[2].test)):
+            ranked.append((cases[test.function], distance, lines, test))
             cases[test.function] += 1
         return [row[-1] for row in sorted(ranked, key=lambda row: (row[1], row[0], row[2], row[3].test))]
 

@@ -19,6 +19,7 @@ import logging
 
 LOG = logging.getLogger("prices")
 LIMIT = 10
+CURRENCY = "EUR"
 
 
 def total(count: int, price: int) -> int:
@@ -39,6 +40,10 @@ import shop.prices
 @pytest.mark.server
 def test_nothing_is_free():
     assert shop.prices.is_free(0)
+
+
+def test_prices_are_in_euros():
+    assert shop.prices.CURRENCY == "EUR"
 
 
 def test_pieces_are_multiplied():
@@ -82,7 +87,7 @@ def test_the_runner_reports_what_is_caught_and_what_survives(tmp_path: Path) -> 
     found = json.loads(results.read_text())
     outcomes = {(row["scope"], row["outcome"]) for row in found["mutants"]}
     assert outcomes == {("total", "caught"), ("is_free", "unreached"), ("", "caught")}, done.stdout + done.stderr
-    assert "prices.py:17 is_free: comparison (unreached, caught with servers)" in done.stdout
+    assert "prices.py:18 is_free: constant (unreached, caught with servers)" in done.stdout
     (missed,) = [row for row in found["mutants"] if row["outcome"] == "unreached"]
     assert (found["by_servers"], missed["server_test"]) == (1, f"{MODULE}::test_nothing_is_free")
     assert done.returncode == (0 if found["share"] >= 70 else 1)
@@ -92,6 +97,7 @@ def test_each_operator_changes_what_a_test_can_notice_and_no_message() -> None:
     made = {(m.operator, m.before, m.after) for m in mutants_of("prices.py", PRICES.encode())}
     assert made == {
         ("constant", "10", "11"),
+        ("constant", "'EUR'", "'EUR_x'"),
         ("negation", "count > LIMIT", "not count > LIMIT"),
         ("comparison", "count > LIMIT", "count >= LIMIT"),
         ("deletion", "raise ValueError(f'more than {LIMIT}')", "pass"),
