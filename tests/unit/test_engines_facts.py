@@ -10,7 +10,7 @@ from sqlglot import exp
 from tests.support.cases import for_each
 
 from analytics_core._engines.registry import installed_engines
-from analytics_core._engines.types import ValueKind
+from analytics_core._engines.types import Collation, ValueKind
 
 REGISTRY = installed_engines(())
 ENGINES = {name: REGISTRY.get(name) for name in REGISTRY.names()}
@@ -52,6 +52,52 @@ def test_what_few_engines_do(attribute: str, engines: set[str]) -> None:
 )
 def test_what_few_engines_do_not(attribute: str, engines: set[str]) -> None:
     assert {name for name, spec in ENGINES.items() if not attrgetter(attribute)(spec)} == engines
+
+
+LABELS = {
+    "bigquery": "BigQuery",
+    "clickhouse": "ClickHouse",
+    "databricks": "Databricks",
+    "druid": "Apache Druid",
+    "duckdb": "DuckDB",
+    "mssql": "Microsoft SQL Server",
+    "mysql": "MariaDB or MySQL",
+    "oracle": "Oracle",
+    "postgresql": "PostgreSQL",
+    "presto": "Presto",
+    "redshift": "Amazon Redshift",
+    "snowflake": "Snowflake",
+    "spark": "Spark",
+    "sqlite": "SQLite",
+    "trino": "Trino",
+}
+
+
+def test_people_call_the_engines_so() -> None:
+    assert {name: spec.label for name, spec in ENGINES.items()} == LABELS
+
+
+@for_each(
+    ("name", "collation", "compares"),
+    [
+        ("postgresql", None, Collation.UNKNOWN),
+        ("postgresql", "C", Collation.CODE_POINT),
+        ("postgresql", "POSIX", Collation.CODE_POINT),
+        ("postgresql", "de_DE", Collation.EXACT),
+        ("postgresql", "de_DE (not deterministic)", Collation.FOLDED),
+        ("mysql", None, Collation.UNKNOWN),
+        ("mysql", "utf8mb4_nopad_bin", Collation.CODE_POINT),
+        ("mysql", "utf8mb4_general_ci", Collation.UTF8),
+        ("mysql", "latin1_swedish_ci", Collation.UNKNOWN),
+        ("sqlite", "BINARY", Collation.CODE_POINT),
+        ("sqlite", None, Collation.UNKNOWN),
+        ("oracle", "BINARY", Collation.UNKNOWN),
+    ],
+)
+def test_how_texts_compare_is_told_by_the_name_of_their_collation(
+    name: str, collation: str | None, compares: Collation
+) -> None:
+    assert ENGINES[name].collation(collation) is compares
 
 
 def test_names_are_as_long_as_the_manual_of_each_engine_says() -> None:
