@@ -43,7 +43,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         "unit/newest_partitions",
     ),
     "_execution": (
-        *("unit/execution_*", "unit/connection_*", "unit/batch_stream", "unit/ssh_tunnel_payloads"),
+        *("unit/execution_*", "unit/connection_*", "unit/batch_stream", "unit/ssh_tunnel_payloads", "unit/forwarder"),
         *("unit/server_authorities", "unit/user_tokens", "unit/secrets_in_text", "unit/gate", "unit/shared_runs"),
         *("integration/engines_*", "integration/rewritten_statements", "integration/sessions_stay_read_only"),
         *("integration/sqlite_moments", "integration/tables_without_datasets", "integration/duckdb_files_that_change"),
