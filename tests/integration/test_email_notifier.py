@@ -249,6 +249,13 @@ def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], match: str
 
 
 # ------------------------------------------------------------------------------------------------------- each address
+def test_settings_have_the_ports_of_the_standards_and_waits_as_documented() -> None:
+    for security, port in (("starttls", 587), ("tls", 465), ("none", 25)):
+        made = SmtpSettings(host="mail.example.com", sender=SENDER, security=security)  # type: ignore[arg-type]  # words
+        assert made.place == ("mail.example.com", port)
+        assert (made.timeout_s, made.idle_s, made.max_bytes, made.ca_file) == (60.0, 10.0, 20_000_000, None)
+
+
 def test_a_refused_address_does_not_keep_the_others_from_it(server: MailServer) -> None:
     server.replies |= {"a@example.com": "550 no hunter2 here", "b@example.com": "450 come back later"}
     with notifier_for(server) as notifier:

@@ -15,6 +15,7 @@ from tests.support.oauth_provider import CLIENT_ID, CLIENT_SECRET, Provider, mak
 from tests.support.small_core import KEY
 
 from analytics_core import Settings, errors
+from analytics_core._adapters.pinned_connection import PinnedConnection
 from analytics_core._adapters.token_endpoint import HttpsTokenEndpoint
 from analytics_core._network import system_lookup
 from analytics_core.models.database import OAuth2ContentType
@@ -66,6 +67,26 @@ def rejected(uri: str, **options: Any) -> errors.TokenEndpointError:
 
 def test_a_refusal_of_the_provider_is_an_answer(plain: Provider) -> None:
     assert ask(f"{plain.url}/token")["error"] == "invalid_grant"
+
+
+@for_each(
+    ("content_type", "kind"),
+    [(OAuth2ContentType.JSON, "application/json"), (OAuth2ContentType.DATA, "application/x-www-form-urlencoded")],
+)
+def test_fields_arrive_as_a_form_or_as_json(plain: Provider, content_type: OAuth2ContentType, kind: str) -> None:
+    endpoint().request(f"{plain.url}/token", FIELDS, content_type=content_type, timeout_s=5.0)
+    assert (plain.bodies[-1], plain.content_types[-1]) == (FIELDS, kind)
+
+
+def test_a_connection_that_was_given_up_before_it_was_made_is_closed() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        connection = PinnedConnection("127.0.0.1", listening.getsockname()[1], timeout_s=5.0)
+        connection.abort()
+        with pytest.raises(OSError, match="aborted") as caught:
+            connection.open(["127.0.0.1"], tls=None)
+        with listening.accept()[0] as other:
+            other.settimeout(1.0)
+            assert other.recv(1) == b"", caught
 
 
 def test_an_address_may_have_a_query(plain: Provider) -> None:

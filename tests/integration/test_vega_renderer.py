@@ -23,7 +23,7 @@ import pytest
 from pypdf import PdfReader
 from tests.support.missing import skip_or_fail
 
-from analytics_core._adapters.vega_worker import _end_after
+from analytics_core._adapters.vega_worker import _drawn, _end_after
 from analytics_core.errors import PictureError, SettingsError
 from analytics_core.renderers import PictureFormat, VegaRenderer
 
@@ -320,6 +320,12 @@ def test_a_process_whose_parent_was_killed_ends_at_the_limit_of_its_picture(tmp_
         [sys.executable, "-c", program, str(tmp_path)], input=request, capture_output=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout) == (-signal.SIGALRM, b"")
+
+
+def test_each_format_begins_as_its_files_do() -> None:
+    for named, begins in (("svg", b"<svg"), ("png", b"\x89PNG\r\n"), ("pdf", b"%PDF-")):
+        request = {"kind": "pages", "format": named, "scale": 1.0}
+        assert _drawn(request, [PAGE], has_fonts=False).startswith(begins), named
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such clock here")

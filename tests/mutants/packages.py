@@ -22,7 +22,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         ),
         *("integration/email_notifier", "integration/observer", "integration/token_endpoint"),
         *("integration/forked_children", "integration/progress", "integration/vega_renderer"),
-        "integration/renderer_ends",
+        *("integration/renderer_ends", "integration/replaced_files"),
     ),
     "_builder": ("unit/builder_*", "properties/builder_laws"),
     "_compile": (
