@@ -46,6 +46,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("unit/execution_*", "unit/connection_*", "unit/batch_stream", "unit/ssh_tunnel_payloads", "unit/forwarder"),
         *("unit/server_authorities", "unit/user_tokens", "unit/secrets_in_text", "unit/gate", "unit/shared_runs"),
         *("integration/engines_*", "integration/rewritten_statements", "integration/sessions_stay_read_only"),
+        *("integration/columns_of_frames", "integration/uploads", "integration/request_budget", "unit/resources_data*"),
         *("integration/sqlite_moments", "integration/tables_without_datasets", "integration/duckdb_files_that_change"),
     ),
     "_forecast": ("unit/forecast_*", "unit/operation_forecast", "properties/forecast_laws"),

@@ -140,6 +140,10 @@ def test_small_huge_integers_become_plain_integers_in_arrow() -> None:
         (K.UNKNOWN, pa.array([2**63], pa.uint64()), K.INTEGER, [2**63]),
         (K.DECIMAL, pa.array([Decimal("1.5")]), K.DECIMAL, [Decimal("1.5")]),
         (K.BOOLEAN, pa.array([True, None]), K.BOOLEAN, [True, None]),
+        (K.TIME, pa.array([None, 86_399], pa.time32("s")), K.TIME, [None, time(23, 59, 59)]),
+        (K.UNKNOWN, pa.array([86_399_999], pa.time32("ms")), K.TIME, [time(23, 59, 59, 999_000)]),
+        (K.TIME, pa.array([None], pa.time64("us")), K.TIME, [None]),
+        (K.TIME, pa.array([0, 86_400_000_000], pa.time64("us")), K.TEXT, ["00:00:00", "24:00:00"]),
     ],
 )
 def test_arrow_columns_of_the_engine_keep_what_they_hold(planned: K, array: Any, kind: K, expected: list[Any]) -> None:

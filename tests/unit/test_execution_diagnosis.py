@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -13,7 +16,7 @@ from tests.support.execution import admission, database, target
 from analytics_core._engines.registry import installed_engines
 from analytics_core._execution.connections import Connections
 from analytics_core._execution.diagnosis import SentStatement, diagnose, error_code
-from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
+from analytics_core._execution.driver_limits import LOGGING_NAME, _in_time, without_driver_logs
 from analytics_core._records.datasource import Access, Database, Identity
 from analytics_core.errors import DatabaseError, ErrorType, StatementStoppedError, StatementTimeoutError
 
@@ -421,3 +424,19 @@ def test_a_pool_without_free_connections_is_named() -> None:
 )
 def test_what_may_be_over_later_says_so(engine: str, error: str | Exception, passes: bool) -> None:
     assert diagnosed(engine, error).retryable is passes
+
+
+def test_a_driver_that_connects_for_ever_is_given_up_and_its_late_connection_closed() -> None:
+    let_go, closed = threading.Event(), threading.Event()
+
+    def connect(*, is_late: bool) -> Any:
+        if is_late:
+            let_go.wait(10)
+        return SimpleNamespace(close=closed.set, thread=threading.current_thread().name)
+
+    assert _in_time(connect, 10.0, failure=OSError)(is_late=False).thread == "connecting"
+    with pytest.raises(OSError, match="the server does not answer"):
+        _in_time(connect, 0.01, failure=OSError)(is_late=True)
+    assert not closed.is_set()
+    let_go.set()
+    assert closed.wait(10)

@@ -139,6 +139,9 @@ def test_the_nearest_names_are_offered(shop: Target) -> None:
 def test_a_missing_schema_is_a_missing_table(shop: Target) -> None:
     with pytest.raises(DatabaseError, match="schema 'nosuch'"):
         reflector(shop).columns(shop.admission, table="orders", schema="nosuch")
+    with pytest.raises(DatabaseError, match="has no schema 'mian'; did you mean 'main'") as caught:
+        reflector(shop).columns(shop.admission, table="orders", schema="mian")
+    assert caught.value.error_type is ErrorType.SCHEMA_DOES_NOT_EXIST_ERROR
 
 
 SELECT = "SELECT o.*, id * 2 AS twice, 'x' AS label, '2024-01-31' AS day2 FROM orders AS o -- the end"

@@ -99,6 +99,15 @@ def test_at_the_end_ways_that_nobody_took_are_closed_and_the_connection_too(tran
         socket.create_connection(("127.0.0.1", made.port), timeout=5)
 
 
+def test_a_forked_child_closes_its_own_ends_and_ends_nothing(transport: FakeTransport) -> None:
+    with forwarder(transport) as made:
+        made.prepare()
+        kept = made.forget()
+        assert (made.is_open, transport.sock.fileno()) == (False, -1)
+        assert (transport.is_closed, [channel.closed for channel in transport.opened]) == (False, [False])
+        assert transport in kept
+
+
 def test_a_way_that_cannot_be_opened_is_an_error_of_ours(transport: FakeTransport) -> None:
     with forwarder(transport) as made:
         for error, what in (
