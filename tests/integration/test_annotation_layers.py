@@ -161,10 +161,10 @@ def test_ids_may_be_digits_and_other_values_are_refused_with_the_name_of_the_lay
     layer_id = releases(core, "2024-03-01")
     assert titles(core, layer(str(layer_id))) == ["2024-03-01"]
     for value in ("", "one", "1; DROP", "-1.5", None, True, 1.5, [1], {"id": 1}, "٣", "9" * 30):
-        for source in ("NATIVE", "line"):
+        for source, what in (("NATIVE", "an annotation layer"), ("line", "a chart")):
             failure = answer(core, layer(value, source)).failure
             assert isinstance(failure, errors.QueryError)
-            assert failure.message.startswith("annotation layer 'Marks': value must be the id of")
+            assert failure.message == f"annotation layer 'Marks': value must be the id of {what}"
 
 
 @for_each(("source", "what"), [("NATIVE", "annotation layer"), ("line", "chart"), ("table", "chart")])
@@ -236,6 +236,16 @@ def test_a_chart_as_layer_gives_the_rows_of_its_first_query(core: AnalyticsCore,
     data = shown(core, layer(chart_id, source, "TIME_SERIES"))
     assert data == {"Marks": {"columns": ["month", "amount"], "records": own.data}}
     assert len(own.data) == 24
+
+
+def test_each_chart_of_several_layers_gives_its_own_rows(core: AnalyticsCore) -> None:
+    queries = {"Days": {"columns": ["id"], "row_limit": 1}, "Lands": {"columns": ["country"], "row_limit": 2}}
+    layers = [layer(chart(core, query), "table", name=name) for name, query in queries.items()]
+    found = shown(core, *layers)
+    assert {name: (found[name]["columns"], len(found[name]["records"])) for name in queries} == {
+        "Days": (["id"], 1),
+        "Lands": (["country"], 2),
+    }
 
 
 CUM = {"columns": {"amount": "amount"}, "operator": "sum"}
