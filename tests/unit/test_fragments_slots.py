@@ -13,6 +13,7 @@ from analytics_core.errors import FragmentError
 S = FragmentSlot
 AGGREGATES = {S.METRIC, S.HAVING, S.ORDER}
 WINDOWS = {S.METRIC, S.COLUMN, S.CALCULATED, S.ORDER}
+PLACES = {S.WHERE: "where", S.COLUMN: "column", S.ROW_RULE: "row rule", S.CALCULATED: "calculated column"}
 
 
 @for_each("slot", S)
@@ -34,7 +35,7 @@ def test_aggregates_stand_in_metrics_having_and_order_only(slot: FragmentSlot, o
     if slot in AGGREGATES:
         assert parse(text, on, slot=slot).sql
     else:
-        with pytest.raises(FragmentError, match=f"the aggregate .* is not allowed in a {slot.value}"):
+        with pytest.raises(FragmentError, match=f"the aggregate .* is not allowed in a {PLACES[slot]};"):
             parse(text, on, slot=slot)
 
 

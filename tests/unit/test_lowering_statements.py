@@ -92,6 +92,13 @@ def test_numbers_and_moments_are_bound_too(engine: str) -> None:
     assert len(bound_values(made)) == 3 + near
 
 
+@for_each("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
+@for_each("moments", [["2031-05-07"], ["2031-05-07", "2032-06-08"]])
+def test_every_moment_of_a_list_is_bound_even_one_alone(engine: str, moments: list[str]) -> None:
+    made = statement({"metrics": ["orders"], "filters": [item("ordered_at", "IN", moments)]}, engine)
+    assert [str(value)[:10] for value in bound_values(made)] == moments
+
+
 @pytest.mark.slow
 @for_each("engine", NAMES)
 def test_the_statement_has_a_mark_for_each_value_and_the_readable_one_has_none(engine: str) -> None:

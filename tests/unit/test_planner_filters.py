@@ -26,8 +26,8 @@ from analytics_core._compile.plan import (
     Within,
 )
 from analytics_core._compile.planning_context import PlanLimits
-from analytics_core._compile.values import convert
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._compile.values import bytes_shown_as, convert
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, bytes_text
 from analytics_core.errors import (
     EmptyQueryError,
     FilterValueError,
@@ -312,8 +312,15 @@ def test_members_may_be_milliseconds_exact_moments_and_null() -> None:
 
 
 def test_days_are_compared_as_they_are() -> None:
-    made = condition(item("shipped_on", "==", 1_704_067_200_000))
-    assert made == Compare(made.left, Comparison.EQUAL, START)
+    for filter_ in (item("shipped_on", "==", 1_704_067_200_000), item("day_text", "==", 1_704_067_200_000)):
+        made = condition(filter_)
+        assert made == Compare(made.left, Comparison.EQUAL, START)
+
+
+def test_buckets_are_compared_as_they_are() -> None:
+    day = BucketExpr(ORDERED_AT, TimeGrain.DAY)
+    for op, made in (("==", Compare(day, Comparison.EQUAL, START)), ("IN", InValues(day, (START,)))):
+        assert condition(item("ordered_at", op, 1_704_067_200_000, grain="P1D")) == made
 
 
 def test_a_moment_that_the_offset_moves_out_of_the_calendar_is_refused() -> None:
@@ -373,6 +380,15 @@ CONVERSIONS = [
 def test_a_value_becomes_one_of_the_column_s_kind(kind: ValueKind, given: Any, made: Any) -> None:
     converted = convert(given, kind, column="c")
     assert (converted, type(converted)) == (made, type(made))
+
+
+@for_each("held", [b"", b"ab", b"0x", b"0x00ff", b"0x6162", b"\x00\xff", b"a\x00", "é".encode(), b"\xc3"])
+def test_the_text_that_is_shown_of_bytes_finds_them(held: bytes) -> None:
+    found = bytes_shown_as(bytes_text(held), column="c")
+    assert held in found
+    assert {bytes_text(other) for other in found} == {bytes_text(held)}
+    assert found == tuple(dict.fromkeys(found))
+    assert convert(held, ValueKind.BYTES, column="c") == held
 
 
 MISFITS = [

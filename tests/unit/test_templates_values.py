@@ -194,6 +194,13 @@ def test_a_users_value_is_one_literal_in_every_dialect(template: str, evil: str,
     assert tree.expression.name == (f"x{evil}y" if "x{{" in template else evil)
 
 
+@for_each("name", ["acvalue0q", "ACVALUE0Q", "acvaluex0q", "acvalue", "None0q"])
+def test_no_name_in_the_text_is_taken_for_a_value(name: str) -> None:
+    """Meanwhile a name that nothing else has stands for a value."""
+    text = render(f"{name} = {{{{ url_param('p') }}}}", TemplateValues(url_params={"p": "x"})).text
+    assert text == f"{name} = 'x'"
+
+
 @for_each(
     "template",
     [
