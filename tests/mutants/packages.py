@@ -28,6 +28,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_compile": (
         *(*_SQL, "unit/calendar", "unit/exact_numbers", "unit/fragments_*", "unit/planner_*", "unit/time_*"),
         *("unit/template*", "unit/python_values", "unit/row_*", "unit/fingerprints", "golden/*"),
+        *("unit/parse_cost", "properties/fragments_laws", "properties/plan_laws", "properties/time_*"),
         "integration/advanced_data_types",
     ),
     "_core": (
@@ -80,7 +81,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "_pivots": ("unit/picture_pivots", "unit/pivot_table_reference", "properties/pivot_table_laws"),
     "_querying": (
-        *("unit/context_reader", "unit/shared_runs", "integration/chart_data_*", "integration/explain"),
+        *("unit/context_reader", "unit/ready_queries", "unit/shared_runs", "integration/chart_data_*"),
+        "integration/explain",
         *("integration/strict_queries", "integration/template_lookups", "integration/annotation_layers"),
         *("integration/charts_of_forms", "integration/cut_buckets", "integration/pages_of_rows"),
         *("integration/time_comparison", "integration/progress", "integration/cache*", "integration/explore"),
