@@ -326,6 +326,7 @@ PLAIN_SQL = [
 PLAIN_WHERE_NO_COLUMN_IS_CAST = [
     "SELECT o.id FROM orders AS o JOIN tenants AS t ON o.tenant = t.id WHERE o.id > 5",
     "SELECT o.id FROM orders AS o LEFT JOIN tenants AS t USING (id)",
+    "SELECT o.id FROM orders AS o NATURAL JOIN tenants AS t",
     "SELECT id FROM orders WHERE id BETWEEN 1 AND 5 OR id IN (7, 8)",
 ]
 NOT_PLAIN_SQL = [

@@ -114,6 +114,7 @@ NEEDED = [
             "LPAD(CAST(a AS VARCHAR), 12, '0')",
             "PRINTF('%05.2f', a)",
             "FORMAT('{:>10} of {}', Name, a)",
+            "PRINTF('%s', LPAD(Name, 600, 'x'))",
             "REPLACE(REPLACE(Name, 'a', 'ae'), ' ', '')",
             r"REGEXP_REPLACE(REGEXP_REPLACE(Name, '\s+', ' '), '[^a-z]', '')",
             "STRING_AGG(DISTINCT Name, ', ')",

@@ -58,6 +58,8 @@ VALUES = TemplateValues(spec=spec_of("sqlite"), user_id=1, template_params={"xs"
         "{{ loop.__class__ }}",
         "{% for a in xs %}{{ loop.__class__ }}{% endfor %}",
         "{% for a in xs %}{{ loop.cycle('a') }}{% endfor %}",
+        "{% for a in [1] %}{{ loop.depth }}{% endfor %}",
+        "{{ [1].index }}",
         "{{ ('2024-01-01'|to_datetime('%Y-%m-%d')).__class__ }}",
         "{{ ('2024-01-01'|to_datetime('%Y-%m-%d')).replace(year=1) }}",
         "{{ '\\x01v1\\x02' }}",
