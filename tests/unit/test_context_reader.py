@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.support.cases import for_each
 
 from analytics_core._compile.explanation import ExplainedClause
-from analytics_core._querying.chart_contexts import stored_form
+from analytics_core._formdata.registry import ChartKinds
+from analytics_core._querying.chart_contexts import ChartContexts, stored_form
 from analytics_core._querying.chart_request import ChartRequest, notes_of, requested_queries
 from analytics_core._querying.explain import ExplainedQuery, Explanation, with_form_fields
 from analytics_core._querying.reading import ContextReader
@@ -77,6 +78,14 @@ def test_the_same_payload_is_validated_once() -> None:
     reader = ContextReader(most_queries=5)
     payload = {"queries": [{"columns": ["a"]}]}
     assert read(reader, payload).context is read(reader, dict(payload)).context
+
+
+def test_the_form_of_a_chart_is_built_once_until_the_chart_changes() -> None:
+    contexts = ChartContexts(ChartKinds())
+    chart = a_chart(id=7, viz_type="table", datasource_id=4, datasource_type="table", params='{"metrics": ["count"]}')
+    assert contexts.of_chart(chart) is contexts.of_chart(replace(chart))
+    changed = contexts.of_chart(replace(chart, params='{"metrics": ["units"]}'))
+    assert ["units" in one.text for one in (contexts.of_chart(chart), changed)] == [False, True]
 
 
 def test_a_changed_payload_is_another_one() -> None:

@@ -1,0 +1,58 @@
+"""Totals and running sums of metrics that do not add up are told; those of sums and counts are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.cases import for_each
+from tests.support.planning import METRICS, dataset, query_of
+
+from analytics_core._frames.pipeline import read_steps
+from analytics_core._frames.registry import Operations
+from analytics_core._querying.summed_metrics import notes_of_sums
+from analytics_core._records.datasource import DatasetMetric
+
+ORDERS = dataset(metrics=(*METRICS, DatasetMetric(metric_name="mean", expression="AVG(price)")))
+PIVOT = {"viz_type": "pivot_table_v2", "rowTotals": True}
+SHARE = {"expressionType": "SQL", "sqlExpression": "SUM(price) / COUNT(*)", "label": "share"}
+HIGHEST = {"expressionType": "SIMPLE", "aggregate": "MAX", "column": {"column_name": "price"}, "label": "highest"}
+ADDED = {"expressionType": "SIMPLE", "aggregate": "SUM", "column": {"column_name": "price"}, "label": "added"}
+
+
+def told(form: Any = None, *, metrics: Any = ("orders", "mean", SHARE, HIGHEST, ADDED), steps: Any = ()) -> list[str]:
+    query = query_of({"columns": ["city"], "metrics": list(metrics) or None, "post_processing": list(steps)})
+    notes = notes_of_sums(query, read_steps(query.post_processing, Operations()), ORDERS, form)
+    return [note.partition(" are sums, which do not say what it is of all rows together")[0] for note in notes]
+
+
+@for_each(
+    "form", [PIVOT, {**PIVOT, "aggregateFunction": "Sum as Fraction of Total"}, {**PIVOT, "viz_type": "pivot_table"}]
+)
+def test_totals_of_a_pivot_table_are_told_of_what_does_not_add_up(form: dict[str, Any]) -> None:
+    assert told(form) == [f"the totals of {name!r} in the pivot table" for name in ("mean", "share", "highest")]
+    assert told(form, metrics=["orders"]) == []
+    assert told(form, metrics=[]) == []
+
+
+@for_each(
+    "form",
+    [
+        None,
+        "pivot_table_v2",
+        {**PIVOT, "rowTotals": False},
+        {**PIVOT, "viz_type": "table"},
+        {**PIVOT, "aggregateFunction": "Maximum"},
+    ],
+)
+def test_a_form_without_totals_that_are_sums_tells_nothing(form: Any) -> None:
+    assert told(form) == []
+
+
+def test_running_sums_and_totals_of_steps_are_told_with_their_step() -> None:
+    running = {"operation": "cum", "options": {"operator": "sum", "columns": {"mean": "mean", "orders": "orders"}}}
+    assert told(steps=[running]) == ["the running results of 'mean' in post_processing[0] (cum)"]
+    assert told(steps=[{**running, "options": {**running["options"], "operator": "max"}}]) == []
+    pivot = {"index": ["city"], "columns": ["city"], "marginal_distributions": True}
+    summed = {"operation": "pivot", "options": {**pivot, "aggregates": {"mean": {"operator": "sum"}}}}
+    assert told(steps=[summed]) == ["the totals of 'mean' in post_processing[0] (pivot)"]
+    assert told(steps=[{**summed, "options": {**summed["options"], "marginal_distributions": False}}]) == []
