@@ -81,8 +81,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "_pivots": ("unit/picture_pivots", "unit/pivot_table_reference", "properties/pivot_table_laws"),
     "_querying": (
-        *("unit/context_reader", "unit/ready_queries", "unit/shared_runs", "integration/chart_data_*"),
-        "integration/explain",
+        *("unit/context_reader", "unit/ready_queries", "unit/shared_runs", "unit/summed_metrics"),
+        *("unit/resources_row_level_security", "integration/chart_data_*", "integration/explain"),
         *("integration/strict_queries", "integration/template_lookups", "integration/annotation_layers"),
         *("integration/charts_of_forms", "integration/cut_buckets", "integration/pages_of_rows"),
         *("integration/time_comparison", "integration/progress", "integration/cache*", "integration/explore"),
