@@ -1128,6 +1128,26 @@ def test_a_run_that_waits_for_a_receiver_is_neither_lost_nor_doubled_where_proce
         assert [one.recipient.to for one in world.outbox.sent] == [("#ops",), ("a@example.com",)]
 
 
+def test_a_due_time_during_the_last_attempt_of_the_run_before_waits_for_it(
+    far: tuple[ReportWorld, ForgetfulRunner],
+) -> None:
+    world, runner = far
+    made = world.report(extra={"keep_trying_s": 86_400})
+    world.pass_time()
+    world.outbox.fail_next(6)
+    runner.run(runner.taken[-1])
+    world.clock.advance(timedelta(minutes=59))
+    set_run(world, made, lease_until=NOON - HOUR)
+    assert world.host.scheduler.tick().taken_up == 1
+    looks = []
+    world.host._runtime.deliveries._sleeper = Pause(lambda: looks.append(world.pass_time(MINUTE)))
+    runner.run(runner.taken[-1])
+    assert [look.claimed for look in looks] == [1]
+    runner.run(runner.taken[-1])
+    assert world.states(made) == ["Success", "Success"]
+    assert len({one.message.key for one in world.outbox.sent}) == 2
+
+
 def test_a_run_that_others_ended_between_two_attempts_sends_nothing_more(
     far: tuple[ReportWorld, ForgetfulRunner],
 ) -> None:

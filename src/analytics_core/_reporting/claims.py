@@ -185,6 +185,8 @@ class DueRuns:
         if len(before) != 1:
             return bool(before)
         run, now = before[0], unit.now()
+        if run.error_message is not None:  # it was put off, and ends soon, as this one is due
+            return False
         if run.late_on is not None and run.late_on <= now:
             return False
         if run.lease_until is not None and run.lease_until > now:
