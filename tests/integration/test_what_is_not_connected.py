@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -147,6 +148,7 @@ def test_a_glob_or_folder_without_files_is_told(tmp_path: Path) -> None:
 
 
 CSV = "day,amount\n2024-01-01,10\n2024-01-02,secret,20\n"
+PACKED = gzip.compress("".join(f"{n},{n * 7919 % 1000}\n" for n in range(3_000)).encode())
 
 
 def written(content: bytes | str | Callable[[Path], object]) -> Callable[[Path], object]:
@@ -175,6 +177,10 @@ def written(content: bytes | str | Callable[[Path], object]) -> Callable[[Path],
         ("a.db", b"secret", "its name says that it is an SQLite database, but"),
         ("a.xls", b"\xd0\xcf\x11\xe0secret", "a workbook of the old kind (.xls); save it as XLSX"),
         ("a.csv.gz", b"secret", "it is compressed by gzip, but it is not"),
+        ("a.csv.gz", PACKED[:-200], "file 'a.csv.gz': it cannot be unpacked to its end; it was cut off, or is damaged"),
+        ("a.csv.gz", PACKED[:-4], "it cannot be unpacked to its end"),
+        ("a.csv.gz", PACKED[:-8] + bytes(4) + PACKED[-4:], "it cannot be unpacked to its end"),
+        ("a.ndjson.gz", gzip.compress(b'{"a": 1}\n')[:-8], "it cannot be unpacked to its end"),
         ("a.py", b"secret = 1", "what it is cannot be told by its name or first bytes"),
     ],
 )  # fmt: skip

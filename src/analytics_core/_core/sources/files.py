@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from analytics_core._bounded_calls import BoundedCalls
 from analytics_core._core.sources.json_types import with_days, with_whole_numbers
-from analytics_core._core.sources.paths import DATABASES, FileType, broken_file, type_of
+from analytics_core._core.sources.paths import DATABASES, FileType, broken_file, require_whole, type_of
 from analytics_core._core.sources.reading import FileReading
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
@@ -52,6 +52,8 @@ def table_of_files(paths: Iterable[Path], reading: FileReading) -> HandedTable:
         raise broken_file(other, f"{what}; one dataset is read from files of one type")
     if kind in DATABASES:
         raise broken_file(files[0], f"it is {kind.value}, which is connected alone: connect({files[0].name!r})")
+    for path in files:
+        require_whole(path)
     if kind is FileType.CSV and reading.is_encoded():
         return _of_encoded_files(files, reading)
     if kind in _FORMATS:

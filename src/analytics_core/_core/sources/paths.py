@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from enum import Enum
 from pathlib import Path
 from typing import Final
@@ -191,6 +193,21 @@ def _first_bytes(path: Path) -> bytes:
     if not begins:
         raise broken_file(path, "it is empty")
     return begins
+
+
+def require_whole(path: Path) -> None:
+    """Raise SourceError for a packed file that was cut off or damaged: DuckDB takes what it can unpack for all."""
+    if path.suffix.lower() != ".gz":
+        return
+    try:
+        with gzip.open(path) as packed:
+            while packed.read(_PART_BYTES):
+                pass
+    except (OSError, EOFError, zlib.error) as error:
+        raise broken_file(path, "it cannot be unpacked to its end; it was cut off, or is damaged") from error
+
+
+_PART_BYTES: Final = 2**20
 
 
 def broken_file(path: Path, what: str, *, row: int | None = None, column: str | None = None) -> SourceError:
