@@ -268,6 +268,21 @@ def test_a_row_that_begins_with_a_hash_is_a_row(tmp_path: Path, text: str, row: 
     assert error.value.extra["row"] == row
 
 
+def test_empty_lines_above_the_header_of_one_file_alone_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("day,n\n2024-01-31,1\n")
+    (tmp_path / "b.csv").write_text("\n\nday,n\n2024-02-01,2\n")
+    with pytest.raises(SourceError, match=r"file 'b.csv': it has 2 empty lines above its header, and 'a.csv' 0"):
+        analytics_core.connect(str(tmp_path / "*.csv"))
+
+
+def test_folders_that_name_values_are_no_columns_of_text_files(tmp_path: Path) -> None:
+    for year in (2023, 2024):
+        (tmp_path / f"year={year}").mkdir()
+        (tmp_path / f"year={year}" / "part.csv").write_text(f"day,n\n{year}-01-31,{year}\n")
+    with analytics_core.connect({"sales": f"{tmp_path}/**/*.csv"}) as core:
+        assert rows(core, "day", "n") == [(date(2023, 1, 31), 2023), (date(2024, 1, 31), 2024)]
+
+
 @for_each(
     ("told", "message"),
     [

@@ -132,10 +132,18 @@ def _of_csv(root: Any, files: HandedFiles, reading: FileReading) -> HandedFiles:
 def _below_blank_lines(files: HandedFiles) -> HandedFiles:
     """Return CSV files that are read from the first line with a letter on: DuckDB takes an empty one for a header."""
     above = files.csv_arguments.get("skiprows", 0)
-    blank = 0
-    with suppress(OSError, ValueError), _opened(files.paths[0]) as lines:
-        blank = sum(1 for _ in takewhile(lambda line: not line.strip("\r\n"), islice(lines, above, None)))
-    return replace(files, csv_arguments={**files.csv_arguments, "skiprows": above + blank}) if blank else files
+    first, *others = (_blank_lines(path, above) for path in files.paths)
+    for path, blank in zip(files.paths[1:], others, strict=True):
+        if blank != first:
+            what = f"it has {blank} empty lines above its header, and {files.paths[0].name!r} {first}; {_ONE_BY_ONE}"
+            raise broken_file(path, what)
+    return replace(files, csv_arguments={**files.csv_arguments, "skiprows": above + first}) if first else files
+
+
+def _blank_lines(path: Path, above: int) -> int:
+    with suppress(OSError, ValueError), _opened(path) as lines:
+        return sum(1 for _ in takewhile(lambda line: not line.strip("\r\n"), islice(lines, above, None)))
+    return 0
 
 
 def _first_row(root: Any, file: HandedFiles) -> tuple[str | None, ...]:

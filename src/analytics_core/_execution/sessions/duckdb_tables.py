@@ -85,6 +85,7 @@ def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.D
         # `skiprows`: else rows before the first one of as many values as the most have would be left out.
         # `quotechar`, `escapechar`: else a quote is a letter where the first rows have none.
         # `comment`: else rows that begin with `#` would be left out where one of them has another number of values.
+        # `hive_partitioning`: else rows have more columns than the relation tells of.
         told = {} if types is None else {"dtype": {name: _TEXTS.get(kind, kind) for name, kind in types.items()}}
         rows = _with_dates(root.read_csv(paths, **{**_WRITTEN, **table.csv_arguments, **told}), table)
         # An empty line is no row, as in a file of several columns.
@@ -92,7 +93,13 @@ def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.D
     return root.read_json(paths, sample_size=-1) if types is None else root.read_json(paths, columns=types)
 
 
-_WRITTEN: Final[Mapping[str, Any]] = {"skiprows": 0, "quotechar": '"', "escapechar": '"', "comment": ""}
+_WRITTEN: Final[Mapping[str, Any]] = {
+    "skiprows": 0,
+    "quotechar": '"',
+    "escapechar": '"',
+    "comment": "",
+    "hive_partitioning": False,
+}
 _TEXTS: Final = {"DATE": "VARCHAR", "TIMESTAMP": "VARCHAR"}
 
 
