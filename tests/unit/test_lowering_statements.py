@@ -92,6 +92,13 @@ def test_numbers_and_moments_are_bound_too(engine: str) -> None:
     assert len(bound_values(made)) == 3 + near
 
 
+@for_each("engine", NAMES)
+def test_values_are_counted_without_an_end_at_two_thousand_millions(engine: str) -> None:
+    cities = {"expressionType": "SIMPLE", "aggregate": "COUNT", "column": {"column_name": "city"}, "label": "n"}
+    sql = statement({"metrics": [cities]}, engine).sql
+    assert sql.count("COUNT_BIG(" if engine == "mssql" else "COUNT(") == 1
+
+
 @for_each("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
 @for_each("moments", [["2031-05-07"], ["2031-05-07", "2032-06-08"]])
 def test_every_moment_of_a_list_is_bound_even_one_alone(engine: str, moments: list[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.cases import for_each
-from tests.support.planning import condition, plan, statement, view_of
+from tests.support.planning import condition, plan, statement, stored, view_of
 
 from analytics_core._compile.plan import (
     AnyOf,
@@ -28,6 +28,7 @@ from analytics_core._compile.plan import (
 from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.values import bytes_shown_as, convert
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, bytes_text
+from analytics_core._records.datasource import DatasetColumn
 from analytics_core.errors import (
     EmptyQueryError,
     FilterValueError,
@@ -105,6 +106,22 @@ def test_an_empty_list_is_refused() -> None:
         for value in ([], None):
             with pytest.raises(FilterValueError, match="at least one"):
                 condition(item("city", op, value))
+
+
+def test_numbers_that_the_column_cannot_hold_are_left_out_of_a_list() -> None:
+    made = condition(item("quantity", "IN", [1, 2.5, 2**40]), view=view_of("postgresql"))
+    assert made.values == (1,)
+    assert condition(item("city", "NOT IN", ["1", 2.5])) == InValues(CITY, ("1", "2.5"), negated=True)
+
+
+@for_each("type_", ["INTEGER[]", "STRUCT(a INTEGER)", "MAP(VARCHAR, INTEGER)"])
+def test_no_single_value_is_compared_with_lists_and_structs(type_: str) -> None:
+    view = view_of("duckdb", columns=stored((DatasetColumn(column_name="tags", type=type_),)))
+    for op, value in (("==", "x"), (">", "x"), ("IN", ["x"]), ("NOT IN", ["x"])):
+        with pytest.raises(FilterValueError, match="filter on 'tags': the column holds lists or structs"):
+            condition(item("tags", op, value), view=view)
+    assert isinstance(condition(item("tags", "LIKE", "%x%"), view=view), Match)
+    assert isinstance(condition(item("tags", "IS NULL"), view=view), IsNull)
 
 
 def test_a_list_longer_than_the_setting_is_refused() -> None:

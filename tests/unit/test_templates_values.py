@@ -162,20 +162,23 @@ def test_a_template_renders(template: str, text: str) -> None:
 
 
 @for_each(
-    "template",
+    ("template", "told"),
     [
-        "{{ from_dttm - 1 }}",
-        "{{ from_dttm - 'x' }}",
-        "{{ 1 - from_dttm }}",
-        "{{ from_dttm + (to_dttm|to_datetime) }}",
-        "{{ (to_dttm - from_dttm) * 10 }}",
-        "{{ to_dttm - from_dttm }}",
-        "{{ (to_dttm - from_dttm).resolution }}",
-        "{{ from_dttm + ('9999-12-31'|to_datetime('%Y-%m-%d') - from_dttm) + (to_dttm - from_dttm) }}",
+        ("{{ from_dttm - 1 }}", "'-' between a moment and that"),
+        ("{{ from_dttm - 'x' }}", "'-' between a moment and that"),
+        ("{{ 1 - from_dttm }}", "'-' between these values"),
+        ("{{ from_dttm + (to_dttm|to_datetime) }}", r"'\+' between a moment and that"),
+        ("{{ (to_dttm - from_dttm) * 10 }}", r"'\*' between these values"),
+        ("{{ to_dttm - from_dttm }}", "not text, a number or a date"),
+        ("{{ (to_dttm - from_dttm).resolution }}", "cannot read 'resolution'"),
+        (
+            "{{ from_dttm + ('9999-12-31'|to_datetime('%Y-%m-%d') - from_dttm) + (to_dttm - from_dttm) }}",
+            "a moment outside the years 1 to 9999",
+        ),
     ],
 )
-def test_moments_take_spans_of_time_alone(template: str) -> None:
-    with pytest.raises(TemplateError):
+def test_moments_take_spans_of_time_alone(template: str, told: str) -> None:
+    with pytest.raises(TemplateError, match=told):
         render(template)
 
 
