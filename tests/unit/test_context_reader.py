@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support.cases import for_each
 
 from analytics_core._compile.explanation import ExplainedClause
+from analytics_core._compile.plan import RejectedFilter
 from analytics_core._formdata.registry import ChartKinds
 from analytics_core._querying.chart_contexts import ChartContexts, stored_form
 from analytics_core._querying.chart_request import ChartRequest, notes_of, requested_queries
@@ -214,3 +215,25 @@ def test_the_fields_for_drawing_name_the_record_before_what_was_stored() -> None
         "metric": "count",
     }
     assert stored_form(replace(known, datasource_id=None), fields)["datasource"] == "1__table"
+
+
+def test_an_explanation_is_shown_with_all_that_it_tells() -> None:
+    told: dict[str, Any] = {
+        "clauses": (ExplainedClause(part="where", sql="a > 1", origin="payload: filters[0] a"),),
+        "time_range": "Last week",
+        "rejected_filters": (RejectedFilter(column="planet", reason="not_in_datasource"),),
+        "offsets": {"1 year ago": ExplainedQuery(time_range="the week of last year")},
+        "cache_timeout": "kept for 10 s",
+        "notes": ("kept but not read: colour",),
+        "sql": "SELECT 1",
+    }
+    explained = ExplainedQuery(**told, bound_sql="SELECT ?", parameters=(7,), cache_key="k1")
+    texts = [
+        *("a > 1", "payload: filters[0] a", "Last week", "planet", "not_in_datasource", "compared with 1 year ago"),
+        *("the week of last year", "kept for 10 s", "kept but not read: colour", "SELECT 1", "k1"),
+    ]
+    shown = explained._repr_mimebundle_()["text/html"].replace("&gt;", ">")
+    assert [text for text in texts if text not in str(explained)] == []
+    assert [text for text in (*texts, "SELECT ?", "7") if text not in shown] == []
+    twice = Explanation(queries=(explained, explained))._repr_mimebundle_()["text/html"]
+    assert [twice.count(text) for text in ("query 0", "query 1", "SELECT ?")] == [1, 1, 2]

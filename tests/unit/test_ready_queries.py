@@ -8,12 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 
 from tests.support.cases import for_each
-from tests.support.planning import dataset, query_of, spec_of
+from tests.support.planning import dataset, plan, query_of, spec_of, view_of
 
 from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.templates import TemplateRenderer
+from analytics_core._engines.types import ValueKind
 from analytics_core._querying.chart_request import ChartRequest, RequestedQuery
 from analytics_core._querying.ready_query import ReadyQueries
+from analytics_core._querying.result_cache import cache_timeout
+from analytics_core._querying.shaping import declared_kinds
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import User
 from analytics_core._security.actor import Actor
@@ -95,3 +98,22 @@ def test_the_templates_of_a_query_tell_whether_they_move_with_every_second(templ
     assert templates.counts_seconds is False
     templates.render(template)
     assert templates.counts_seconds is seconds
+
+
+def test_kinds_are_those_of_the_plan_and_else_of_the_dataset() -> None:
+    view = view_of("duckdb")
+    made = plan({"columns": ["city", "ordered_at", "revenue"], "metrics": ["orders"]}, view=view)
+    assert declared_kinds(made, view) == {
+        "city": ValueKind.TEXT,
+        "ordered_at": ValueKind.TIMESTAMP,
+        "revenue": ValueKind.FLOAT,
+        "orders": ValueKind.INTEGER,
+    }
+
+
+@for_each(
+    ("asked", "kept"), [(-5, -1), (0, 0), (10, 10), (2**31 - 1, 2**31 - 1), (2**31, 2**31 - 1), (2**40, 2**31 - 1)]
+)
+def test_no_answer_is_kept_for_longer_than_caches_take(asked: int, kept: int) -> None:
+    loaded: Any = SimpleNamespace(dataset=dataset(), database=SimpleNamespace(cache_timeout=None))
+    assert cache_timeout(custom=asked, chart=None, loaded=loaded, default=60).seconds == kept
