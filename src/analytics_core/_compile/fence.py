@@ -212,7 +212,7 @@ class Safety:
 
 def _is_safe(expr: PlanExpr) -> bool:
     match expr:
-        case ColumnExpr() | InOthersExpr() | AggregateExpr(source=None):
+        case ColumnExpr() | InOthersExpr():
             return True
         case BucketExpr(source=ColumnExpr(kind=kind), hours=0):
             return kind.is_temporal

@@ -90,10 +90,10 @@ class BucketExpr:
 
 @dataclass(frozen=True, slots=True)
 class AggregateExpr:
-    """An aggregate over a column, a fragment or a moment; `source` None is COUNT(*)."""
+    """An aggregate over a column, a fragment or a moment."""
 
     aggregate: Aggregate
-    source: ColumnExpr | FragmentExpr | BucketExpr | None
+    source: ColumnExpr | FragmentExpr | BucketExpr
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,6 @@ def columns_of(expr: PlanExpr) -> tuple[str, ...] | None:
             return (expr.name,)
         case FragmentExpr():
             return tuple(column.name for column in expr.tree.find_all(exp.Column)) if expr.tree is not None else None
-        case AggregateExpr():
-            return columns_of(expr.source) if expr.source is not None else ()
         case InOthersExpr():
             return ()
     return columns_of(expr.source)

@@ -219,8 +219,6 @@ def bucket(expr: BucketExpr, low: Lowering) -> exp.Expr:
 
 def aggregate(expr: AggregateExpr, low: Lowering) -> exp.Expr:
     """Return an aggregate that gives the same on every engine."""
-    if expr.source is None:
-        return exp.Count(this=exp.Star(), big_int=True)
     node, kind = _source(expr.source, low)
     match expr.aggregate:
         case Aggregate.COUNT:
