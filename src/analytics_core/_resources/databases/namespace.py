@@ -295,8 +295,8 @@ class Databases(DatabaseContents):
         It takes what `upload` takes. A workbook is told sheet by sheet, or by the one that `options` name.
 
         Raises:
-            DatabaseNotFoundError, DatabaseAccessError, FileUploadError, PayloadSchemaError, MissingExtraError,
-                StatementTimeoutError: as `upload` does.
+            DatabaseNotFoundError, DatabaseAccessError, PayloadSchemaError, MissingExtraError: as `upload` does.
+            FileUploadError, StatementTimeoutError: as `upload` does.
 
         Examples:
             >>> _ = core.databases.update(1, {"allow_file_upload": True})
