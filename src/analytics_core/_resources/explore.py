@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -12,6 +12,7 @@ from types import NoneType
 from typing import Any
 
 from analytics_core._compile.advanced_types import Span
+from analytics_core._error_types import short_repr
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
@@ -200,11 +201,11 @@ class Explore(Namespace):
         operators = tuple(op.value for op in kind.operators)
         spans: list[Span] = []
         problem = ""
-        for value in _texts(values):
+        for value in _values(values):
             try:
-                spans += kind.read(value)
-            except ValueError as error:
-                problem = problem or str(error) or f"{value[:100]!r} is no {name}"
+                spans += kind.read(str(value))
+            except ValueError as error:  # str, too, raises it for an integer of many digits
+                problem = problem or str(error) or f"{short_repr(value)} is no {name}"
         return AdvancedDataTypeResult(
             display_value="" if problem else ", ".join(kind.show(span) for span in spans),
             error_message=problem,
@@ -315,8 +316,8 @@ class Explore(Namespace):
         return replace(record, value=json.dumps(content, ensure_ascii=False), expires_on=ends_on)
 
 
-def _texts(values: Any) -> Iterator[str]:
-    """Return the values of an advanced data type as texts; PayloadSchemaError when they are none."""
+def _values(values: Any) -> Sequence[str | int]:
+    """Return the values of an advanced data type; PayloadSchemaError when they are none."""
     if not isinstance(values, list | tuple) or len(values) > MOST_VALUES:
         raise payload_error(_VALUES, "values", f"must be a list of {MOST_VALUES} values at most")
     problems = [
@@ -326,7 +327,7 @@ def _texts(values: Any) -> Iterator[str]:
     ]
     if problems:
         raise PayloadSchemaError(shape=_VALUES, problems=problems)
-    return map(str, values)
+    return values
 
 
 def _source_of(chart: Chart | None) -> Source | None:
