@@ -26,10 +26,6 @@ def world(tmp_path: Path) -> Iterator[ReportWorld]:
         yield made
 
 
-def last_message(world: ReportWorld) -> Any:
-    return world.outbox.sent[-1].message
-
-
 def test_a_report_that_is_called_as_its_chart_says_so_once(world: ReportWorld) -> None:
     for name, head in (("By region", "By region\n2026-05-01"), ("Sales", "Sales\nBy region · 2026-05-01")):
         world.report(name=name)
@@ -43,7 +39,7 @@ def test_the_rows_of_a_chart_without_a_limit_stream_and_fewer_do_not(world: Repo
     for limit, streams in ((0, True), (50_001, True), (50_000, False)):
         world.admin.charts.update(1, {"params": form(1, **columns, row_limit=limit)})
         world.pass_time()
-        (file,) = last_message(world).attachments
+        (file,) = world.last_message().attachments
         assert isinstance(file.content, bytes) is not streams
         assert b"".join(file.chunks()).decode("utf-8-sig").split() == ["region", "EU", "US", "US"]
 
@@ -57,7 +53,7 @@ def test_sheets_of_charts_whose_names_differ_by_case_alone_are_numbered(world: R
     world.admin.charts.update(third.id, {"dashboards": [dashboard]})
     world.report(chart=None, dashboard=dashboard, report_format="TEXT", extra={"format": "XLSX"})
     world.pass_time()
-    (file,) = last_message(world).attachments
+    (file,) = world.last_message().attachments
     book = CalamineWorkbook.from_filelike(BytesIO(b"".join(file.chunks())))
     assert book.sheet_names == ["By region", "BY REGION 2", "by  region"]
     assert file.name == "Shop.xlsx"

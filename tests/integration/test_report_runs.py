@@ -60,11 +60,6 @@ def world(tmp_path: Path) -> Iterator[ReportWorld]:
         yield made
 
 
-def last_message(world: ReportWorld) -> Any:
-    """Return the last message that was sent."""
-    return world.outbox.sent[-1].message
-
-
 # ------------------------------------------------------------------------------------------------------------- once
 def test_a_due_time_is_sent_once_whoever_looks_and_however_often(world: ReportWorld) -> None:
     made = world.report()
@@ -158,7 +153,7 @@ def test_each_run_counts_its_due_time_as_now(world: ReportWorld) -> None:
     world.admin.charts.update(1, {"params": payload})
     world.report(extra={"subject": "{{ scheduled }} of {{ name }}"}, timezone="Asia/Tokyo")
     world.pass_time(HOUR + timedelta(minutes=3))
-    assert last_message(world).subject == "2026-05-01 22:00 JST of orders"
+    assert world.last_message().subject == "2026-05-01 22:00 JST of orders"
 
 
 # ----------------------------------------------------------------------------------------------------------- content
@@ -166,7 +161,7 @@ def test_a_text_shows_the_rows_and_what_cut_them(world: ReportWorld) -> None:
     world.admin.charts.update(1, {"params": form(1, row_limit=1)})
     world.report(context_markdown="*Look* <script>alert(1)</script>", extra={"body": "Due {{ scheduled }}."})
     world.pass_time()
-    message = last_message(world)
+    message = world.last_message()
     assert message.subject == "[Report] orders: By region"
     assert "21" in message.text
     assert message.text.endswith("1 row; cut at 1 row by row_limit\n")
@@ -181,7 +176,7 @@ def test_images_of_words_are_their_alternative_texts_so_that_no_reader_is_counte
     image = "![a map](http://x.example/b.png) <img src='http://x.example/c.png'>"
     world.report(context_markdown=f"one {image}", extra={"body": f"two {image}"})
     world.pass_time()
-    html = last_message(world).html
+    html = world.last_message().html
     assert ("one a map" in html, "two a map" in html, "<img" in html) == (True, True, False)
 
 
@@ -194,12 +189,12 @@ def test_a_text_writes_numbers_as_the_chart_and_the_metrics_of_its_dataset_do(wo
     world.admin.charts.update(1, {"params": text})
     made = world.report()
     world.pass_time()
-    message = last_message(world)
+    message = world.last_message()
     assert "EU      10.5 €  $10,500.00" in message.text
     assert '<td class="n">10.5 €</td><td class="n">$10,500.00</td>' in message.html
     world.admin.reports.update(made.id, {"report_format": "CSV"})
     world.pass_time()
-    (file,) = last_message(world).attachments
+    (file,) = world.last_message().attachments
     assert b"EU,10.5,10500.0" in b"".join(file.chunks())
 
 
@@ -225,7 +220,7 @@ def test_rows_that_stream_are_those_of_the_answer(tmp_path: Path) -> None:
         world.admin.charts.update(1, {"params": raw})
         world.report(report_format="CSV")
         world.pass_time()
-        (file,) = last_message(world).attachments
+        (file,) = world.last_message().attachments
         assert b"".join(file.chunks()) == world.admin.charts.data(1).to_csv()
         assert not isinstance(file.content, bytes)
 
@@ -257,9 +252,9 @@ def test_a_dashboard_is_sent_chart_by_chart_with_the_filters_of_the_schedule(wor
     dashboard = filtered_dashboard(world.admin)
     world.report(chart=None, dashboard=dashboard, report_format="CSV", extra={"filters": {"Region": ["EU"]}})
     world.pass_time()
-    (file,) = last_message(world).attachments
+    (file,) = world.last_message().attachments
     assert b"".join(file.chunks()).decode("utf-8-sig") == "region,total\nEU,10.5\n"
-    assert last_message(world).subject == "[Report] orders: Shop"
+    assert world.last_message().subject == "[Report] orders: Shop"
 
 
 @pytest.mark.parametrize(
@@ -280,7 +275,7 @@ def test_the_tabs_of_a_dashboard_that_the_schedule_names_are_sent_alone(
     shop = world.admin.dashboards.create({"dashboard_title": "Shop", "position_json": json.dumps(layout)})
     world.report(chart=None, dashboard=shop.id, report_format="CSV", **named)
     world.pass_time()
-    assert [file.name for file in last_message(world).attachments] == ["All.csv"]
+    assert [file.name for file in world.last_message().attachments] == ["All.csv"]
 
 
 def test_a_chart_that_fails_is_an_error_and_nothing_is_sent(world: ReportWorld) -> None:

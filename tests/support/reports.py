@@ -18,7 +18,7 @@ from tests.support.templates import copied_file, furnish
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core.models.report import ReportExecutionLogListItem
-from analytics_core.ports import JobRunner, Notifier, Renderer
+from analytics_core.ports import JobRunner, Message, Notifier, Renderer
 from analytics_core.testing import FakeRenderer, InlineJobRunner, Outbox
 from analytics_core.testing.clock import FixedClock
 
@@ -66,6 +66,10 @@ class ReportWorld:
             "validator_config_json": {"op": ">", "threshold": 2},
         }
         return self.report(core, **{**asked, **changes})
+
+    def last_message(self) -> Message:
+        """Return the last message that was sent."""
+        return self.outbox.sent[-1].message
 
     def person(self, name: str, *grants: Any, **facts: Any) -> AnalyticsCore:
         """Return the core as somebody new sees it."""

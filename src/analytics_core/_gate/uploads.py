@@ -100,7 +100,7 @@ class FileUploads:
         mode = self._mode(admission, table, schema, if_exists)
         seconds = self._settings.upload_timeout_s
         deadline = time.monotonic() + seconds
-        limits = self._limits(_until(deadline, seconds, database))
+        limits = FileLimits.of(self._settings, _until(deadline, seconds, database))
         with (
             opened_table(file, options, limits) as read,
             self._progress.bar(f"upload of {table}", total=None, unit="row") as tell,
@@ -135,7 +135,8 @@ class FileUploads:
         """
         self._admission(actor, database, schema, changes=False)
         seconds = self._settings.upload_timeout_s
-        return parts_of(file, options, self._limits(_until(time.monotonic() + seconds, seconds, database)))
+        limits = FileLimits.of(self._settings, _until(time.monotonic() + seconds, seconds, database))
+        return parts_of(file, options, limits)
 
     def close(self) -> None:
         """Stop what is written and not committed yet, and write nothing afterwards."""
@@ -198,17 +199,6 @@ class FileUploads:
             what = "a view" if met.is_view else "a table"
             raise AlreadyExistsError("table", "name", met.name, hint=f"it is {what}; {_HINT}")
         return if_exists
-
-    def _limits(self, check: Callable[[], None]) -> FileLimits:
-        settings = self._settings
-        return FileLimits(
-            max_bytes=settings.upload_max_bytes,
-            max_unpacked_bytes=settings.upload_max_unpacked_bytes,
-            max_rows=settings.upload_max_rows,
-            max_columns=settings.upload_max_columns,
-            max_cell_length=settings.upload_max_cell_length,
-            check=check,
-        )
 
 
 _HINT: Final = "if_exists='replace' or 'append' takes a table of the very same name"

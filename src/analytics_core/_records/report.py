@@ -117,6 +117,11 @@ class ReportExecution(StoredRecord):
     manifest: str | None = None
     error_type: str | None = None
 
+    @property
+    def is_put_off(self) -> bool:
+        """Whether it waits for receivers that were away, or tries them again: an open run has no other error."""
+        return self.state is RunState.WORKING and self.error_message is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportDelivery(StoredRecord):

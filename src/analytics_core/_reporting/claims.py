@@ -185,7 +185,7 @@ class DueRuns:
         if len(before) != 1:
             return bool(before)
         run, now = before[0], unit.now()
-        if run.error_message is not None:  # it was put off, and ends soon, as this one is due
+        if run.is_put_off:  # it ends soon, as this one is due
             return False
         if run.late_on is not None and run.late_on <= now:
             return False

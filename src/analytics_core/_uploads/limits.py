@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
+from analytics_core._settings import Settings
 from analytics_core.errors import FileUploadError
 
 ROWS_PER_BATCH: Final = 10_000
@@ -32,6 +33,18 @@ class FileLimits:
     max_columns: int
     max_cell_length: int
     check: Callable[[], None] = lambda: None
+
+    @classmethod
+    def of(cls, settings: Settings, check: Callable[[], None] = lambda: None) -> Self:
+        """Return the limits that the settings name."""
+        return cls(
+            max_bytes=settings.upload_max_bytes,
+            max_unpacked_bytes=settings.upload_max_unpacked_bytes,
+            max_rows=settings.upload_max_rows,
+            max_columns=settings.upload_max_columns,
+            max_cell_length=settings.upload_max_cell_length,
+            check=check,
+        )
 
 
 def broken(what: str, *, row: int | None = None, column: str | None = None) -> FileUploadError:

@@ -25,6 +25,7 @@ from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.handed_over import CsvTexts, FileFormat, HandedFiles, HandedFrame, HandedTable
 from analytics_core._uploads.dates import ISO
 from analytics_core._uploads.kinds import DOUBTED_HEADER, MOST_DIGITS, ColumnType
+from analytics_core._uploads.limits import FileLimits
 from analytics_core._uploads.names import column_names
 from analytics_core._uploads.reading import opened_table
 from analytics_core._uploads.table import FileTable
@@ -380,7 +381,7 @@ def _of_encoded_files(files: list[Path], reading: FileReading) -> HandedFrame:
         try:
             with (
                 gzip.open(path) if packed else path.open("rb") as opened,
-                opened_table(opened, reading.options(), reading.limits()) as table,
+                opened_table(opened, reading.options(), FileLimits.of(reading.settings)) as table,
             ):
                 schema = pa.schema([(column.name, column.type.arrow) for column in table.columns])
                 rows = pa.Table.from_batches(table.batches(table.columns), schema=schema)
@@ -410,7 +411,7 @@ def sheets_of(path: Path, reading: FileReading) -> dict[str, HandedFrame]:
     for sheet in _sheet_names(path):
         options = FileUploadOptions(type=FileKind.EXCEL, sheet_name=sheet, skip_rows=reading.skip_rows)
         try:
-            with opened_table(path, options, reading.limits()) as table:
+            with opened_table(path, options, FileLimits.of(reading.settings)) as table:
                 found[sheet] = _rows_of_sheet(table, sheet)
         except FileUploadError as error:
             if "has no rows" in error.message:

@@ -14,7 +14,6 @@ from analytics_core._error_types import short_repr
 from analytics_core._settings import Settings
 from analytics_core._uploads.dates import is_date_format
 from analytics_core._uploads.kinds import TextReader
-from analytics_core._uploads.limits import FileLimits
 from analytics_core._uploads.text_table import ENCODINGS, UTF_8
 from analytics_core.errors import SourceError
 from analytics_core.models.upload import FileKind, FileUploadOptions
@@ -98,16 +97,6 @@ class FileReading:
     def is_encoded(self) -> bool:
         """Tell whether the texts are written otherwise than in UTF-8."""
         return self.encoding.casefold() != UTF_8
-
-    def limits(self) -> FileLimits:
-        """Return how much a file may hold that is read into memory."""
-        return FileLimits(
-            max_bytes=self.settings.upload_max_bytes,
-            max_unpacked_bytes=self.settings.upload_max_unpacked_bytes,
-            max_rows=self.settings.upload_max_rows,
-            max_columns=self.settings.upload_max_columns,
-            max_cell_length=self.settings.upload_max_cell_length,
-        )
 
     def texts(self) -> TextReader:
         """Return what tells what the texts of CSV are, as uploads do."""
