@@ -44,7 +44,8 @@ def test_a_copy_shows_the_same_charts_and_is_a_draft_of_the_copier(shop: SmallCo
     assert (copy.published, copy.slug, copy.certified_by, copy.is_managed_externally) == (False, None, None, False)
     assert [owner.username for owner in copy.owners] == ["reader"]
     assert [entity.id for entity in reader.dashboards.charts(copy.id)] == [chart]
-    assert shop.core.dashboards.get(source.id).to_payload() == source.to_payload()
+    words = {"changed_on_delta_humanized", "created_on_delta_humanized"}  # how long ago it was
+    assert shop.core.dashboards.get(source.id).model_dump(exclude=words) == source.model_dump(exclude=words)
 
 
 def test_a_copy_takes_title_style_and_layout_of_the_payload(shop: SmallCore) -> None:
