@@ -225,10 +225,10 @@ def running(server: Server) -> int:
 def running_now(server: Server) -> int:
     sql = (
         "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%%generate_series(1, 1000000)%%' "
-        "AND pid <> pg_backend_pid()"
+        "AND pid <> pg_backend_pid() AND datname = current_database()"
         if server.name == "postgresql"
         else "SELECT count(*) FROM information_schema.processlist WHERE info LIKE '%%seq_1_to_1000000%%' "
-        "AND id <> connection_id()"
+        "AND id <> connection_id() AND db = database()"
     )
     return scalar(server, sql)
 
@@ -322,7 +322,9 @@ def test_what_a_statement_sets_in_its_session_is_gone_for_the_next(postgres: Ser
     )
     assert postgres.shop.rows(f"SELECT {settings}") == before
     assert before[0][1:] == ("UTC", "on")
-    assert postgres.shop.rows("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == [(0,)]
+    # The server's other databases are those of tests that run beside this one.
+    ours = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    assert postgres.shop.rows(f"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND {ours}") == [(0,)]
 
 
 def test_each_statement_finds_the_session_pinned(mariadb: Server) -> None:
