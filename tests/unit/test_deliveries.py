@@ -126,7 +126,8 @@ def test_those_who_were_away_are_tried_later_until_time_is_over() -> None:
         ([away], 5_000.0, 3_600.0, 900.0),
         ([away], -3_600.0, 3_600.0, 60.0),  # a clock was put back
         ([away, busy], 15.0, 3_600.0, 1_000.0),
-        ([away, busy], 15.0, 999.0, None),
+        ([away, busy], 15.0, 999.0, 60.0),
+        ([gone, busy], 15.0, 999.0, None),
         ([away], 5_000.0, 60.0, 60.0),
         ([away], 5_000.0, 59.0, None),
         ([gone], 15.0, 3_600.0, None),
@@ -174,7 +175,8 @@ def test_a_rest_that_is_no_number_of_seconds_is_none() -> None:
         for busy in (all_are(UNAVAILABLE, **told), NotificationError("busy", retryable=True, **told)):
             states, slept, _ = deliver(ScriptedNotifier(*[busy] * 9))
             assert (states, slept) == ([UNAVAILABLE] * 3, [1.0, 2.0, 4.0, 8.0]), rest_s
-    assert deliver(ScriptedNotifier(all_are(UNAVAILABLE, retry_after_s=float("inf"))))[1] == []
+    for rest_s in (float("inf"), 10**400):
+        assert deliver(ScriptedNotifier(all_are(UNAVAILABLE, retry_after_s=rest_s)))[1] == []
 
 
 def test_what_a_notifier_tells_can_be_recorded_whatever_it_is() -> None:

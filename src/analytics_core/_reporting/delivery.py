@@ -19,6 +19,8 @@ ENTRY_POINTS: Final = "analytics_core.notifiers"
 FIRST_LATER_S: Final = 60.0
 """Seconds before a run is first taken up again whose receivers were away."""
 _LONGEST_LATER_S: Final = 900.0
+_LONGEST_REST_S: Final = 1e9
+"""What receivers ask for is cut here: whole numbers may be larger than any sum of seconds."""
 
 _LOG = line_log(__name__)
 _HOW_TO_GIVE_ONE: Final = (
@@ -70,10 +72,11 @@ def later_s(errors: Iterable[NotificationError], *, waited_s: float, left_s: flo
     """Return in how many seconds those are tried again who were away; None: nobody was, or no more.
 
     That is as long as the run has lasted, from a minute to a quarter of an hour, and as receivers ask for at least. The
-    last attempt comes when `left_s` are over, unless a receiver asks for more; with less than a minute there is none.
+    last attempt comes when `left_s` are over; with less than a minute there is none. Nobody is waited for who asks for
+    more than that: they are tried with the others.
     """
-    asked = [error.retry_after_s or 0.0 for error in errors if error.retryable]
-    if not asked or left_s < FIRST_LATER_S or max(asked) > left_s:
+    asked = [rest_s for error in errors if error.retryable and (rest_s := error.retry_after_s or 0.0) <= left_s]
+    if not asked or left_s < FIRST_LATER_S:
         return None
     own = min(max(waited_s, FIRST_LATER_S), _LONGEST_LATER_S)
     return min(max(own, *asked), left_s)
@@ -259,9 +262,8 @@ def _checked(delivery: Delivery) -> Delivery:
     rest_s = delivery.retry_after_s
     has_rest = isinstance(rest_s, int | float) and rest_s > 0  # NaN is not
     reason = plain_text(str(delivery.reason))
-    return replace(
-        delivery, state=DeliveryState(delivery.state), reason=reason, retry_after_s=rest_s if has_rest else None
-    )
+    rest_s = float(min(rest_s, _LONGEST_REST_S)) if has_rest else None
+    return replace(delivery, state=DeliveryState(delivery.state), reason=reason, retry_after_s=rest_s)
 
 
 def _failed(address: str, state: DeliveryState, reason: str) -> Delivery:
