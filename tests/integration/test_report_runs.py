@@ -667,6 +667,23 @@ def test_later_attempts_do_not_get_in_the_way_of_the_next_run(world: ReportWorld
     assert world.states(made) == ["Error", "Success"]
 
 
+def test_a_run_that_waits_is_over_before_the_due_times_of_a_new_crontab(world: ReportWorld) -> None:
+    made = world.report(crontab="0 8 * * 1", extra={"keep_trying_s": 86_400})
+    world.clock.advance(timedelta(days=2, hours=20))  # to Monday, eight o'clock
+    world.outbox.fail_next(2, retry_after_s=10_800.0)
+    world.host.scheduler.tick()
+    for crontab, longest_s in (("0 8 * * 2", 10_800), ("0 * * * *", 3_540)):
+        world.admin.reports.update(made.id, {"crontab": crontab})
+        with world.host._runtime.store.unit_of_work() as unit:
+            row = unit.report_executions.get(world.runs(made)[0].id)
+            assert timedelta(seconds=longest_s - 10) < row.lease_until - unit.now() <= timedelta(seconds=longest_s)
+    world.clock.advance(timedelta(minutes=59))
+    set_run(world, made, lease_until=NOON - HOUR)
+    assert (world.host.scheduler.tick().taken_up, world.states(made)) == (1, ["Error"])
+    world.pass_time(MINUTE)
+    assert world.states(made) == ["Error", "Success"]
+
+
 def test_a_receiver_that_gives_no_answer_is_asked_again_where_at_least_once_is_promised(world: ReportWorld) -> None:
     for promise, state, count in (("at_least_once", "Success", 3), ("at_most_once", "Error", 1)):
         made = world.report(name=promise, extra={"delivery": promise})

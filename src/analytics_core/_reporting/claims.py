@@ -34,6 +34,7 @@ _FEW_SCHEDULES: Final = 500
 _OPEN_OF_ALL: Final = ListQuery(filters=_OPEN, page_size=10_000_000)
 _NOTHING_LOGGED_BEFORE: Final = timedelta(days=90)
 _LONGEST_KEPT_DAYS: Final = 36_500
+_LONGEST_WAIT: Final = timedelta(days=1)
 _RESOLUTION: Final = timedelta(microseconds=1)
 
 
@@ -270,6 +271,14 @@ def begun_runs(unit: UnitOfWork, schedule_id: int) -> Sequence[ReportExecution]:
     begun = ListFilter(col="start_dttm", op="is_null", val=False)
     by_itself = ListFilter(col="cause", op="neq", val=RunCause.MANUAL.value)
     return _open_runs(unit, of_schedule, begun, by_itself, most=MOST_AT_A_TIME)
+
+
+def shorten_waits(unit: UnitOfWork, schedule_id: int, longest: timedelta) -> None:
+    """Have runs that wait for receivers taken up after so long at the latest, as their schedule is due sooner now."""
+    until = unit.now() + max(min(longest, _LONGEST_WAIT), timedelta())
+    for run in _open_runs(unit, ListFilter(col="schedule_id", op="eq", val=schedule_id), most=MOST_AT_A_TIME):
+        if run.is_put_off and run.job_id is None and run.lease_until is not None and run.lease_until > until:
+            unit.report_executions.update(replace(run, lease_until=until), actor_id=None)
 
 
 def _open_runs(unit: UnitOfWork, *of: ListFilter, most: int) -> Sequence[ReportExecution]:

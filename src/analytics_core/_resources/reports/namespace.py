@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import uuid4
 
 from analytics_core._records.report import ReportProgress, ReportSchedule
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._reporting.claims import shorten_waits
+from analytics_core._reporting.delivery import FIRST_LATER_S
 from analytics_core._reporting.schedule import Crontab, next_due
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.lists import (
@@ -270,6 +272,9 @@ class Reports(ScheduleRuns):
         if not is_moved and (progress.next_due_on is not None or not schedule.active):
             return
         moved = replace(progress, next_due_on=self._next_due(schedule, crontab))
+        if moved.next_due_on is not None:
+            left = moved.next_due_on - self._runtime.wall_clock.now()
+            shorten_waits(unit, schedule.id, left - timedelta(seconds=FIRST_LATER_S))
         if progress.id:
             unit.report_progress.update(moved, actor_id=None)
         else:
