@@ -1040,6 +1040,22 @@ def test_a_schedule_that_cannot_be_read_keeps_nobody_from_theirs(
     assert world.states(sound) == ["Success"] * (MOST_ATTEMPTS + 2)
 
 
+def test_recipients_that_no_key_opens_hide_no_schedule_and_are_saved_anew(world: ReportWorld) -> None:
+    made = world.report(), world.report(name="sound")
+    with world.host._runtime.store._engine.connect() as connection:  # type: ignore[attr-defined]
+        connection.exec_driver_sql("UPDATE ac_report_schedules SET recipients = 'not sealed' WHERE name = 'orders'")
+        connection.commit()
+    reports = world.admin.reports
+    assert [len(item.recipients) for item in reports.list(order_by="id")] == [0, 1]
+    world.pass_time()
+    assert "recipients of report schedule 1" in str(world.runs(made[0])[0].error_message)
+    assert reports.update(1, {"description": "its recipients cannot be read"}).recipients == ()
+    assert reports.update(1, reports.get(1)).recipients == ()
+    reports.update(1, {"recipients": [mail("eve@example.com")]})
+    world.pass_time()
+    assert [world.states(one) for one in made] == [["Error", "Success"], ["Success", "Success"]]
+
+
 def test_a_run_to_be_made_up_for_waits_for_the_one_that_still_works(
     far: tuple[ReportWorld, ForgetfulRunner],
 ) -> None:

@@ -39,6 +39,14 @@ def stored(schedule: ReportSchedule) -> Sequence[Mapping[str, Any]]:
         ) from None
 
 
+def readable(schedule: ReportSchedule) -> Sequence[Mapping[str, Any]]:
+    """Return the recipients of a schedule; none where they cannot be read, so that it is shown and saved anew."""
+    try:
+        return stored(schedule)
+    except StoredDataError:
+        return ()
+
+
 def given(recipients: Sequence[ReportRecipient], before: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     """Return the recipients of a payload as the store keeps them.
 
@@ -75,16 +83,16 @@ def _by_what_is_shown(
 
 
 def shown(schedule: ReportSchedule) -> tuple[RecipientOfReport, ...]:
-    """Return the recipients of a schedule as its owners see them, numbered from 1."""
+    """Return the recipients of a schedule as its owners see them, numbered from 1; none where they cannot be read."""
     return tuple(
         RecipientOfReport(id=number, type=one["type"], recipient_config_json=json.dumps(_without_secrets(one[_CONFIG])))
-        for number, one in enumerate(stored(schedule), 1)
+        for number, one in enumerate(readable(schedule), 1)
     )
 
 
 def listed(schedule: ReportSchedule) -> tuple[RecipientOfListItem, ...]:
-    """Return the kinds of a schedule's recipients, numbered from 1."""
-    return tuple(RecipientOfListItem(id=number, type=one["type"]) for number, one in enumerate(stored(schedule), 1))
+    """Return the kinds of a schedule's recipients, numbered from 1; none where they cannot be read."""
+    return tuple(RecipientOfListItem(id=number, type=one["type"]) for number, one in enumerate(readable(schedule), 1))
 
 
 def _without_secrets(config: Mapping[str, str]) -> Mapping[str, str]:

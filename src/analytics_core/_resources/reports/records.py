@@ -113,7 +113,7 @@ def changed_schedule(
     if payload.validator_config_json is not None:
         changes["validator_config_json"] = payload.validator_config_json.model_dump_json(exclude_none=True)
     if payload.recipients is not None:
-        before = recipients.stored(schedule) if schedule.id else ()
+        before = recipients.readable(schedule)
         changes["recipients"] = recipients.sealed(recipients.given(payload.recipients, before))
     plain = {name: getattr(value, "value", value) for name, value in changes.items()}
     if plain.get("validator_type") is not None:
