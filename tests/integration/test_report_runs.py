@@ -521,6 +521,8 @@ def test_a_run_says_what_kind_of_error_it_ended_with_and_raises_it_on_demand(wor
     assert [run.error_type for run in listed] == types
     assert [world.admin.reports.execution(made.id, run.id).error_type for run in listed] == types
     assert "error_type" not in listed[1].to_payload()
+    unreached = {"col": "error_type", "op": "eq", "val": ErrorType.REPORT_NOTIFICATION_ERROR}
+    assert [run.id for run in world.admin.reports.executions(made.id, [unreached])] == [listed[1].id]
 
 
 def test_a_run_shows_what_went_to_whom_and_how_often_it_was_tried(world: ReportWorld) -> None:

@@ -50,7 +50,7 @@ EXECUTIONS = ResourceLists(
     listing=Listing(
         shape="report execution",
         item=ReportExecutionLogListItem,
-        texts=("state", "error_message"),
+        texts=("state", "error_message", "error_type"),
         moments=("scheduled_dttm", "start_dttm", "end_dttm"),
     ),
     repository=lambda unit: unit.report_executions,
