@@ -233,6 +233,13 @@ def _id(text: str) -> int:
     return key
 
 
+def _count(text: str) -> int:
+    count = id_in(text)
+    if count is None or not 1 <= count <= _PAGE:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {_PAGE}")
+    return count
+
+
 def _write(path: str, content: bytes) -> None:
     """Write a file whole or not at all; `-` is standard output."""
     if path == "-":
@@ -279,7 +286,7 @@ def _parser() -> argparse.ArgumentParser:
     telling.add_argument(
         "schedule", type=_id, nargs="*", metavar="ID", help="of which schedules; all where none is named"
     )
-    telling.add_argument("--last", type=_id, default=5, metavar="N", help="so many of each; the default is 5")
+    telling.add_argument("--last", type=_count, default=5, metavar="N", help="so many of each; the default is 5")
     comparing.add_argument("--no-answers", action="store_true", help="compare statements, and ask no database")
     for reporting in (checking, comparing):
         reporting.add_argument("--format", choices=_FORMATS, default="text")

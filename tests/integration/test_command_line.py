@@ -255,6 +255,13 @@ def test_what_only_python_reads_as_a_number_is_no_id(call: Call, text: str, caps
     assert (ended.value.code, "is no id" in capsys.readouterr().err) == (2, True)
 
 
+@for_each("text", ["0", "1001", "-1", "some"])
+def test_how_many_runs_are_told_is_checked_where_it_is_said(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["runs", "--last", text], {})
+    assert (ended.value.code, "--last" in capsys.readouterr().err) == (2, True)
+
+
 def test_a_file_that_cannot_be_written_leaves_none(call: Call, folder: Path) -> None:
     call("load", "bundle.zip", *SHOP)
     done = call("export", "nowhere/out.zip")
