@@ -238,6 +238,15 @@ def test_an_administrator_who_owns_none_of_it_lends_nobodys_rights(world: Report
     assert world.admin.reports.update(made.id, {"active": False}).executor_id == mallory._actor().id
 
 
+def test_the_words_of_run_as_are_nobodys_name(world: ReportWorld) -> None:
+    database = world.admin.databases.get(1)
+    named_recipient, named_executor = world.person("recipient", database), world.person("executor", database)
+    made = world.report(named_recipient, extra={"run_as": "recipient"})
+    assert made.extra == {"run_as": "recipient"}
+    other = world.report(name="other", owners=[1, named_executor._actor().id])
+    assert named_executor.reports.update(other.id, {"extra": {"run_as": "executor"}}).executor_id == 1
+
+
 # -------------------------------------------------------------------------------------------------------- changes
 def test_null_clears_what_may_be_empty(world: ReportWorld) -> None:
     made = world.report(description="d", context_markdown="c", custom_width=700, selected_tabs=[1])

@@ -124,8 +124,8 @@ def changed_schedule(
 
 
 def _names(actor: Actor, value: object) -> bool:
-    """Tell whether a value is the id or the user name of somebody."""
-    return type(value) in (int, str) and value in (actor.id, actor.username)
+    """Tell whether a value is the id or the user name of somebody; `recipient` and `executor` are nobody's name."""
+    return type(value) in (int, str) and value in (actor.id, actor.username) and value not in tuple(RunAs)
 
 
 def require_own_rows(actor: Actor, before: ReportSchedule, after: ReportSchedule) -> None:
