@@ -57,7 +57,7 @@ class OperatorCalls(Namespaces):
 
         Examples:
             >>> core.reseal_secrets()
-            2
+            3
         """
         self._require_operator("seal secrets anew")
         return self._runtime.store.reseal_secrets()

@@ -15,12 +15,12 @@ from sqlalchemy import Connection
 
 from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._records.secret import Secret
+from analytics_core._storage import record_kinds
 from analytics_core._storage.failures import store_border
 from analytics_core._storage.listing import StatementCache
 from analytics_core._storage.migrate import migrate, require_present, stored_revision
 from analytics_core._storage.record_kinds import (
     DATABASE_KIND,
-    JOB_KIND,
     LOCK_KIND,
     LOG_KIND,
     OAUTH2_TOKEN_KIND,
@@ -32,7 +32,9 @@ from analytics_core._storage.unit_of_work import SqlUnitOfWork
 from analytics_core.errors import StoreUnavailableError
 from analytics_core.ports import Clock, SecretBox
 
-_SEALED_KINDS: Final[tuple[RecordKind[Any], ...]] = (DATABASE_KIND, JOB_KIND, OAUTH2_TOKEN_KIND)
+_SEALED_KINDS: Final[tuple[RecordKind[Any], ...]] = tuple(
+    kind for kind in vars(record_kinds).values() if isinstance(kind, RecordKind) and kind.sealed
+)
 _UNGUARDED: Final = frozenset({LOG_KIND.noun, LOCK_KIND.noun, OAUTH2_TOKEN_KIND.noun})
 """What is written while somebody reads: a process that a newer version overtook goes on with it, and loses no token."""
 
@@ -45,7 +47,8 @@ class SqlMetadataStore:
 
     Args:
         url: `sqlite://` for memory, `sqlite:///file`, `postgresql+psycopg://...` or `mysql+pymysql://...`.
-        secret_box: seals the secrets of databases, the claims of jobs and the OAuth 2.0 tokens of users.
+        secret_box: seals the secrets of databases, the claims of jobs, the OAuth 2.0 tokens of users and the recipients
+            of reports.
         clock: tells the times of the audit columns.
         timeout_s: seconds that each wait on the store may take: for a connection, an answer, a lock.
 

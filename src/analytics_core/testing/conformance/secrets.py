@@ -11,7 +11,15 @@ from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._records.secret import Secret
 from analytics_core.errors import StaleVersionError, StoredDataError
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.records import NOBODY, StoreSuite, a_database, a_job, a_token, a_user
+from analytics_core.testing.conformance.records import (
+    NOBODY,
+    StoreSuite,
+    a_database,
+    a_job,
+    a_schedule,
+    a_token,
+    a_user,
+)
 
 
 class MemoryBox:
@@ -147,11 +155,12 @@ class SecretConformance(StoreSuite):
             unit.jobs.append(a_job(), actor_id=None)
             unit.jobs.append(a_job("second", claims=Secret("c")), actor_id=None)
             unit.oauth2_tokens.append(a_token(NOBODY, first, refresh_token=Secret("r")), actor_id=None)
+            unit.report_schedules.append(a_schedule(recipients=Secret("p")), actor_id=None)
         with store.unit_of_work() as unit:
             before = unit.databases.list(ListQuery())
             jobs = unit.jobs.list(ListQuery())
         sealed = list(secret_box.sealed)
-        assert store.reseal_secrets() == 6
+        assert store.reseal_secrets() == 7
         assert sorted(secret_box.sealed[len(sealed) :]) == sorted(sealed)
         secret_box.sealed[: len(sealed)] = [("gone", "gone")] * len(sealed)
         with store.unit_of_work() as unit:
@@ -160,3 +169,4 @@ class SecretConformance(StoreSuite):
             assert [job.claims for job in jobs[1]] == [None, Secret("c")]
             assert {one.uri.reveal() for one in before[1]} == {"u", "v"}
             assert [token.refresh_token for token in unit.oauth2_tokens.list(ListQuery())[1]] == [Secret("r")]
+            assert [one.recipients for one in unit.report_schedules.list(ListQuery())[1]] == [Secret("p")]
