@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -135,6 +136,12 @@ _PASSING: Final = frozenset(
     }
 )
 """What is wrong with a database that may be well again later."""
+_LINE_END: Final = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+
+
+def _one_line(text: str) -> str:
+    r"""Return a text with escapes (`\n`) for what ends a line: keys and names of users stand in messages."""
+    return _LINE_END.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class AnalyticsError(Exception):
@@ -146,7 +153,7 @@ class AnalyticsError(Exception):
         code: which error it is, a stable name: the contract's type where that tells, else a name of the class. An error
             that was diagnosed has the code of its diagnosis.
         retryable: whether the same call may well succeed later although nobody changes anything.
-        message: one sentence: what, where, and what would work. Never a secret, never a driver's text.
+        message: one sentence in one line: what, where, and what would work. Never a secret, never a driver's text.
         extra: further facts, safe to show.
     """
 
@@ -175,8 +182,8 @@ class AnalyticsError(Exception):
         extra: Mapping[str, Any] | None = None,
         retryable: bool | None = None,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = _one_line(message)
+        super().__init__(self.message)
         told = None if error_type is self.default_type else error_type
         self.code = type(self).code if told is None else told.value
         passes = type(self).retryable if told is None else told in _PASSING
@@ -194,7 +201,7 @@ class AnalyticsError(Exception):
 
     def at(self, place: str) -> Self:
         """Return this error with `place` before its message, for a part that passes on what another one refused."""
-        self.message = f"{place}: {self.message}"
+        self.message = _one_line(f"{place}: {self.message}")
         self.args = (self.message,)
         return self
 

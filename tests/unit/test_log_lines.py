@@ -11,7 +11,7 @@ import analytics_core
 from analytics_core._log import line_log
 from analytics_core._oauth.exchange import asking
 from analytics_core._records.datasource import Database
-from analytics_core.errors import TokenEndpointError
+from analytics_core.errors import PayloadSchemaError, Problem, TokenEndpointError
 
 SOURCE = Path(analytics_core.__file__).parent
 
@@ -26,6 +26,15 @@ def test_an_event_is_one_line_whatever_its_texts_hold(caplog: pytest.LogCaptureF
     assert message.startswith("a\\")
     assert " of 3: é" in message
     assert message.endswith("WARNING forged")
+
+
+@for_each("separator", ["\n", "\r\n", "\r", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_an_error_is_one_line_whatever_it_repeats(separator: str) -> None:
+    problem = Problem(path=f"extra.a{separator}b", message="is no key that is read")
+    error = PayloadSchemaError(shape="post", problems=[problem]).at(f"chart{separator}1")
+    for told in (error.message, str(error), error.items()[0].message):
+        assert (told[:6], len(told.splitlines())) == ("chart\\", 1)
+    assert error.problems == (problem,)
 
 
 def test_words_of_a_hosts_token_endpoint_begin_no_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
