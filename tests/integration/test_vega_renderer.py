@@ -130,6 +130,9 @@ def test_letters_of_the_system_s_fonts_are_boxes_unless_a_folder_has_them(
 def test_a_folder_of_fonts_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no folder"):
         VegaRenderer(font_directories=[tmp_path / "none"])
+    for name in ("\udcff", "\0"):
+        with pytest.raises(SettingsError, match="is no name in UTF-8"):
+            VegaRenderer(font_directories=[tmp_path / name])
 
 
 def test_emoji_are_left_out_of_pixels_and_documents_and_stay_in_svg(renderer: VegaRenderer) -> None:

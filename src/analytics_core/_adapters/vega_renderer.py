@@ -78,10 +78,7 @@ class VegaRenderer:
     ) -> None:
         if not can_draw():
             raise MissingExtraError(needed_for="a picture", extra_name="charts")
-        folders = [str(Path(directory).resolve()) for directory in font_directories]
-        for folder in folders:
-            if not Path(folder).is_dir():
-                raise SettingsError(f"font_directories: there is no folder {folder}")
+        folders = list(map(_font_folder, font_directories))
         if processes < 1 or timeout_s <= 0:
             raise SettingsError("a renderer has one process or more, and a time limit above 0")
         paths = json.dumps([os.fsdecode(path) for path in sys.path])
@@ -371,6 +368,18 @@ def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
     if process.stdin is None or process.stdout is None:  # never: both were asked for
         raise PictureError("the process that draws pictures has no pipes")
     return process.stdin, process.stdout
+
+
+def _font_folder(directory: str | os.PathLike[str]) -> str:
+    """Return a folder of fonts as a configuration of fonts names it: in UTF-8."""
+    try:
+        folder = Path(directory).resolve()
+        str(folder).encode()
+    except ValueError:  # UnicodeEncodeError, or it has a NUL
+        raise SettingsError(f"font_directories: {os.fspath(directory)!r} is no name in UTF-8; rename it") from None
+    if not folder.is_dir():
+        raise SettingsError(f"font_directories: there is no folder {folder}")
+    return str(folder)
 
 
 def _fonts_file(folder: str, directories: Sequence[str]) -> str:
