@@ -351,3 +351,13 @@ def test_values_that_come_later_are_not_made_to_fit_the_type(tmp_path: Path, nam
             else:
                 with pytest.raises(DatabaseError, match="have other columns or values now; connect again"):
                     rows(core, *question)
+
+
+@for_each(
+    ("name", "text"),
+    [("sales.csv", '"a.b","c ""d"""\n1,2024-01-31\n'), ("sales.ndjson", '{"a.b": 1, "c \\"d\\"": "2024-01-31"}\n')],
+)
+def test_names_of_columns_may_have_dots_and_quotes(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with analytics_core.connect(tmp_path / name) as core:
+        assert rows(core, "a.b", 'c "d"') == [(1, date(2024, 1, 31))]

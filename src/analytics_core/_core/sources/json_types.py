@@ -49,13 +49,19 @@ def _relation(root: Any, files: HandedFiles) -> Any:
     return relation_of(root, files)
 
 
+def _column(name: str) -> Any:
+    from analytics_core._execution.sessions.duckdb_tables import column_of
+
+    return column_of(name)
+
+
 def _samples(texts: Any, names: Sequence[str]) -> dict[str, str]:
     """Return the first text of each column that has one."""
     import duckdb
 
     if not names:
         return {}
-    first = [duckdb.FunctionExpression("any_value", duckdb.ColumnExpression(name)) for name in names]
+    first = [duckdb.FunctionExpression("any_value", _column(name)) for name in names]
     found = texts.limit(_FIRST_ROWS).aggregate(first).fetchone()
     if None in found:
         found = texts.aggregate(first).fetchone()
@@ -65,7 +71,7 @@ def _samples(texts: Any, names: Sequence[str]) -> dict[str, str]:
 def _all_match(texts: Any, name: str, pattern: str) -> bool:
     import duckdb
 
-    column = duckdb.ColumnExpression(name)
+    column = _column(name)
     matches = duckdb.FunctionExpression("regexp_full_match", column, duckdb.ConstantExpression(pattern))
     return bool(texts.aggregate([duckdb.FunctionExpression("bool_and", matches)]).fetchone()[0])
 
@@ -78,7 +84,7 @@ def _has_offsets(texts: Any, name: str, kind: str, sample: str) -> bool:
         return not _all_match(texts, name, _WITHOUT_OFFSET)
     if kind != "VARCHAR" or _WITH_ZONE.fullmatch(sample) is None:
         return False
-    column, forms = duckdb.ColumnExpression(name), duckdb.ConstantExpression(list(_ZONED))
+    column, forms = _column(name), duckdb.ConstantExpression(list(_ZONED))
     moments = duckdb.FunctionExpression("try_strptime", column, forms)
     values, read = texts.aggregate([duckdb.FunctionExpression("count", one) for one in (column, moments)]).fetchone()
     return bool(values == read)
@@ -110,7 +116,7 @@ def _beyond_exact(root: Any, files: HandedFiles) -> list[str]:
     names = [name for name, kind in (files.types or {}).items() if kind == "DOUBLE"]
     if not names:
         return []
-    sizes = (duckdb.FunctionExpression("abs", duckdb.ColumnExpression(name)) for name in names)
+    sizes = (duckdb.FunctionExpression("abs", _column(name)) for name in names)
     are_beyond = (
         size.between(duckdb.ConstantExpression(_EXACT), duckdb.ConstantExpression(_LARGEST)) for size in sizes
     )
@@ -123,7 +129,7 @@ def _digits_of_whole(root: Any, files: HandedFiles, name: str) -> tuple[int, boo
     import duckdb
 
     texts = _relation(root, replace(files, types={**(files.types or {}), name: "VARCHAR"}))
-    text = duckdb.FunctionExpression("trim", duckdb.ColumnExpression(name))
+    text = duckdb.FunctionExpression("trim", _column(name))
     whole = duckdb.FunctionExpression("regexp_full_match", text, duckdb.ConstantExpression(_WHOLE))
     digits = duckdb.FunctionExpression(
         "regexp_extract", text, duckdb.ConstantExpression(_WHOLE), duckdb.ConstantExpression(1)

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import duckdb
 
 from analytics_core._execution.handed_over import FileState, HandedFiles, HandedTable
-from analytics_core._execution.sessions.duckdb_tables import ALTERED, moment_of, relation_of, require_columns
+from analytics_core._execution.sessions.duckdb_tables import ALTERED, column_of, moment_of, relation_of, require_columns
 from analytics_core._uploads.dates import ISO
 from analytics_core._uploads.kinds import SeenTexts, TextReader
 
@@ -45,7 +45,7 @@ def seen_texts(
     longer = [file for file in files if read(file, lambda rows: look(rows.limit(_FIRST_ROWS))) == _FIRST_ROWS]
     others = {name for file in longer for name in read(file, lambda rows: _unlike(rows, seen, reader))}
     for file in longer if others else ():
-        read(file, lambda rows: look(rows.select(*map(duckdb.ColumnExpression, sorted(others)))))
+        read(file, lambda rows: look(rows.select(*map(column_of, sorted(others)))))
     return seen
 
 
@@ -57,7 +57,7 @@ def _unlike(rows: duckdb.DuckDBPyRelation, seen: Mapping[str, SeenTexts], reader
 
 
 def _is_alike(name: str, known: SeenTexts, reader: TextReader) -> duckdb.Expression:
-    text, pattern = duckdb.ColumnExpression(name), reader.alike(known)
+    text, pattern = column_of(name), reader.alike(known)
     if known.is_text:
         return text.isnull() | text.isnotnull()
     if pattern is None:

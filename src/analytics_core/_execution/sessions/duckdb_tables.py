@@ -50,7 +50,7 @@ def _by_name(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.Duck
     if isinstance(table, HandedFrame):
         return relation
     require_columns(relation, table)
-    columns = [duckdb.ColumnExpression(name) for name in relation.columns]
+    columns = [column_of(name) for name in relation.columns]
     # What has an alias is told by DuckDB as another fault when it is gone.
     return relation.select(
         *(
@@ -68,6 +68,11 @@ def require_columns(relation: duckdb.DuckDBPyRelation, table: HandedFiles) -> No
     """Raise duckdb.Error for CSV files of other columns: DuckDB would go on to read by place."""
     if table.format is FileFormat.CSV and table.types is not None and relation.columns != list(table.types):
         raise duckdb.BinderException(ALTERED)
+
+
+def column_of(name: str) -> duckdb.Expression:
+    """Return a column of a relation by its name, in which `ColumnExpression` takes dots and quotes for signs."""
+    return duckdb.SQLExpression('"' + name.replace('"', '""') + '"')
 
 
 def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.DuckDBPyRelation:
@@ -89,7 +94,7 @@ def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.D
         told = {} if types is None else {"dtype": {name: _TEXTS.get(kind, kind) for name, kind in types.items()}}
         rows = _with_dates(root.read_csv(paths, **{**_WRITTEN, **table.csv_arguments, **told}), table)
         # An empty line is no row, as in a file of several columns.
-        return rows.filter(duckdb.ColumnExpression(rows.columns[0]).isnotnull()) if len(rows.columns) == 1 else rows
+        return rows.filter(column_of(rows.columns[0]).isnotnull()) if len(rows.columns) == 1 else rows
     return root.read_json(paths, sample_size=-1) if types is None else root.read_json(paths, columns=types)
 
 
@@ -112,7 +117,7 @@ def _with_dates(relation: duckdb.DuckDBPyRelation, table: HandedFiles) -> duckdb
         return relation
     columns: list[duckdb.Expression] = []
     for name, kind in table.types.items():
-        column: duckdb.Expression = duckdb.ColumnExpression(name)
+        column: duckdb.Expression = column_of(name)
         if kind in _TEXTS:
             form = table.date_formats.get(name)
             moment = _moment_or_error(column, form) if form else column
@@ -168,7 +173,7 @@ def types_of(relation: duckdb.DuckDBPyRelation, written: FileFormat) -> dict[str
     if not texts:
         return types
     formats = duckdb.ConstantExpression(list(_WRITTEN_MOMENTS))
-    columns = [duckdb.ColumnExpression(name) for name in texts]
+    columns = [column_of(name) for name in texts]
     moments = [duckdb.FunctionExpression("try_strptime", column, formats) for column in columns]
     counts = (
         relation.aggregate([duckdb.FunctionExpression("count", one) for one in (*columns, *moments)]).fetchone() or ()
