@@ -28,7 +28,7 @@ from tests.support.cases import for_each
 from tests.support.handed_over import ROWS, frame, table, write_workbook
 
 import analytics_core
-from analytics_core.errors import NotFoundError, SourceError
+from analytics_core.errors import ConnectionUriError, NotFoundError, SourceError
 
 
 def refusal(thing: Any) -> SourceError:
@@ -138,6 +138,16 @@ def test_a_missing_file_is_told_with_the_nearest_names(tmp_path: Path) -> None:
     assert "it has: sales.parquet" in str(refusal(tmp_path / "zzz"))
     assert "there is no folder 'nowhere'" in str(refusal(tmp_path / "nowhere" / "sales.parquet"))
     assert refusal(tmp_path / "sale.parquet").extra == {"file": "sale.parquet"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
+def test_a_link_to_itself_is_told_without_its_path(tmp_path: Path) -> None:
+    for name in ("sales.csv", "shop.db"):
+        (tmp_path / name).symlink_to(tmp_path / name)
+        assert "it is a link that leads to no file, or to itself" in str(refusal(tmp_path / name))
+    with pytest.raises(ConnectionUriError, match="leads nowhere") as error:
+        analytics_core.connect(f"sqlite:///{tmp_path}/shop.db")
+    assert str(tmp_path) not in str(error.value)
 
 
 def test_a_glob_or_folder_without_files_is_told(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
@@ -191,7 +192,10 @@ def _file_of(url: str) -> tuple[Path, ...]:
     """Return the file that a `scheme:///path` URL names, if it names one."""
     _, separator, rest = url.partition(":///")
     path = rest.partition("?")[0]
-    return (Path(path),) if separator and path and path != ":memory:" else ()
+    if separator and path and path != ":memory:":
+        with suppress(OSError, RuntimeError, ValueError):  # links in a circle: the URL is refused later
+            return (Path(path).resolve(),)
+    return ()
 
 
 def _with_server_of(source: Taken, settings: Settings) -> tuple[Settings, EngineRegistry | None]:

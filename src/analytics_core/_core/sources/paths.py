@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import zlib
 from enum import Enum
@@ -115,13 +116,15 @@ def check_there(path: Path) -> None:
     if beside is None:
         message = f"there is no folder {path.parent.name!r} for the file {path.name!r}; paths begin in {_here()}"
         raise SourceError(message, extra={"file": path.name})
+    if path.is_symlink():
+        raise broken_file(path, "it is a link that leads to no file, or to itself")
     close = nearest(path.name, beside, most=3)
     known = [one for one in sorted(beside) if _ending(Path(one)) in _ENDINGS]
     near = f"did you mean {' or '.join(map(repr, close))}?"
     if not close:
         near = f"it has: {', '.join(known[:8]) or 'none that could be read'}"
     raise SourceError(
-        f"there is no file {short_repr(path.name)} in the folder {path.resolve().parent.name!r}; {near} "
+        f"there is no file {short_repr(path.name)} in the folder {Path(os.path.abspath(path)).parent.name!r}; {near} "
         "(a server's database is named by a URL, such as postgresql://user:password@host/name)",
         extra={"file": path.name},
     )
