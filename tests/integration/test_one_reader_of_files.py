@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +23,7 @@ from tests.support.uploading import UploadTarget, empty_file, upload_target
 
 import analytics_core
 from analytics_core import AnalyticsCore
+from analytics_core.errors import FileUploadError, SourceError
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +146,16 @@ def kind_and_scale(column: Any) -> str:
     return {"BIGINT": "INTEGER", "DOUBLE": "FLOAT", "VARCHAR": "TEXT"}.get(name, name)
 
 
-def answered(core: AnalyticsCore, dataset: int, by: str) -> tuple[dict[str, str], list[tuple[Any, ...]]]:
-    """Return the columns of a dataset with their types, and its rows in the order of one."""
+def answered(core: AnalyticsCore, dataset: int, by: str | None) -> tuple[dict[str, str], list[tuple[Any, ...]]]:
+    """Return the columns of a dataset with their types, and its rows in the order of one, or else of their texts."""
     columns = {column.column_name: kind_and_scale(column) for column in core.datasets.get(dataset).columns}
-    query = {"columns": list(columns), "orderby": [[by, True]], "row_limit": 0}
+    query = {"columns": list(columns), "orderby": [[by, True]] if by else [], "row_limit": 0}
     found = core.charts.data({"datasource": {"id": dataset, "type": "table"}, "queries": [query]}).raise_for_error()
-    return columns, [tuple(row) for row in found.results[0].rows()]
+    rows = [tuple(row) for row in found.results[0].rows()]
+    return columns, rows if by else sorted(rows, key=repr)
 
 
-def connected(path: Path, told: dict[str, Any], by: str = "n") -> tuple[Any, str]:
+def connected(path: Path, told: dict[str, Any], by: str | None = "n") -> tuple[Any, str]:
     """Return what `connect` makes of a file, and what it doubts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -159,7 +164,7 @@ def connected(path: Path, told: dict[str, Any], by: str = "n") -> tuple[Any, str
         return answered(core, 1, by), core.datasets.get(1).description or ""
 
 
-def uploaded(target: UploadTarget, content: bytes, told: dict[str, Any], by: str = "n") -> tuple[Any, str]:
+def uploaded(target: UploadTarget, content: bytes, told: dict[str, Any], by: str | None = "n") -> tuple[Any, str]:
     """Return what an upload makes of a file, and what it doubts."""
     made = target.upload(content, "t", if_exists="replace", options=told)
     dataset = target.core.datasets.create({"database": 1, "table_name": "t"})
@@ -207,6 +212,141 @@ def test_any_file_is_the_same_by_connect_and_by_upload(target: UploadTarget, col
         path = Path(folder) / "t.csv"
         path.write_bytes(content)
         assert connected(path, {})[0] == uploaded(target, content, {})[0]
+
+
+D = Decimal
+NO_HEADER = {"header_row": None}
+DIALECTS: dict[str, tuple[str, dict[str, Any], dict[str, str], list[tuple[Any, ...]]]] = {
+    "decimal commas": ("a;b\n1,5;2,5\n", COMMA, {"a": "DECIMAL(1)", "b": "DECIMAL(1)"}, [(D("1.5"), D("2.5"))]),
+    "decimal commas without a header": ("1,5;2,5\n", {**COMMA, **NO_HEADER},
+                                        {"column_1": "DECIMAL(1)", "column_2": "DECIMAL(1)"}, [(D("1.5"), D("2.5"))]),
+    "one column of decimal commas": ("1,5\n2,5\n", {**COMMA, **NO_HEADER}, {"column_1": "DECIMAL(1)"},
+                                     [(D("1.5"),), (D("2.5"),)]),
+    "decimal commas that are not told": ("1,5;2,5\n3,5;4,5\n", NO_HEADER, {"column_1": "TEXT", "column_2": "TEXT"},
+                                         [("1,5", "2,5"), ("3,5", "4,5")]),
+    "quoted decimal commas between commas": ('a,b\n"1,5",x\n"-2,25",y\n', COMMA, {"a": "DECIMAL(2)", "b": "TEXT"},
+                                             [(D("-2.25"), "y"), (D("1.50"), "x")]),
+    "sentences": ("text\nYes; no\nHello; you\n", {}, {"text": "TEXT"}, [("Hello; you",), ("Yes; no",)]),
+    "sentences between commas": ("1,Hello; you\n2,Yes; no\n", NO_HEADER, {"column_1": "INTEGER", "column_2": "TEXT"},
+                                 [(1, "Hello; you"), (2, "Yes; no")]),
+    "a byte order mark before quotes": ('\ufeff"a,b",c\n1,2\n', {}, {"a,b": "INTEGER", "c": "INTEGER"}, [(1, 2)]),
+    "line ends of two kinds": ("a,b\r\n1,2\n3,4\r\n", {}, {"a": "INTEGER", "b": "INTEGER"}, [(1, 2), (3, 4)]),
+    "line ends of three kinds": ("a,b\r1,2\n3,4\r\n", {}, {"a": "INTEGER", "b": "INTEGER"}, [(1, 2), (3, 4)]),
+    "delimiters at all ends": ("a;b;\n1;2;\n", {}, {"a": "INTEGER", "b": "INTEGER", "column_3": "TEXT"},
+                               [(1, 2, None)]),
+    "delimiters at the ends of rows": ("a;b\n1;2;\n3;4;\n", {}, {"a": "INTEGER", "b": "INTEGER"}, [(1, 2), (3, 4)]),
+    "a delimiter at the end of one row": ("a,b\n1,2\n3,4,\n", {}, {"a": "INTEGER", "b": "INTEGER"}, [(1, 2), (3, 4)]),
+    "a month that there is not": ("d,n\n2024/13/04,1\n", {}, {"d": "TEXT", "n": "INTEGER"}, [("2024/13/04", 1)]),
+    "a dot in a name": ("a.b,c\n1,2\n", {}, {"a.b": "INTEGER", "c": "INTEGER"}, [(1, 2)]),
+    "a row of several lines above the names": ('x\n"y\nz"\na,b\n1,2\n', {"header_row": 2},
+                                               {"a": "INTEGER", "b": "INTEGER"}, [(1, 2)]),
+    "a delimiter that is told": ("a:b\n1:2\n", {"delimiter": ":"}, {"a": "INTEGER", "b": "INTEGER"}, [(1, 2)]),
+    "a long text among the first rows": (f"a;b\n1;2\n3;{'x' * 99_999}\n", {}, {"a": "INTEGER", "b": "TEXT"},
+                                         [(1, "2"), (3, "x" * 99_999)]),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@for_each("name", sorted(DIALECTS))
+def test_rows_are_parted_alike_by_connect_and_by_upload(target: UploadTarget, tmp_path: Path, name: str) -> None:
+    text, told, columns, rows = DIALECTS[name]
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    assert connected(path, told, by=None)[0] == (columns, rows)
+    assert uploaded(target, text.encode(), told, by=None)[0] == (columns, rows)
+
+
+UNREAD = {
+    "names with NUL": ("a\0,b\n1,2\n", "row 1: it has NUL bytes"),
+    "line ends alone": ("\n\r\n\n", "it has no rows"),
+    "a page": (" \n<HTML><body>1;2</body></HTML>", "it begins as HTML or XML does"),
+    "rows of JSON": ('{"a": 1, "b": 2}\n', "it begins as JSON does"),
+    "another number of cells": ("a,b\n1,2\n3\n", "row 3: it has 1 cells, and the table 2 columns"),
+    "a quote that stays open": ('a,b\n"1,2\n', "row 2: a quote is not closed"),
+}
+
+
+@for_each("name", sorted(UNREAD))
+def test_what_cannot_be_read_is_the_same_error_on_both_roads(target: UploadTarget, tmp_path: Path, name: str) -> None:
+    text, message = UNREAD[name]
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    with pytest.raises(SourceError, match=message):
+        analytics_core.connect(path)
+    with pytest.raises(FileUploadError, match=message):
+        target.upload(text.encode(), "t", if_exists="replace")
+
+
+def test_names_with_quotes_stay_by_connect_and_those_too_long_to_store_are_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('"a""b",c\n1,2024-01-31\n')
+    assert connected(path, {}, by='a"b')[0] == ({'a"b': "INTEGER", "c": "DATE"}, [(1, date(2024, 1, 31))])
+    path.write_text(f"{'x' * 256},b\n1,2\n")
+    with pytest.raises(SourceError, match=r"row 1: the name of a column, 'xxx.* has more than 255 letters"):
+        analytics_core.connect(path)
+
+
+def test_files_of_one_dataset_may_have_different_delimiters(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("n;c\n1;x\n")
+    (tmp_path / "2.csv").write_text("n,c\n2,y\n")
+    assert connected(tmp_path / "*.csv", {})[0] == ({"n": "INTEGER", "c": "TEXT"}, [(1, "x"), (2, "y")])
+
+
+def test_one_column_with_another_delimiter_in_its_rows_is_said(target: UploadTarget, tmp_path: Path) -> None:
+    text = "Report\ncity;n\nRome;3\n"
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    for (columns, _), note in (connected(path, {}, by=None), uploaded(target, text.encode(), {}, by=None)):
+        assert columns == {"Report": "TEXT"}
+        assert "read as one column, though ';' stands in its rows" in note
+
+
+PIECES = st.text(st.sampled_from("ab1,;|\t \"'\n-.#"), max_size=6)
+WRITTEN = st.fixed_dictionaries(
+    {
+        "delimiter": st.sampled_from(",;\t|"),
+        "quoting": st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+    }
+)
+
+
+@pytest.mark.slow
+@given(
+    table=st.integers(1, 4).flatmap(
+        lambda width: st.lists(
+            st.lists(PIECES | st.integers(-99, 99) | CELLS, min_size=width, max_size=width), min_size=1, max_size=7
+        )
+    ),
+    written=WRITTEN,
+    ends=st.lists(st.sampled_from(["\n", "\r\n", "\r"]), min_size=1, max_size=3),
+    mark=st.sampled_from(["", "\ufeff"]),
+    told=st.sampled_from([{}, COMMA, NO_HEADER, {**COMMA, **NO_HEADER}]),
+)
+def test_any_way_to_write_a_table_is_read_alike_by_connect_and_by_upload(
+    target: UploadTarget,
+    table: list[list[Any]],
+    written: dict[str, Any],
+    ends: list[str],
+    mark: str,
+    told: dict[str, Any],
+) -> None:
+    text = io.StringIO(newline="")
+    for place, row in enumerate(table):
+        csv.writer(text, lineterminator=ends[place % len(ends)], **written).writerow(row)
+    content = (mark + text.getvalue()).encode()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        path.write_bytes(content)
+        assert of_any(connected, path, told) == of_any(partial(uploaded, target), content, told)
+
+
+def of_any(read: Callable[..., Any], file: Any, told: dict[str, Any]) -> Any:
+    """Return the types and rows of a file, or where it cannot be read; names are made plain by uploads alone."""
+    try:
+        (columns, rows), _ = read(file, told, by=None)
+    except (SourceError, FileUploadError) as error:
+        return error.extra.get("row"), error.message.rpartition(": ")[2].replace("options.", "")
+    return list(columns.values()), rows
 
 
 HEADERS: dict[str, tuple[str, dict[str, Any], list[str], int, str]] = {

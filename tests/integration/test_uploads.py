@@ -420,7 +420,7 @@ def parquet() -> bytes:
         (
             "id\nM\xfcller\n".encode("latin-1"),
             {},
-            "row 2, column 'id': is not written in utf-8; name",
+            "row 2, column 'id': it is not written in utf-8; name",
         ),
         (
             b"id;n\n1,2;a,b\n",

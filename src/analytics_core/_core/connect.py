@@ -12,7 +12,7 @@ from typing import Any, Final, TypedDict, Unpack
 
 from analytics_core._adapters.progress_bars import shown_progress
 from analytics_core._core.facade import AnalyticsCore
-from analytics_core._core.sources.files import enough_memory
+from analytics_core._core.sources.in_memory import enough_memory
 from analytics_core._core.sources.reading import FileReading, ReadingFields
 from analytics_core._core.sources.registering import add_database, add_datasets, url_of, warn_of_guesses
 from analytics_core._core.sources.taking import DatabaseFile, Source, Taken, taken
@@ -132,10 +132,10 @@ def connect(
         lazy: do not open a database before the first question; its tables are then no datasets yet.
         progress: whether bars on standard error show how far long work has come, or what shows it; None: where somebody
             watches, in a notebook or a terminal, and tqdm is installed (extra `notebook`).
-        settings: fields of `Settings`; and how CSV files and sheets are read: `decimal_character` (`.` or `,`),
-            `thousands_character`, `date_format` as `strptime` has it, `encoding`, `header_row` (None: there is none),
-            and `skip_rows`, those above the header. Where a file leaves its names, dates or numbers open, a UserWarning
-            and the dataset's description say how they were read.
+        settings: fields of `Settings`; and how CSV files and sheets are read: `delimiter`, `decimal_character`
+            (`.` or `,`), `thousands_character`, `date_format` as `strptime` has it, `encoding`, `header_row` (None:
+            there is none), and `skip_rows`, those above the header. Where a file leaves its names, dates or numbers
+            open, a UserWarning and the dataset's description say how they were read.
 
     Raises:
         SourceError: it cannot be connected, for lack of memory too; the message says what would work.

@@ -382,8 +382,8 @@ class AnalyticsCore(OperatorCalls):
             name: of the dataset: letters, digits, underscores, hyphens and blanks.
             replace: put it in the place of the one of this name that was handed over before; charts stay, answers that
                 were kept do not.
-            reading: `decimal_character`, `thousands_character`, `date_format`, `encoding`, `header_row` and
-                `skip_rows`, as `connect` takes them.
+            reading: `delimiter`, `decimal_character`, `thousands_character`, `date_format`, `encoding`, `header_row`
+                and `skip_rows`, as `connect` takes them.
 
         Raises:
             SourceError: it is no table that can be read, or the name is none; the message says what would work.

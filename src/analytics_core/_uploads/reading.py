@@ -81,7 +81,7 @@ def _copied(file: Any, options: FileUploadOptions, limits: FileLimits) -> Iterat
     with tempfile.TemporaryFile() as copy:
         _copy(file, copy, limits)
         copy.seek(0)
-        kind = _kind_of(copy.read(4), _suffix(file), options.type)
+        kind = _kind_of(copy.read(64), _suffix(file), options.type)
         _check_kind(options, kind)
         yield copy, kind
 
@@ -121,17 +121,28 @@ def _table(copy: BinaryIO, kind: FileKind, options: FileUploadOptions, limits: F
 
 _BEGINNINGS: Final = {b"PAR1": FileKind.COLUMNAR, b"PK\x03\x04": FileKind.EXCEL}
 _SUFFIXES: Final = {".parquet": FileKind.COLUMNAR, ".pq": FileKind.COLUMNAR, ".xlsx": FileKind.EXCEL}
+_JSON: Final = "begins as JSON does"
 _COMPRESSED: Final = "is compressed; unpack it first"
-_PAGE: Final = "begins as HTML or XML does"
 _NOT_TAKEN: Final = {
     b"\xd0\xcf\x11\xe0": "is an Excel workbook of the old format, or one with a password; save it as XLSX without one",
     b"PK\x05\x06": "is an empty ZIP file",
     **dict.fromkeys((b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zX", b"7z\xbc\xaf"), _COMPRESSED),
-    **dict.fromkeys((b"<!DO", b"<!do", b"<htm", b"<HTM", b"<?xm"), _PAGE),
-    b"%PDF": "is a PDF document",
-    b"[": "begins as JSON does",
-    b"{": "begins as JSON does",
+    b"[": _JSON,
+    b"{": _JSON,
 }
+
+
+_PAGES: Final = (b"<!doctype", b"<html", b"<head", b"<body", b"<table", b"<?xml")
+
+
+def other_format(first: bytes) -> str | None:
+    """Return what to say of a file that begins as a page, a document or rows of JSON do; None for others."""
+    if first.startswith(b"%PDF"):
+        return "is a PDF document"
+    if first.startswith((b'{"', b'[{"')):
+        return _JSON
+    is_page = first.removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith(_PAGES)
+    return "begins as HTML or XML does" if is_page else None
 
 
 def _kind_of(first: bytes, suffix: str, told: FileKind | None) -> FileKind:
@@ -142,8 +153,10 @@ def _kind_of(first: bytes, suffix: str, told: FileKind | None) -> FileKind:
     """
     if told is FileKind.CSV:
         return told
-    kind = told or _BEGINNINGS.get(first, FileKind.CSV)
-    other = next((why for beginning, why in _NOT_TAKEN.items() if first.startswith(beginning)), None)
+    kind = told or _BEGINNINGS.get(first[:4], FileKind.CSV)
+    other = other_format(first) or next(
+        (why for beginning, why in _NOT_TAKEN.items() if first.startswith(beginning)), None
+    )
     if other is not None:
         raise broken(f"it {other}; CSV, Parquet and XLSX are taken, and options.type tells a CSV file that begins so")
     if told is None and kind is not _SUFFIXES.get(suffix, kind):

@@ -14,7 +14,7 @@ from analytics_core._error_types import short_repr
 from analytics_core._settings import Settings
 from analytics_core._uploads.dates import is_date_format
 from analytics_core._uploads.kinds import TextReader
-from analytics_core._uploads.text_table import ENCODINGS, UTF_8
+from analytics_core._uploads.text_table import ENCODINGS, UTF_8, DelimitedFormat
 from analytics_core.errors import SourceError
 from analytics_core.models.upload import FileKind, FileUploadOptions
 
@@ -28,6 +28,7 @@ _SKIPPING: Final = (FileType.CSV, FileType.XLSX)
 class ReadingFields(TypedDict, total=False):
     """How files are read, as keyword arguments: the fields of `FileReading` that a caller may give."""
 
+    delimiter: str | None
     decimal_character: str
     thousands_character: str | None
     date_format: str | None
@@ -42,6 +43,7 @@ class FileReading:
 
     Attributes:
         settings: which limit workbooks.
+        delimiter: between the cells of CSV, one ASCII character; None: the one that parts the first rows alike.
         decimal_character: between a whole number and its fraction, in CSV.
         thousands_character: between each three digits, in CSV.
         date_format: of dates or moments in CSV, as `strptime` has it.
@@ -54,6 +56,7 @@ class FileReading:
     """
 
     settings: Settings
+    delimiter: str | None = None
     decimal_character: str = "."
     thousands_character: str | None = None
     date_format: str | None = None
@@ -65,6 +68,8 @@ class FileReading:
         """Raise SourceError for what cannot be."""
         if self.decimal_character not in _DECIMALS:
             raise _no_option("decimal_character", self.decimal_character, '"." or ","')
+        if self.delimiter is not None and not _is_delimiter(self.delimiter, self.decimal_character):
+            raise _no_option("delimiter", self.delimiter, 'one ASCII character that parts no number, such as ";"')
         if self.thousands_character is not None and (
             self.thousands_character not in _THOUSANDS or self.thousands_character == self.decimal_character
         ):
@@ -85,6 +90,7 @@ class FileReading:
     def given(self) -> tuple[str, ...]:
         """Return the names of what differs from the default."""
         values = {
+            "delimiter": self.delimiter is not None,
             "decimal_character": self.decimal_character != ".",
             "thousands_character": self.thousands_character is not None,
             "date_format": self.date_format is not None,
@@ -105,27 +111,42 @@ class FileReading:
         )
 
     def options(self) -> FileUploadOptions:
-        """Return how the reader of uploads reads the CSV files that are not in UTF-8."""
+        """Return how the reader of uploads reads CSV files."""
         told = {} if self.header_row == "found" else {"header_row": self.header_row}
         return FileUploadOptions(
             **told,
             type=FileKind.CSV,
             encoding=self.encoding,
+            delimiter=self.delimiter,
             decimal_character=self.decimal_character,
             thousands_character=self.thousands_character,
             date_format=self.date_format,
             skip_rows=self.skip_rows,
         )
 
+    def form(self) -> DelimitedFormat:
+        """Return how CSV files in UTF-8 are written."""
+        return DelimitedFormat(
+            delimiter=self.delimiter,
+            header_row=0 if self.header_row == "found" else self.header_row,
+            is_header_told=self.header_row != "found",
+            skip_rows=self.skip_rows,
+            asked={},
+            reader=self.texts(),
+        )
+
     def csv_arguments(self) -> dict[str, Any]:
-        """Return what DuckDB's reader of CSV is told."""
+        """Return what DuckDB's reader of CSV is told of numbers."""
         arguments: dict[str, Any] = {}
         if self.decimal_character != ".":
             arguments["decimal"] = self.decimal_character
         if self.thousands_character is not None:
             arguments["thousands"] = self.thousands_character
-        above = self.skip_rows + (0 if self.header_row in (None, "found") else int(self.header_row))
-        return {**arguments, "skiprows": above} if above else arguments
+        return arguments
+
+
+def _is_delimiter(text: object, decimal: str) -> bool:
+    return isinstance(text, str) and len(text) == 1 and text <= "\x7f" and text not in ('"', "\r", "\n", decimal)
 
 
 def _no_option(name: str, value: object, instead: str) -> SourceError:

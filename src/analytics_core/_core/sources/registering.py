@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._core.sources import taking
-from analytics_core._core.sources.files import enough_memory
+from analytics_core._core.sources.in_memory import enough_memory
 from analytics_core._core.sources.reading import FileReading
 from analytics_core._core.sources.taking import DatabaseFile
 from analytics_core._execution.handed_over import (

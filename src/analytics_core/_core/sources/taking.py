@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import pool
 
 from analytics_core._core.sources import advice, files, paths
+from analytics_core._core.sources.in_memory import in_duckdb, memory_errors
 from analytics_core._core.sources.paths import DATABASES, FileType
 from analytics_core._core.sources.reading import FileReading, check_used
 from analytics_core._error_types import short_repr
@@ -243,7 +244,7 @@ def _files_of(path: Any) -> list[Path]:
 
 def _checked(tables: dict[str, HandedTable]) -> dict[str, HandedTable]:
     """Return tables whose frames DuckDB can read; SourceError names the column that it cannot."""
-    files.in_duckdb(lambda root: _check_frames(root, tables))
+    in_duckdb(lambda root: _check_frames(root, tables))
     return tables
 
 
@@ -258,7 +259,7 @@ def _check_frames(root: Any, tables: Mapping[str, HandedTable]) -> None:
 def _can_read(root: Any, data: Any) -> bool:
     try:
         root.from_arrow(data).limit(0).fetchall()
-    except files.memory_errors():  # no fault of the frame
+    except memory_errors():  # no fault of the frame
         raise
     except Exception:  # the border to DuckDB, whose errors are of many classes
         return False
