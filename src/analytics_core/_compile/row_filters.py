@@ -125,13 +125,16 @@ def bind_placeholders(
     assert fragment.tree is not None  # noqa: S101 - a parsed fragment has its tree; tells the type checker
     tree = exp.Paren(this=fragment.tree.copy())
     values: list[BindValue] = []
-    for literal in [node for node in tree.find_all(exp.Literal) if node.is_string]:
+    literals = [node for node in tree.find_all(exp.Literal) if node.is_string]
+    read = " ".join(literal.this for literal in literals)  # the parser takes some texts apart, such as INTERVAL '1 day'
+    for literal in literals:
         value = _value_of(literal, placeholders, reject)
         if value is not None:
             values.append(_fitting(value, literal, kinds, reject))
             literal.replace(exp.Var(this=f"{MARK}{len(values) - 1}{MARK}"))
     text = write_sql(tree.this, spec.dialect, reject)
-    if any(placeholder.mark in text for placeholder in placeholders) or text.count(MARK) != 2 * len(values):
+    lost = any(placeholder.mark not in read or placeholder.mark in text for placeholder in placeholders)
+    if lost or text.count(MARK) != 2 * len(values):
         raise reject("a value stands where it cannot be bound; compare a column with it")
     return replace(fragment, sql=text, tree=tree.this, values=tuple(values))
 
