@@ -13,7 +13,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 from tests.support.cases import for_each
-from tests.support.golden_payloads import PAYLOADS, item, rules_for, view_for
+from tests.support.golden_payloads import PAYLOADS, aggregate, item, rules_for, view_for
 from tests.support.planning import (
     COLUMNS,
     ENGINES,
@@ -24,6 +24,7 @@ from tests.support.planning import (
     scope_of,
     spec_of,
     statement,
+    stored,
     view_of,
 )
 
@@ -473,3 +474,123 @@ def test_known_outputs_of_one_column_are_told_apart_by_their_grain_and_place() -
     ]
     for query in (*queries, *queries):
         assert plan(query, view=view) == plan(query, view=view_of())
+
+
+# ------------------------------------------------------------------------------------------- what reflection has told
+BINARY = "utf8mb4_nopad_bin"
+REFLECTED = (
+    DatasetColumn(column_name="id", type="BIGINT", nullable=False),
+    DatasetColumn(column_name="n", type="INTEGER", leads_index=True),
+    DatasetColumn(column_name="folds", type="VARCHAR(9)", collation="utf8mb4_general_ci", leads_index=True),
+    DatasetColumn(column_name="told", type="VARCHAR(9)", collation="utf8mb4_bin", leads_index=True, nullable=False),
+    DatasetColumn(column_name="exact", type="VARCHAR(9)", collation=BINARY, leads_index=True),
+    DatasetColumn(column_name="latin", type="VARCHAR(9)", collation="latin1_swedish_ci", leads_index=True),
+    DatasetColumn(column_name="plain", type="VARCHAR(9)", collation="utf8mb4_general_ci"),
+    DatasetColumn(column_name="bits", type="BIT(4)"),
+    DatasetColumn(column_name="at", type="TIMESTAMP", is_dttm=True),
+    DatasetColumn(column_name="day", type="DATE", is_dttm=True),
+    DatasetColumn(column_name="said", type="VARCHAR(10)", is_dttm=True, python_date_format="%d/%m/%Y"),
+    DatasetColumn(column_name="iso", type="VARCHAR(30)", is_dttm=True),
+)
+
+
+def shortly(query: dict[str, Any], engine: str) -> str:
+    """Return the readable statement on one line without quotes and the names of the table."""
+    made = statement(query, view=view_of(engine, columns=stored(REFLECTED), main_dttm_col="at"))
+    text = " ".join(made.display_sql.split()).replace(BINARY, "utf8")
+    return re.sub(r"[`\"]|orders[`\"]?\.", "", text)
+
+
+NEVER, NOT_NULL = "WHERE 1 = 0 LIMIT", "WHERE NOT day IS NULL LIMIT"
+HOUR, SUNDAYS = "2024-05-15 01:00", "P1W/1970-01-03T00:00:00Z"
+
+
+@for_each(
+    ("engine", "filter_", "where"),
+    [
+        # Beside the exact comparison stands one by which an index finds the rows.
+        ("mysql", item("folds", "==", "x"), "WHERE folds = 'x' AND folds = 'x' COLLATE utf8 LIMIT"),
+        ("mysql", item("folds", "==", "é"), "WHERE folds = 'é' AND folds = 'é' COLLATE utf8 LIMIT"),
+        ("mysql", item("folds", "!=", "x"), "WHERE folds <> 'x' COLLATE utf8 LIMIT"),
+        ("mysql", item("folds", ">", "x"), "WHERE folds > 'x' COLLATE utf8 LIMIT"),
+        ("mysql", item("folds", "IN", ["x"]), "WHERE folds IN ('x') AND folds IN ('x' COLLATE utf8) LIMIT"),
+        ("mysql", item("folds", "NOT IN", ["x"]), "WHERE NOT (folds IN ('x' COLLATE utf8)) LIMIT"),
+        ("mysql", item("latin", "==", "x"), "WHERE latin = 'x' AND latin = 'x' COLLATE utf8 LIMIT"),
+        ("mysql", item("latin", "==", "é"), "WHERE latin = 'é' COLLATE utf8 LIMIT"),
+        ("mysql", item("exact", "==", "x"), "WHERE exact = 'x' COLLATE utf8 LIMIT"),
+        ("mysql", item("plain", "==", "x"), "WHERE plain = 'x' COLLATE utf8 LIMIT"),
+        ("mysql", item("n", "==", 1), "WHERE n = 1 LIMIT"),
+        ("postgresql", item("folds", "==", "x"), "WHERE folds = 'x' LIMIT"),
+        # No bucket is a moment beside its label, and no day is an hour.
+        ("postgresql", item("at", "==", "2024-05-15", grain="P1M"), NEVER),
+        ("postgresql", item("at", "!=", "2024-05-15", grain="P1M"), "WHERE NOT DATE_TRUNC('month', at) IS NULL LIMIT"),
+        ("postgresql", item("at", "==", "9999-12-31", grain=SUNDAYS), NEVER),
+        ("postgresql", item("day", "==", HOUR), NEVER),
+        ("postgresql", item("day", "!=", HOUR), NOT_NULL),
+        ("postgresql", item("day", "IN", [HOUR]), NEVER),
+        ("postgresql", item("day", "NOT IN", [HOUR]), NOT_NULL),
+        ("postgresql", item("day", "NOT IN", [HOUR, None]), NOT_NULL),
+        ("postgresql", item("day", "IN", [HOUR, None]), "WHERE day IS NULL LIMIT"),
+        ("postgresql", item("n", "IN", [1, None]), "WHERE (n IS NULL OR n IN (1)) LIMIT"),
+        ("postgresql", item("n", "NOT IN", [1, None]), "WHERE NOT n IS NULL AND NOT (n IN (1)) LIMIT"),
+        ("postgresql", item("at", "TEMPORAL_RANGE", "2024-01-01 : "), "WHERE at >= TIMESTAMP '2024-01-01 00:00:00' L"),
+        ("postgresql", item("at", "TEMPORAL_RANGE", " : 2024-01-01"), "WHERE at < TIMESTAMP '2024-01-01 00:00:00' L"),
+    ],
+)
+def test_a_condition_is_written_as_its_engine_needs_it(engine: str, filter_: dict[str, Any], where: str) -> None:
+    assert where in shortly({"metrics": ["orders"], "filters": [filter_]}, engine)
+
+
+MONTHS = {"columnType": "BASE_AXIS", "sqlExpression": "at", "timeGrain": "P1M"}
+SAID = "CAST(TO_DATE(said, 'DD/MM/YYYY') AS TIMESTAMP)"
+
+
+@for_each(
+    ("engine", "columns", "order", "limit", "keys"),
+    [
+        # Where nulls last hides the index, a page of few rows is read in two parts, each in the index's order.
+        ("mysql", ["n"], ["n", True], 9_999, "NOT n IS NULL ORDER BY n ASC LIMIT 10000)"),
+        ("mysql", ["n"], ["n", True], 10_000, "ORDER BY CASE WHEN n IS NULL THEN 1 ELSE 0 END, n ASC LIMIT 10001"),
+        ("mysql", ["n"], ["n", False], 5, "FROM orders ORDER BY n DESC LIMIT 6"),
+        ("mysql", ["exact"], ["exact", True], 5, "NOT exact IS NULL ORDER BY exact ASC LIMIT 6)"),
+        ("mysql", ["folds"], ["folds", True], 5, "FROM orders ORDER BY CASE WHEN folds COLLATE utf8 IS NULL"),
+        ("postgresql", ["n"], ["n", False], 5, "NOT n IS NULL ORDER BY n DESC LIMIT 6)"),
+        ("postgresql", ["id"], ["id", False], 5, "FROM orders ORDER BY id DESC LIMIT 6"),
+        ("sqlite", ["n"], ["n", True], 5, "FROM orders ORDER BY n ASC NULLS LAST LIMIT 6"),
+        # Texts come in the order of their moments where the engine reads them and none of them can fail.
+        ("postgresql", ["said", "n"], ["said", True], 5, f"ORDER BY {SAID} ASC, n ASC LIMIT"),
+        ("postgresql", ["iso", "n"], ["iso", True], 5, "ORDER BY iso COLLATE C ASC, n ASC LIMIT"),
+        ("sqlite", ["iso", "id"], ["id", False], 5, "'Zz') END DESC, iso COLLATE BINARY DESC LIMIT"),
+        ("sqlite", ["said"], ["said", True], 5, "ORDER BY SUBSTR(said, 7, 4) || '-' || SUBSTR(said, 4, 2) || '-'"),
+        ("postgresql", [MONTHS], ["at", True], 5, "FROM orders ORDER BY DATE_TRUNC('month', at) ASC LIMIT 6"),
+    ],
+)
+def test_an_order_is_written_as_its_engine_needs_it(
+    engine: str, columns: list[Any], order: list[Any], limit: int, keys: str
+) -> None:
+    assert keys in shortly({"columns": columns, "orderby": [order], "row_limit": limit}, engine)
+
+
+@for_each(
+    ("engine", "column", "join"),
+    [
+        ("mysql", "told", "told = series_limit.s0 COLLATE utf8mb4_bin AND told COLLATE utf8 = series_limit.s0"),
+        ("mysql", "folds", "folds <=> series_limit.s0 COLLATE utf8mb4_general_ci AND (folds COLLATE utf8) <=> "),
+        ("mysql", "latin", "ON (CAST(latin AS CHAR CHARACTER SET utf8mb4) COLLATE utf8) <=> series_limit.s0 GROUP"),
+        ("mysql", "plain", "ON (plain COLLATE utf8) <=> series_limit.s0 GROUP"),
+        ("mysql", "exact", "ON exact <=> series_limit.s0 GROUP"),
+        ("postgresql", "n", "ON COALESCE(n, '0') = COALESCE(series_limit.s0, '0') AND n IS NOT DISTINCT FROM "),
+        ("postgresql", "told", "ON told = series_limit.s0 GROUP"),
+        ("postgresql", MONTHS, "ON COALESCE(DATE_TRUNC('month', at), '1970-01-01') = COALESCE("),
+        ("sqlite", "n", "FROM orders JOIN (SELECT n AS s0"),
+        ("sqlite", "plain", "FROM orders CROSS JOIN (SELECT plain COLLATE BINARY AS s0"),
+    ],
+)
+def test_series_are_joined_as_their_engine_finds_them(engine: str, column: Any, join: str) -> None:
+    name = column if isinstance(column, str) else "at"
+    query = {"columns": [column], "metrics": ["orders"], "series_columns": [name], "series_limit": 2}
+    assert join in shortly(query, engine)
+
+
+def test_bits_are_summed_as_numbers() -> None:
+    assert "SELECT SUM((bits + 0)) AS SUM(bits)" in shortly({"metrics": [aggregate("SUM", "bits")]}, "mysql")

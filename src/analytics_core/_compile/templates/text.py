@@ -109,7 +109,7 @@ def user_value(value: object) -> object:
         case None | bool() | int() | float():
             return value
         case dict():
-            return {str(key): user_value(item) for key, item in value.items()}
+            return {user_value(str(key)): user_value(item) for key, item in value.items()}
         case list() | tuple() | set() | frozenset():
             return [user_value(item) for item in value]
     return UserText(str(value))
