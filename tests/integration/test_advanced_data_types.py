@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from tests.support.shop import KEY as SHOP_KEY
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings, connect
-from analytics_core._compile.advanced_types import Span
+from analytics_core._compile.advanced_types import Span, read_ports
 from analytics_core.errors import SettingsError, UnknownNameError
 
 ROWS = [("10.0.0.1", 80), ("10.0.0.9", 443), ("192.168.1.1", 8080), (None, None)]
@@ -71,6 +72,10 @@ def found(core: AnalyticsCore, col: str, op: str, val: Any = None) -> list[Any]:
         ("port", ["8000-8010"], ("8000-8010",), "8000-8010"),
         ("port", ["HTTPS "], ("443",), "443"),
         ("port", ["ftp", 80], ("20", "21", "80"), "20, 21, 80"),
+        ("internet_address", ["4294967296"], ("4294967296",), "::1:0:0"),
+        ("internet_address", ["255.255.255.255"], ("4294967295",), "255.255.255.255"),
+        ("internet_address", [str(2**128 - 1)], (str(2**128 - 1),), "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
+        ("internet_address", ["0" * 39 + "1"], ("1",), "0.0.0.1"),
         ("port", ["0"], ("0",), "0"),
         ("port", ["65535"], ("65535",), "65535"),
         ("port", [], (), ""),
@@ -96,6 +101,10 @@ def test_values_are_read_as_numbers_and_shown(
         ("internet_address", "10.0.0.1-::1", "from one version of addresses to the other"),
         ("internet_address", str(2**128), "is beyond"),
         ("internet_address", "9" * 5000, "is no internet address"),
+        ("internet_address", "0" * 40 + "1", "is no internet address"),
+        ("internet_address", "x" * 201, f"{'x' * 200}...' is no internet address"),
+        ("internet_address", "x" * 200, f"{'x' * 200}' is no internet address"),
+        ("port", "x" * 101, f"{'x' * 100}' is no port; write 443"),
         ("port", "65536", "is beyond 65535"),
         ("port", "-1", "is no port"),
         ("port", "10-5", "ends before it begins"),
@@ -110,6 +119,20 @@ def test_what_does_not_read_is_told_and_not_raised(shop: SmallCore, kind: str, v
     assert message in (answer.error_message or "")
     assert len(answer.error_message or "") < 500
     assert (answer.values, answer.display_value) == ((number, number), "")
+
+
+SERVICES = """
+ftp 20 21, ssh 22, telnet 23, smtp 25, dns 53, dhcp 67 68, tftp 69, http 80, kerberos 88, pop3 110, ntp 123,
+netbios 137 138 139, imap 143, snmp 161 162, bgp 179, irc 194, ldap 389, https 443, smb 445, smtps 465, syslog 514,
+submission 587, ldaps 636, ftps 989 990, imaps 993, pop3s 995, mssql 1433, oracle 1521, nfs 2049, mysql 3306, rdp 3389,
+sip 5060 5061, postgresql 5432, amqp 5672, vnc 5900, redis 6379, mongodb 27017
+"""
+
+
+def test_each_service_has_the_ports_of_the_register() -> None:
+    for service in SERVICES.split(","):
+        name, *ports = service.split()
+        assert [str(span) for span in read_ports(name)] == ports, name
 
 
 def test_an_unknown_type_is_refused_with_the_nearest(shop: SmallCore) -> None:
@@ -212,10 +235,16 @@ def test_a_package_adds_a_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_entry_point_that_is_no_type_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plugin(tmp_path, "json:loads")
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(SettingsError, match="must name an AdvancedDataType"):
-        AnalyticsCore(Settings(secret_key=SHOP_KEY))
+    targets = {"json:loads": "must name an AdvancedDataType", "json:nothing": "cannot be loaded"}
+    for number, (target, message) in enumerate(targets.items()):
+        info = tmp_path / f"kinds_{number}"
+        info.mkdir()
+        plugin(info, target)
+        monkeypatch.syspath_prepend(str(info))
+        with pytest.raises(SettingsError, match=message):
+            AnalyticsCore(Settings(secret_key=SHOP_KEY))
+        shutil.rmtree(info)
 
 
 def test_a_range_writes_itself_as_it_is_read() -> None:

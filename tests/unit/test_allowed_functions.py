@@ -253,6 +253,7 @@ def test_a_host_adds_functions_and_types_and_denied_ones_stay_denied() -> None:
     parser = FragmentParser(allowed={"postgresql": {"My_Function", "my_enum", "pg_read_file"}})
     assert parse("postgresql", "MY_FUNCTION(a)", only_listed=True, parser=parser)
     assert parse("postgresql", "CAST(a AS my_enum)", only_listed=True, parser=parser)
+    assert parse("postgresql", "CAST(a AS shop.my_enum)", only_listed=True, parser=parser)
     with pytest.raises(FragmentError):
         parse("postgresql", "pg_read_file(Name)", only_listed=True, parser=parser)
     with pytest.raises(FragmentError):

@@ -6,7 +6,15 @@ from itertools import pairwise
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._compile.calendar import CalendarUnit, add_units, last_day_of, middle_of, truncate, units_between
+from analytics_core._compile.calendar import (
+    CalendarUnit,
+    add_units,
+    bucket_span,
+    last_day_of,
+    middle_of,
+    truncate,
+    units_between,
+)
 from analytics_core.models.enums import TimeGrain
 
 WEDNESDAY = datetime(2024, 5, 15, 17, 48, 37, 250000)
@@ -127,3 +135,12 @@ def test_last_day_of_a_quarter_and_of_a_leap_february():
 )  # fmt: skip
 def test_units_between_count_the_turn_of_a_year(unit, expected):
     assert units_between(datetime(2023, 12, 31), datetime(2024, 1, 1), unit) == expected
+
+
+@for_each("grain", TimeGrain)
+def test_a_bucket_spans_all_moments_of_its_label_and_no_other(grain):
+    label = truncate(WEDNESDAY, grain)
+    first, after = bucket_span(label, grain)
+    last = after - timedelta.resolution
+    assert [truncate(moment, grain) for moment in (first, WEDNESDAY, last)] == [label] * 3
+    assert truncate(first - timedelta.resolution, grain) < label < truncate(after, grain)

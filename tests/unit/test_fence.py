@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -21,11 +22,28 @@ from analytics_core._compile.fence import (
     fences_relations,
     is_plain_query,
 )
-from analytics_core._compile.plan import ColumnExpr, Compare, Comparison, Match, RelationRule
+from analytics_core._compile.plan import (
+    AggregateExpr,
+    AllOf,
+    AnyOf,
+    BucketExpr,
+    ColumnExpr,
+    Compare,
+    Comparison,
+    FragmentExpr,
+    InOthersExpr,
+    InValues,
+    IsNull,
+    IsTruth,
+    Match,
+    RelationRule,
+    Within,
+)
 from analytics_core._compile.render import relation_sql
-from analytics_core._engines.types import NumberRange, ValueKind
+from analytics_core._engines.types import NumberRange, TimeEncoding, TimeFormat, ValueKind
 from analytics_core._gate.guard import check_select
 from analytics_core._records.people import RowFilter
+from analytics_core.models.enums import Aggregate, TimeGrain
 
 RULE = RowFilter(name="own", clause="country = 'DE'")
 TRIED = ("postgresql", "mysql", "duckdb", "sqlite")
@@ -122,6 +140,15 @@ PLAIN = [
     },
     {"columns": ["city"], "metrics": ["orders"], "orderby": [["orders", False]], "filters": [item("orders", ">", 1)]},
     {"columns": ["city"], "metrics": ["orders"], "series_columns": ["city"], "series_limit": 3},
+    {
+        "columns": ["city"],
+        "metrics": ["orders"],
+        "series_columns": ["city"],
+        "series_limit": 3,
+        "group_others_when_limit_reached": True,
+    },
+    {"metrics": [{"expressionType": "SQL", "sqlExpression": "COUNT(DISTINCT city)", "label": "x"}]},
+    {"metrics": ["orders"], "filters": [item("ordered_at", "!=", 1_717_200_000_000)]},
 ]
 
 
@@ -274,6 +301,11 @@ def test_what_a_template_takes_in_of_a_ruled_dataset_stands_behind_a_fence(engin
     view, query = view_of(engine), {"columns": ["id", "city"], "row_limit": 0}
     assert FENCE_MARKS[engine] in relation_sql(plan(query, view=view, row_filters=[RULE]), view.spec)
     assert FENCE_MARKS[engine] not in relation_sql(plan(query, view=view), view.spec)
+    (clause,) = plan(query, view=view, row_filters=[RULE]).where
+    source = check_select("SELECT * FROM orders", spec=view.spec, place="d")
+    inside = replace(source, rules=(RelationRule(position=0, relation="orders", clauses=(clause,)),))
+    around = relation_sql(plan(query, view=view, row_filters=[RULE]), view.spec).count(FENCE_MARKS[engine])
+    assert relation_sql(plan(query, view=view_of(engine, inside)), view.spec).count(FENCE_MARKS[engine]) > around
 
 
 # ------------------------------------------------------------------------------------------------- unknown and large
@@ -315,12 +347,110 @@ def test_nothing_about_computed_columns_is_safe() -> None:
     assert not safety.of_expr(ColumnExpr("city", ValueKind.TEXT))
 
 
+CITY, PRICE = ColumnExpr("city", ValueKind.TEXT, declared="TEXT"), ColumnExpr("price", ValueKind.DECIMAL)
+PAID, OTHER = ColumnExpr("paid", ValueKind.BOOLEAN), ColumnExpr("other", ValueKind.OTHER)
+AT = ColumnExpr("at", ValueKind.TIMESTAMP, None, TimeFormat(encoding=TimeEncoding.TIMESTAMP), declared="TIMESTAMP")
+EPOCHS = TimeFormat(encoding=TimeEncoding.EPOCH_S, value_kind=ValueKind.INTEGER)
+EPOCH = ColumnExpr("n", ValueKind.INTEGER, None, EPOCHS)
+SAID = ColumnExpr("city", ValueKind.TEXT, None, TimeFormat(encoding=TimeEncoding.TEXT, strftime="%d/%m/%Y"))
+MOMENT, GONE = datetime(2024, 5, 15), ColumnExpr("gone", ValueKind.TEXT)
+ALL_STORED = {**STORED, "paid": "BOOLEAN", "other": "JSON", "at": "TIMESTAMP", "n": "INTEGER"}
+EQUAL, SAFE_ONE, UNSAFE_ONE = Comparison.EQUAL, IsNull(CITY), IsNull(GONE)
+
+
+@for_each(
+    ("predicate", "is_safe"),
+    [
+        (Compare(CITY, EQUAL, "x"), True),
+        (Compare(CITY, EQUAL, 1), False),
+        (Compare(CITY, EQUAL, b"x"), False),  # type: ignore[arg-type]
+        (Compare(CITY, EQUAL, MOMENT), False),
+        (Compare(PRICE, EQUAL, 1), True),
+        (Compare(PRICE, EQUAL, 1.5), False),
+        (Compare(PRICE, EQUAL, "x"), False),
+        (Compare(PRICE, EQUAL, True), False),
+        (Compare(PAID, EQUAL, True), True),
+        (Compare(EPOCH, EQUAL, 1.5), True),
+        (Compare(EPOCH, EQUAL, MOMENT), True),
+        (Compare(AT, EQUAL, MOMENT), True),
+        (Compare(AT, Comparison.GREATER, MOMENT), True),
+        (Compare(SAID, Comparison.GREATER, MOMENT), False),
+        (Compare(GONE, EQUAL, "x"), False),
+        (InValues(CITY, ("x", "y")), True),
+        (InValues(CITY, ("x", 1)), False),
+        (InValues(AT, (MOMENT,)), True),
+        (InValues(CITY, (MOMENT,)), False),
+        (InValues(GONE, ("x",)), False),
+        (IsTruth(PAID, True), True),
+        (IsTruth(PRICE, True), True),
+        (IsTruth(CITY, True), False),
+        (IsTruth(GONE, True), False),
+        (Match(CITY, "x"), True),
+        (Match(PRICE, "x"), False),
+        (Match(GONE, "x"), False),
+        (Within(AT, MOMENT, None), True),
+        (Within(AT, None, MOMENT), True),
+        (Within(SAID, MOMENT, None), False),
+        (Within(CITY, MOMENT, None), False),
+        (SAFE_ONE, True),
+        (UNSAFE_ONE, False),
+        (AnyOf((SAFE_ONE, SAFE_ONE)), True),
+        (AnyOf((SAFE_ONE, UNSAFE_ONE)), False),
+        (AllOf((UNSAFE_ONE, SAFE_ONE)), False),
+    ],
+    ids=str,
+)
+def test_each_kind_of_condition_says_whether_it_may_fail(predicate: Any, is_safe: bool) -> None:
+    safety = Safety(spec=spec_of("postgresql"), stored=ALL_STORED)
+    assert safety.of_condition(predicate) is is_safe
+
+
+@for_each(
+    ("expr", "is_safe"),
+    [
+        (CITY, True),
+        (GONE, False),
+        (InOthersExpr(), True),
+        (BucketExpr(AT, TimeGrain.DAY), True),
+        (BucketExpr(AT, TimeGrain.DAY, 2), False),
+        (BucketExpr(SAID, TimeGrain.DAY), False),
+        (AggregateExpr(Aggregate.SUM, PRICE), True),
+        (AggregateExpr(Aggregate.AVG, PAID), True),
+        (AggregateExpr(Aggregate.SUM, CITY), False),
+        (AggregateExpr(Aggregate.MAX, CITY), True),
+        (AggregateExpr(Aggregate.MAX, BucketExpr(AT, None)), True),
+        (AggregateExpr(Aggregate.MAX, BucketExpr(SAID, None)), False),
+        (FragmentExpr("1", tree=None), False),
+        *(
+            (FragmentExpr(sql, tree=parse_one(sql)), is_safe)
+            for sql, is_safe in (
+                ("COUNT(*)", True),
+                ("COUNT(DISTINCT city)", True),
+                ("COUNT(DISTINCT city, n)", False),
+                ("SUM(price) / NULLIF(COUNT(*), 0)", True),
+                ("SUM(price / 2)", False),
+                ("MAX(price, n)", False),
+                ("price", False),
+                ("1", False),
+                ("COUNT(*) + LOG(2)", False),
+                ("SUM(gone)", False),
+            )
+        ),
+    ],
+    ids=str,
+)
+def test_each_kind_of_expression_says_whether_it_may_fail(expr: Any, is_safe: bool) -> None:
+    safety = Safety(spec=spec_of("postgresql"), stored=ALL_STORED)
+    assert safety.of_expr(expr) is is_safe
+
+
 # -------------------------------------------------------------------------------------------------- virtual datasets
 PLAIN_SQL = [
     "SELECT * FROM orders",
     "SELECT id, city AS c FROM shop.orders AS o WHERE o.city = 'x' AND NOT o.country IS NULL",
     "WITH q AS (SELECT * FROM orders) SELECT id FROM q",
     "SELECT city, COUNT(*) AS n, MAX(price) AS p FROM orders GROUP BY city ORDER BY city LIMIT 5",
+    "SELECT id FROM orders WHERE TRUE",
     "SELECT DISTINCT city FROM (SELECT city FROM orders WHERE city IN ('a', 'b')) AS q",
 ]
 PLAIN_WHERE_NO_COLUMN_IS_CAST = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 
 import pytest
 from tests.support.cases import for_each
@@ -129,6 +130,19 @@ def test_rows_from_elsewhere_are_refused_in_each_dialects_words(on: str, text: s
 def test_functions_with_effects_are_refused(on: str, text: str) -> None:
     with pytest.raises(FragmentError, match=r"the function \w+ is not allowed"):
         parse(text, on)
+
+
+@for_each(
+    ("text", "denied"),
+    [
+        ("sleep(5) FROM orders", "sleep"),  # before a parser sees it
+        ("Name REGEXP 'x'", "regexp_instr"),  # in the text that is sent, whatever it was before
+    ],
+)
+def test_a_denied_function_is_refused_before_and_after_the_parser(text: str, denied: str) -> None:
+    spec = replace(engine("mysql"), guards=replace(engine("mysql").guards, denied_functions=frozenset({denied})))
+    with pytest.raises(FragmentError, match=f"^metric 'm': the function {denied} is not allowed$"):
+        FragmentParser().parse(text, spec=spec, slot=FragmentSlot.METRIC, place="metric 'm'", names=NAMES)
 
 
 @pytest.mark.parametrize("on", ENGINES)

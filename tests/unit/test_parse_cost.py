@@ -6,9 +6,11 @@ import contextlib
 import time
 
 import pytest
+import sqlglot
 from tests.support.cases import for_each
 from tests.support.fragments import ENGINES, engine, parse
 
+from analytics_core._compile.fragments.sql_text import is_too_deep
 from analytics_core._gate.guard import check_select
 from analytics_core.errors import FragmentError, VirtualDatasetError
 
@@ -111,3 +113,30 @@ def test_many_joins_are_read(on: str) -> None:
     crossed = " CROSS JOIN t AS c1 CROSS JOIN t AS c2"
     sql = f"SELECT t.a FROM t{joined}{crossed} WHERE t.a IN (SELECT a FROM t JOIN t AS u JOIN t AS v ON 1 = 1 ON 1 = 1)"
     assert check_select(sql, spec=engine(on), place="dataset 'd'").sql.count("JOIN") == 64
+
+
+JOINED = "SELECT 1 FROM t "
+
+
+@for_each(
+    ("most", "beyond"),
+    [
+        (nested("DATE(", 7), nested("DATE(", 8)),
+        (nested("ARRAY[", 7, closing="]"), nested("ARRAY[", 8, closing="]")),
+        (nested("IF(", 100), nested("IF(", 101)),
+        (nested("[", 100, closing="]"), nested("[", 101, closing="]")),
+        ("1 + " + "IF - " * 12 + "a", "1 + " + "IF - " * 13 + "a"),
+        ("doc" + "[1]" * 146, "doc" + "[1]" * 147),
+        (JOINED + "JOIN t " * 12, JOINED + "JOIN t " * 13),
+        (JOINED + "STRAIGHT_JOIN t " * 12, JOINED + "STRAIGHT_JOIN t " * 13),
+        (JOINED + nested("JOIN (t ", 11), JOINED + nested("JOIN (t ", 12)),
+        (JOINED + "JOIN t " * 4 + nested("JOIN (DATE(", 3, "a", "))"), JOINED + "JOIN t " * 5 + nested("DATE(", 6)),
+        (JOINED + "CROSS JOIN t " * 99 + "NATURAL JOIN t " * 99, JOINED + "CROSS JOIN t " + "LEFT JOIN t " * 13),
+        (JOINED + "JOIN t ON 1 " * 99 + "JOIN t USING (a) " * 99, JOINED + "JOIN t " * 14 + "ON 1"),
+        (JOINED + "JOIN t WHERE a GROUP BY a " * 99, JOINED + "JOIN t , a " * 13),
+        (JOINED + "ON 1 " * 5 + "JOIN t " * 12, JOINED + "ON 1 " * 5 + "JOIN t " * 13),
+    ],
+)
+def test_each_kind_of_nesting_has_its_most(most: str, beyond: str) -> None:
+    tokens = [sqlglot.tokenize(text, read="postgres") for text in (most, beyond)]
+    assert [is_too_deep(one, "postgres") for one in tokens] == [False, True]

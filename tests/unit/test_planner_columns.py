@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from tests.support.cases import for_each
-from tests.support.planning import COLUMNS, outputs, plan, statement, view_of
+from tests.support.planning import COLUMNS, outputs, plan, query_of, statement, view_of
 
+from analytics_core._compile.columns import time_grain, with_grain
 from analytics_core._compile.lowering.expressions import aliases
 from analytics_core._compile.plan import AggregateExpr, BucketExpr, ColumnExpr, FragmentExpr, OutputRole
 from analytics_core._engines.types import TimeEncoding, ValueKind
@@ -405,3 +406,32 @@ def test_a_grain_on_a_column_without_moments_is_told(name: str, metrics: list[st
     made = plan({"columns": ["country", axis(name, "P1M")], "metrics": metrics})
     assert made.unused == (f"columns[1].timeGrain P1M is not used: {name!r} holds no moments",)
     assert plan({"columns": [axis("ordered_at", "P1M")], "metrics": metrics}).unused == ()
+
+
+def test_another_grain_of_a_query_reaches_each_place_that_names_one() -> None:
+    days = axis("ordered_at", "P1D")
+    steps = [
+        {"operation": "forecast", "options": {"time_grain": "P1D", "periods": 2}},
+        {"operation": "forecast", "options": {"periods": 2}},
+        {"operation": "cum", "options": {"time_grain": "P1D"}},
+    ]
+    query = query_of(
+        {
+            "columns": ["city", axis("id"), days],
+            "series_columns": [days],
+            "orderby": [[days, True], ["city", False]],
+            "metrics": ["orders"],
+            "extras": {"where": "id > 1"},
+            "post_processing": steps,
+        }
+    )
+    changed = with_grain(query, TimeGrain.MONTH)
+    assert (time_grain(query), time_grain(changed)) == (TimeGrain.DAY, TimeGrain.MONTH)
+    assert [getattr(column, "time_grain", "none") for column in changed.columns] == ["none", None, "P1M"]
+    assert [column.time_grain for column in changed.series_columns] == ["P1M"]  # type: ignore[union-attr]
+    assert [(getattr(key, "time_grain", key), up) for key, up in changed.orderby] == [("P1M", True), ("city", False)]
+    assert (changed.extras.time_grain, changed.extras.where) == (TimeGrain.MONTH, "id > 1")  # type: ignore[union-attr]
+    assert [step.options.get("time_grain") for step in changed.post_processing] == ["P1M", None, "P1D"]
+    assert time_grain(query_of({"columns": ["city"], "extras": {"time_grain_sqla": "P1D"}})) is TimeGrain.DAY
+    assert time_grain(query_of({"columns": ["city"]})) is None
+    assert with_grain(query_of({"columns": ["city"]}), TimeGrain.MONTH).extras.time_grain is TimeGrain.MONTH  # type: ignore[union-attr]

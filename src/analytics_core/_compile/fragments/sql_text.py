@@ -39,7 +39,7 @@ _AFTER_JOINS: Final = frozenset(
 MOST_LEVELS: Final = 100
 _FREE_STEPS: Final = 20_000
 _STEPS_A_TOKEN: Final = 4
-"""Nine levels of `DATE(` stay free, and no text costs more than a few times a flat one of its length."""
+"""Seven levels of `DATE(` stay free, and no text costs more than a few times a flat one of its length."""
 
 
 @dataclass(slots=True)
