@@ -144,3 +144,10 @@ def test_a_bucket_spans_all_moments_of_its_label_and_no_other(grain):
     last = after - timedelta.resolution
     assert [truncate(moment, grain) for moment in (first, WEDNESDAY, last)] == [label] * 3
     assert truncate(first - timedelta.resolution, grain) < label < truncate(after, grain)
+
+
+@for_each("grain", WEEKS)
+def test_the_middle_of_a_week_is_as_far_from_its_beginning_as_from_its_end(grain):
+    label = truncate(WEDNESDAY, grain)
+    (first, after), middle = bucket_span(label, grain), middle_of(label, grain)
+    assert middle - first == after - (middle + timedelta(days=1))

@@ -460,6 +460,8 @@ PLAIN_WHERE_NO_COLUMN_IS_CAST = [
     "SELECT id FROM orders WHERE id BETWEEN 1 AND 5 OR id IN (7, 8)",
 ]
 NOT_PLAIN_SQL = [
+    "SELECT o.id FROM orders AS o JOIN tenants AS t ON o.is_paid",
+    "SELECT o.id FROM orders AS o WHERE o.is_paid",
     "SELECT 1 / id AS x FROM orders",
     "SELECT UPPER(city) AS x FROM orders",
     "SELECT CAST(city AS INT) AS x FROM orders",

@@ -234,3 +234,45 @@ def test_sub_queries_are_accepted_where_a_deployment_allows_them() -> None:
 def test_allowed_sub_queries_still_cannot_change_data(text: str) -> None:
     with pytest.raises(FragmentError):
         parse(text, "postgresql", allow_subqueries=True)
+
+
+ROW_MAKERS = """
+json_array_elements jsonb_array_elements json_array_elements_text jsonb_array_elements_text json_each jsonb_each
+json_each_text jsonb_each_text json_tree json_object_keys jsonb_object_keys json_populate_recordset
+jsonb_populate_recordset json_to_recordset jsonb_to_recordset jsonb_path_query regexp_split_to_table string_to_table
+generate_subscripts posexplode posexplode_outer explode_outer inline_outer arrayjoin
+"""
+AGGREGATES = """
+total json_group_array json_group_object jsonb_group_array jsonb_group_object every histogram product favg fsum
+sumkahan kahan_sum mad entropy json_object_agg jsonb_object_agg xmlagg range_agg json_arrayagg
+bitstring_agg listagg reservoir_quantile
+"""
+
+
+@for_each("name", ROW_MAKERS.split())
+def test_each_function_that_makes_rows_reads_a_relation(name: str) -> None:
+    with pytest.raises(SubqueryNotAllowedError):
+        parse(f"{name}(doc)", "sqlite")
+
+
+@for_each("name", AGGREGATES.split())
+def test_each_aggregate_stays_out_of_conditions_on_rows(name: str) -> None:
+    with pytest.raises(FragmentError, match=r"the aggregate .* is not allowed in a where"):
+        parse(f"{name}(a) > 1", "sqlite", slot=FragmentSlot.WHERE)
+
+
+@for_each(
+    ("text", "message"),
+    [
+        ("a b c", "it is not one SQL expression: see 'b' in line 1, column 3"),
+        ("a +\n(1", "it is not one SQL expression"),
+        ("nosuch", "dataset 't' has no column 'nosuch'"),
+        ("orders.nosuch", "dataset 't' has no column 'nosuch'"),
+        ("other.a", "dataset 't' has no column 'other.a'"),
+        ("shop.other.a", "dataset 't' has no column 'shop.other.a'"),
+        ('"nosuch"', "write text in single quotes: 'nosuch'"),
+    ],
+)
+def test_a_refusal_shows_the_place_and_the_name_as_it_was_written(text: str, message: str) -> None:
+    with pytest.raises(AnalyticsError, match=f"^metric 'm': .*{message}"):
+        parse(text, "postgresql")

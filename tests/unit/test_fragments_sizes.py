@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+import sqlglot
 from tests.support.cases import for_each
 from tests.support.fragments import NAMES, engine
 
 from analytics_core._compile.fragments import FragmentParser, FragmentSlot
+from analytics_core._compile.fragments.sizes import reject_large_values
 from analytics_core.errors import FragmentError
 
 
@@ -170,3 +174,63 @@ def test_the_refusal_says_which_size_would_do() -> None:
     with pytest.raises(FragmentError, match=r"lpad makes values as large as argument 2 tells: .* up to 1,000"):
         parse("duckdb", "LPAD(Name, 1001, 'x')")
     assert parse("duckdb", "LPAD(Name, 1000, 'x')")
+
+
+@for_each(
+    ("on", "make", "most"),
+    [
+        ("duckdb", "LPAD(a, {n})", 1_000),
+        ("trino", "SEQUENCE({n}, 1)", 1_000),
+        ("trino", "SEQUENCE(1, {n})", 1_000),
+        ("trino", "SEQUENCE(1, 2, {n})", 1_000),
+        ("duckdb", "PRINTF('%{n}d', a)", 999),
+        ("duckdb", "PRINTF('{s}', a)", 501),
+        ("duckdb", "REPLACE(a, 'x', '{y}')", 1_001),
+        ("duckdb", "REPLACE(a, 'xyz', '{y}')", 3_003),
+        ("duckdb", "REGEXP_REPLACE(a, 'x', '{y}')", 1_000),
+        ("duckdb", "CONCAT_WS(CONCAT(a, b, doc){a})", 334),
+        ("duckdb", "ARRAY_TO_STRING([a{a}], CONCAT(a, b, doc))", 500),
+        ("duckdb", "LIST_TRANSFORM([a{a}], x -> 1)", 10),
+        ("duckdb", "CAST(NULL AS INTEGER[{n}])", 1_000),
+        ("duckdb", "STRING_AGG(Name, '{y}')", 1_001),
+        ("postgresql", "CAST(Name AS CHAR({n}))", 1_000),
+        ("postgresql", "pg_catalog.LPAD(Name, {n})", 1_000),
+    ],
+)
+def test_each_kind_of_growth_has_its_most(on: str, make: str, most: int) -> None:
+    for n in (most, most + 1):
+        filled = {"n": str(n), "s": "%s" * n, "y": "y" * n, "a": ", a" * n}
+        text = re.sub(r"\{(\w)\}", lambda found, filled=filled: filled[found[1]], make)  # type: ignore[misc]
+        if n == most:
+            assert parse(on, text)
+            continue
+        with pytest.raises(FragmentError, match=r"may make values|makes values"):
+            parse(on, text)
+
+
+@for_each(
+    ("on", "call", "most"),
+    [
+        ("duckdb", "HEX({})", 9),
+        ("duckdb", "REPLACE({}, 'x', b)", 2),
+        ("duckdb", "REGEXP_REPLACE({}, 'x', 'y')", 8),
+        ("mysql", "EXPORT_SET(5, {}, 'b')", 1),
+    ],
+)
+def test_what_grows_with_each_level_has_its_most(on: str, call: str, most: int) -> None:
+    assert parse(on, nested(call, most))
+    with pytest.raises(FragmentError, match="may make values"):
+        parse(on, nested(call, most + 1))
+
+
+@for_each("package", ["pg_catalog", "safe", "net", "utl_raw"])
+def test_a_package_before_a_function_is_no_value_of_a_method(package: str) -> None:
+    tokens = sqlglot.tokenize(f"{package}.lpad(a, 9)"), sqlglot.tokenize("a.lpad(9)")
+
+    def check(number: int) -> None:
+        syntax = engine("postgresql").syntax
+        reject_large_values(tokens[number], sqlglot.parse_one("a"), syntax, FragmentError)
+
+    check(0)
+    with pytest.raises(FragmentError, match="write lpad as a function with all its arguments, not after a dot"):
+        check(1)

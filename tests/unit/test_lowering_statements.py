@@ -29,12 +29,14 @@ from tests.support.planning import (
 )
 
 from analytics_core._compile.explanation import explain_plan
-from analytics_core._compile.lowering.expressions import MARK, KnownTexts
+from analytics_core._compile.lowering.expressions import MARK, KnownTexts, aliases
 from analytics_core._compile.lowering.query import lower
-from analytics_core._compile.plan import FragmentExpr, TableSource
+from analytics_core._compile.metrics import metric_label
+from analytics_core._compile.plan import FragmentExpr, RelationRule, TableSource
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.planning_context import DatasetView, make_view
 from analytics_core._compile.render import compile_plan
+from analytics_core._compile.series_limit import plan_of_series
 from analytics_core._engines.spec import EngineSpec, ParamStyle
 from analytics_core._gate.guard import check_select
 from analytics_core._records.datasource import DatasetColumn, DatasetMetric
@@ -556,6 +558,7 @@ SAID = "CAST(TO_DATE(said, 'DD/MM/YYYY') AS TIMESTAMP)"
         ("mysql", ["folds"], ["folds", True], 5, "FROM orders ORDER BY CASE WHEN folds COLLATE utf8 IS NULL"),
         ("postgresql", ["n"], ["n", False], 5, "NOT n IS NULL ORDER BY n DESC LIMIT 6)"),
         ("postgresql", ["id"], ["id", False], 5, "FROM orders ORDER BY id DESC LIMIT 6"),
+        ("postgresql", ["n"], ["n", False], 5, "WHERE n IS NULL AND (SELECT COUNT(*) FROM not_null) < 6 LIMIT 6)) AS"),
         ("sqlite", ["n"], ["n", True], 5, "FROM orders ORDER BY n ASC NULLS LAST LIMIT 6"),
         # Texts come in the order of their moments where the engine reads them and none of them can fail.
         ("postgresql", ["said", "n"], ["said", True], 5, f"ORDER BY {SAID} ASC, n ASC LIMIT"),
@@ -594,3 +597,94 @@ def test_series_are_joined_as_their_engine_finds_them(engine: str, column: Any, 
 
 def test_bits_are_summed_as_numbers() -> None:
     assert "SELECT SUM((bits + 0)) AS SUM(bits)" in shortly({"metrics": [aggregate("SUM", "bits")]}, "mysql")
+
+
+def test_a_page_of_skipped_rows_that_is_read_in_two_parts_counts_those_it_skips() -> None:
+    text = shortly({"columns": ["n"], "orderby": [["n", False]], "row_limit": 5, "row_offset": 2}, "postgresql")
+    assert "ORDER BY n DESC LIMIT 6 OFFSET 2)" in text
+    assert "(SELECT n AS c0, ROW_NUMBER() OVER () AS n FROM orders WHERE n IS NULL AND (SELECT COUNT(*)" in text
+    assert "< 6 LIMIT 8) AS rest WHERE n > 2 - (SELECT COUNT(*) FROM (SELECT n AS n FROM orders WHERE NOT n" in text
+    assert text.endswith("IS NULL LIMIT 2) AS skipped))) AS page ORDER BY page.c0 DESC NULLS LAST LIMIT 6")
+
+
+@for_each(("where", "splits"), [("", True), ("1 / id > 0", False)])
+def test_permitted_rows_that_are_read_whole_are_not_split(where: str, splits: bool) -> None:
+    query = {"columns": ["n"], "orderby": [["n", True]], "row_limit": 5, "extras": {"where": where}}
+    view = view_of("mysql", columns=stored(REFLECTED), main_dttm_col="at")
+    made = statement(query, view=view, row_filters=[RowFilter(name="own", clause="n > 1")])
+    assert ("not_null" in made.sql) is splits
+
+
+def explained(query: dict[str, Any], view: DatasetView | None = None) -> dict[str, list[str]]:
+    """Return the lines of a query's explanation by their part."""
+    found: dict[str, list[str]] = {}
+    view = view or view_of("sqlite")
+    for clause in explain_plan(plan(query, view=view), view.spec):
+        found.setdefault(clause.part, []).append(clause.sql.replace('"', "").replace("orders.", ""))
+    return found
+
+
+def test_an_explanation_tells_counts_series_and_what_is_no_key() -> None:
+    counted = explained({"columns": ["id"], "orderby": [["id", True]], "is_rowcount": True})
+    assert counted["rowcount"] == ["COUNT(*) of the rows above, up to the limit"]
+    assert counted["limit"] == ["50000"]
+    assert "order by" not in counted
+    assert "ORDER BY" not in statement({"columns": ["id"], "orderby": [["id", True]], "is_rowcount": True}).sql
+    constant = {"label": "one", "sqlExpression": "1"}
+    assert explained({"columns": [constant, "id"], "orderby": [["one", True]]})["order by"] == ["id ASC"]
+    assert explained({"columns": ["id"], "row_limit": 5, "row_offset": 3})["offset"] == ["3"]
+    assert explained({"columns": ["id"], "row_limit": 5})["limit"] == ["5", "+ 1"]
+    for fields, text in (
+        ({}, "the 2 highest of (city) by COUNT(*)"),
+        ({"order_desc": False}, "the 2 lowest of (city) by COUNT(*)"),
+        ({"metrics": []}, "the 2 highest of (city) by their names"),
+        ({"group_others_when_limit_reached": True}, "the 2 highest of (city) by COUNT(*); the others become 'Others'"),
+    ):
+        assert explained({**SERIES, **fields})["series limit"] == [text]
+
+
+def test_an_explanation_tells_the_rules_inside_a_virtual_dataset() -> None:
+    (clause,) = plan({"columns": ["id"]}, row_filters=[RowFilter(name="own", clause="country = 'DE'")]).where
+    source = check_select("SELECT * FROM orders -- all of them", spec=spec_of("sqlite"), place="d")
+    view = view_of("sqlite", replace(source, rules=(RelationRule(position=0, relation="orders", clauses=(clause,)),)))
+    found = explained({"columns": ["id"], "extras": {"where": "1 / id > 0"}}, view)
+    assert found["fence"] == ["the permitted rows of orders are read before the rest"]
+    assert found["from orders"] == ["(country = 'DE')"]
+    assert "fence" not in explained({"columns": ["id"]}, view)
+    assert "all of them" not in statement({"columns": ["id"]}, view=view).sql
+
+
+def test_what_a_view_gave_once_is_remembered() -> None:
+    view = view_of("sqlite")
+    first, second = (plan({"columns": ["city"], "metrics": ["orders"]}, view=view).outputs for _ in range(2))
+    assert [one is other for one, other in zip(first, second, strict=True)] == [True, True]
+
+
+def test_an_alias_may_hold_the_largest_letter_that_the_engine_takes() -> None:
+    assert aliases(["a\uffff", "b\U00010000"], max_bytes=None, largest="\uffff")[0] == "a\uffff"
+
+
+@for_each(
+    ("metric", "label"),
+    [
+        ("orders", "orders"),
+        ({"expressionType": "SQL", "sqlExpression": "MAX(id)"}, "MAX(id)"),
+        ({"expressionType": "SQL", "sqlExpression": "MAX(id)", "label": "most"}, "most"),
+        (aggregate("SUM", "id"), "SUM(id)"),
+    ],
+)
+def test_a_metric_has_a_label(metric: Any, label: str) -> None:
+    assert metric_label(query_of({"metrics": [metric]}).metrics[0]) == label  # type: ignore[index]
+
+
+def test_the_series_of_a_limit_are_listed_by_a_plan_of_their_own() -> None:
+    others = {"group_others_when_limit_reached": True, "row_offset": 3, "extras": {"having": "COUNT(*) > 1"}}
+    made = plan({**SERIES, **others})
+    assert made.series_limit is not None
+    of_series = plan_of_series(made, made.series_limit)
+    assert [output.label for output in of_series.outputs] == ["city"]
+    assert [output.expr for output in of_series.outputs] == [plan(SERIES).outputs[0].expr]
+    assert (of_series.limit.rows, of_series.limit.offset, of_series.having, of_series.order) == (2, 0, (), ())
+    limit = of_series.series_limit
+    assert limit is not None
+    assert (limit.columns, limit.group_others) == ((0,), False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import pytest
@@ -127,6 +127,8 @@ def test_each_bound_is_the_last_that_is_allowed(most: str, beyond: str, message:
         ("long|int(5)", "5"),
         ("fits|float", "1.0"),
         ("none|first is none", "TRUE"),
+        ("2.5|round", "2.0"),
+        ("none|default", ""),
         ("[]|max is none", "TRUE"),
         ("[2, 10]|sort(true)|join(',')", "2,10"),
     ],
@@ -159,6 +161,9 @@ def test_what_is_no_number_or_has_no_member_has_its_default(expression: str, tex
         ("{{ 5|string }}", 3),
         ("{{ 'x'|string }}", 3),
         ("{{ map|length }}", 3),
+        ("{{ [[1, 2], 3]|length }}", 14),
+        ("{{ {'a': {'b': 1}}|length }}", 11),
+        ("{{ ((1, 2), 3)|length }}", 14),
         ("{{ none|default(3) }}", 1),
     ],
 )
@@ -322,3 +327,21 @@ def test_an_error_of_a_template_that_is_taken_in_has_its_place_once() -> None:
     with pytest.raises(AnalyticsError) as caught:
         TemplateRenderer().render("{{ metric('m') }}", replace(VALUES, lookups=Failing()))
     assert caught.value.message == "template: no such"
+
+
+def test_a_rendering_tells_what_it_read() -> None:
+    values = replace(VALUES, lookups=Known())
+    for template, reads_range, looks_up in (
+        ("{{ 1 }}", False, False),
+        ("{{ from_dttm }}{{ to_dttm }}", True, False),
+        ("{{ get_time_filter().from_expr is none }}", True, False),
+        ("{{ metric('m') }}", False, True),
+        ("{% if false %}{{ latest_partition('t') }}{{ dataset(1) }}{% endif %}", False, True),
+    ):
+        moments = replace(values, since=datetime(2024, 1, 1), until=datetime(2024, 1, 1))
+        rendered = TemplateRenderer().render(template, moments)
+        assert (rendered.reads_range, rendered.looks_up) == (reads_range, looks_up), template
+
+
+def test_the_templates_of_a_request_share_a_million_steps() -> None:
+    assert TemplateSteps().left == 1_000_000

@@ -367,21 +367,21 @@ class QueryPlan:
     source: TableSource | SqlSource
     outputs: tuple[Output, ...]
     grouped: bool
-    where: tuple[Clause, ...] = ()
-    having: tuple[Clause, ...] = ()
-    order: tuple[OrderTerm, ...] = ()
+    where: tuple[Clause, ...]
+    having: tuple[Clause, ...]
+    order: tuple[OrderTerm, ...]
     limit: RowLimit
-    series_limit: SeriesLimit | None = None
-    count_rows: bool = False
-    since: datetime | None = None
-    until: datetime | None = None
-    range_text: str | None = None
-    counts_seconds: bool = False
-    applied_filters: tuple[str, ...] = ()
-    rejected_filters: tuple[RejectedFilter, ...] = ()
-    unused: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    stored: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    series_limit: SeriesLimit | None
+    count_rows: bool
+    since: datetime | None
+    until: datetime | None
+    range_text: str | None
+    counts_seconds: bool
+    applied_filters: tuple[str, ...]
+    rejected_filters: tuple[RejectedFilter, ...]
+    unused: tuple[str, ...]
+    notes: tuple[str, ...]
+    stored: Mapping[str, str] = field(compare=False, repr=False)
 
     @property
     def row_rules(self) -> tuple[Clause, ...]:

@@ -341,7 +341,7 @@ def _reject_unusable(kind: ValueKind, slot: FragmentSlot, reject: Refuse) -> Non
 def _faithful_sql(tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, reject: Refuse) -> str:
     """Return the text of the tree, after making sure that it reads back as what was checked."""
     text = write_sql(tree, spec.dialect, reject)
-    check_characters(text, max_length=max(len(text), 1), reject=reject)
+    check_characters(text, max_length=len(text), reject=reject)
     tokens = read_tokens(text, spec.dialect, reject)
     reject_denied(tokens, spec.guards.denied_functions, reject)
     reject_new_groups(spec.syntax, before, tokens, reject)
