@@ -44,6 +44,13 @@ def of_package(module: str, name: str) -> Any:
     return type(name, (), {"__module__": module})()
 
 
+class BytesPath:
+    """As the entries of `os.scandir(b".")`."""
+
+    def __fspath__(self) -> bytes:
+        return b"sales.csv"
+
+
 @pytest.fixture
 def a_file(tmp_path: Path) -> Iterator[Any]:
     (tmp_path / "sales.csv").write_text("a\n1\n")
@@ -99,6 +106,9 @@ def a_file(tmp_path: Path) -> Iterator[Any]:
         ("s3://bucket/sales.parquet", "nothing is downloaded"),
         ("file:///data/sales.parquet", "give the path itself"),
         (b"sales.db", "write the bytes to a file"),
+        (BytesPath(), "the path is given as bytes"),
+        ([BytesPath()], "the path is given as bytes"),
+        ({"x": BytesPath()}, "the path is given as bytes"),
         (sa.create_engine("sqlite://"), "keep it in a file, or hand over frames"),
         (pd.DataFrame(), "it has no columns"),
         (pl.DataFrame(), "it has no columns"),
@@ -263,6 +273,7 @@ def read_as_nobody(path: Path) -> str:
     [
         (lambda: pd.DataFrame({"a": [1, "x"]}, dtype=object), "a", r"several types: int \(1\), str \(1\)"),
         (lambda: pd.DataFrame({"a": [pd.Timestamp("2024"), "x", None]}, dtype=object), "a", "Timestamp .* str"),
+        (lambda: pd.DataFrame({"a": [1, pd.NA, "x", pd.NaT]}, dtype=object), "a", r"int \(1\), str \(1\);"),
         (lambda: pd.DataFrame({"a": [object()]}), "a", "of a type that no database has: object"),
         (lambda: pd.DataFrame({"a": [1 + 2j]}), "a", "is of type complex128"),
         (lambda: pd.DataFrame({"a": pd.period_range("2024", periods=2, freq="M")}), "a", "is of type period"),

@@ -100,7 +100,7 @@ def _taken(thing: Any, reading: FileReading) -> Taken:
     if _is_duckdb(thing):
         return _connection(thing)
     if isinstance(thing, str | os.PathLike):
-        return _named(os.fspath(thing), reading, is_text=isinstance(thing, str))
+        return _named(_text_of(thing), reading, is_text=isinstance(thing, str))
     return HandedTables(tables=_checked(_tables(thing, reading)))
 
 
@@ -125,9 +125,14 @@ def check_name(name: object) -> str:
 
 
 # ------------------------------------------------------------------------------------------------- paths and folders
-def _named(text: str | bytes, reading: FileReading, *, is_text: bool) -> Taken:
+def _text_of(path: str | os.PathLike[Any]) -> str:
+    text: str | bytes = os.fspath(path)
     if isinstance(text, bytes):
         raise SourceError("the path is given as bytes; give it as text: os.fsdecode(path)")
+    return text
+
+
+def _named(text: str, reading: FileReading, *, is_text: bool) -> Taken:
     advice.check_is_path_or_url(text)
     if is_text and "://" in text:
         return text
@@ -169,7 +174,7 @@ def _each(named: Sequence[Any], reading: FileReading) -> dict[str, HandedTable]:
     """Return the tables of several paths together; SourceError where two have one name."""
     found: dict[str, HandedTable] = {}
     for path in named:
-        for name, rows in _tables_of_path(os.fspath(path), reading).items():
+        for name, rows in _tables_of_path(_text_of(path), reading).items():
             _add(found, name, rows)
     return found
 
@@ -224,9 +229,7 @@ def _table(thing: Any, name: str, reading: FileReading) -> HandedTable:
 
 def _files_of(path: Any) -> list[Path]:
     """Return the files of a path or a glob, of which one table is made."""
-    text = os.fspath(path)
-    if not isinstance(text, str):
-        raise advice.not_taken(text)
+    text = _text_of(path)
     advice.check_is_path_or_url(text)
     if "://" in text:
         raise SourceError("a database is connected alone, by its URL; the values of a dict are frames and files")
