@@ -36,7 +36,9 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/what_is_not_connected", "integration/walls_of_what_is_in_hand", "integration/columns_of_frames"),
         *("integration/replaced_files", "integration/before_connect", "integration/guest_jobs", "unit/network"),
         *("integration/dates_of_text_files", "unit/settings_from_env", "unit/guest_facade"),
-        *("unit/sources_in_hand", "unit/parts_of_hosts"),
+        *("unit/sources_in_hand", "unit/parts_of_hosts", "unit/resources_arguments", "integration/dataset_from"),
+        *("integration/notebook_shell", "integration/reading_of_text_files", "integration/hosts_people_and_policy"),
+        "integration/load_bundle",
     ),
     "_display": ("unit/displays", "unit/picture_numbers", "integration/notebook_shell"),
     "_engines": (
@@ -110,6 +112,9 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/relations_and_grants", "integration/time_columns_of_dashboards", "integration/dashboard_data"),
         *("integration/rights_to_change_sql", "integration/charts_by_name", "integration/later_changes"),
         *("integration/parts_of_bundles", "integration/messages_of_reports", "integration/filters_of_lists"),
+        *("integration/guests", "integration/cache_control", "integration/explore", "unit/user_tokens"),
+        *("integration/form_fields_in_errors", "integration/batches", "integration/oauth"),
+        "unit/ssh_tunnel_payloads",
     ),
     "_results": (
         *("unit/answer*", "unit/batch_stream", "unit/cache_entry", "unit/client_processing", "unit/coltypes"),
