@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 import sqlalchemy as sa
-from tests.support.bundles import ASKED, BY_COUNTRY, IN_ALL, NAMES, bundle, chart, packed
+from tests.support.bundles import ASKED, BY_COUNTRY, IN_ALL, NAMES, bundle, chart, column, packed
 from tests.support.cases import for_each
 from tests.support.guests import chart as stored_chart
 from tests.support.servers import LOOPBACK
@@ -21,6 +22,7 @@ from analytics_core._resources.checks.difference import ChartChange, column_diff
 
 HERE = {"shop": 1}
 CHART = "export/charts/by_country.yaml"
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @pytest.fixture
@@ -63,6 +65,22 @@ def test_without_answers_the_statement_is_told_alone(shop: SmallCore) -> None:
     (one,) = shop.core.diff(packed(bundle()), packed(changed), databases=HERE, answers=False).changed
     assert one.sql
     assert (one.columns, one.rows) == ((), ())
+
+
+def test_another_time_of_comparison_is_told_by_its_statement(shop: SmallCore) -> None:
+    def compared_with(offset: str) -> bytes:
+        changed = bundle()
+        dataset = changed["export/datasets/shop/orders.yaml"]
+        dataset["columns"].append(column("day", type="DATE", is_dttm=True))
+        query = {"columns": ["country"], "metrics": ["count"], "granularity": "day", "time_range": "2024-01-02"}
+        context = {"datasource": {"id": 99, "type": "table"}, "queries": [{**query, "time_offsets": [offset]}]}
+        changed["export/charts/asked.yaml"]["query_context"] = json.dumps(context)
+        return packed(changed)
+
+    (one,) = shop.core.diff(compared_with("1 day ago"), compared_with("1 year ago"), databases=HERE).changed
+    assert (one.uuid, one.failures) == (ASKED, ())
+    days = {line[0] + day for line in one.sql.splitlines() for day in DAY.findall(line)}
+    assert {"-2024-01-01", "+2023-01-02"} <= days
 
 
 def test_charts_that_come_and_go_are_told(shop: SmallCore) -> None:

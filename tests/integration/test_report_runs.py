@@ -135,6 +135,15 @@ def test_a_run_that_is_a_little_late_is_on_time(world: ReportWorld) -> None:
     assert world.states(made) == ["Success"]
 
 
+def test_a_change_of_other_fields_leaves_a_run_due_and_another_crontab_does_not(world: ReportWorld) -> None:
+    renamed, moved = world.report(name="one"), world.report(name="other")
+    world.clock.advance(HOUR)
+    world.admin.reports.update(renamed.id, {"name": "new"})
+    world.admin.reports.update(moved.id, {"crontab": "30 * * * *"})
+    assert world.host.scheduler.tick().due == 1
+    assert (world.states(renamed), world.states(moved)) == (["Success"], [])
+
+
 @pytest.mark.slow
 def test_an_outage_of_weeks_leaves_no_due_time_without_a_row(world: ReportWorld) -> None:
     made = world.report(crontab="*/15 * * * *", log_retention=100)

@@ -176,6 +176,8 @@ def test_folders_of_parts_give_their_values_as_columns(tmp_path: Path) -> None:
         ("csv", ["a\n2024-01-01\n", "a\n2024-01-01 10:00:00\n"], ["TIMESTAMP"]),
         ("csv", ['a;b\n1;"x;y"\n'], ["BIGINT", "VARCHAR"]),
         ("ndjson", ['{"a": 1}\n', '{"a": 1.5, "b": "x"}\n'], ["DOUBLE", "VARCHAR"]),
+        ("ndjson", ['{"a": 1}\n', '{"a": 18446744073709551615}\n'], ["HUGEINT"]),
+        ("ndjson", ['{"a": "2024-01-01"}\n', '{"a": "2024-01-01 10:00:00"}\n'], ["TIMESTAMP"]),
         ("json", ['[{"a": 1}]', '[{"a": "x"}]'], ["JSON"]),
     ],
 )

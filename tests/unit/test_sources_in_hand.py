@@ -18,6 +18,11 @@ from analytics_core.errors import SourceError
 
 READING = FileReading(settings=Settings(secret_key="a" * 8 + "b1C2d3E4f5G6h7"))
 
+ENDINGS = (
+    *(".parquet", ".pq", ".csv", ".tsv", ".txt", ".json", ".ndjson", ".jsonl", ".xlsx", ".xlsm", ".arrow"),
+    *(".feather", ".ipc", ".arrows", ".db", ".sqlite", ".sqlite3", ".duckdb"),
+)
+
 
 @for_each(("thing", "kind"), [(7, "int"), ("text", "str"), ([1], "list"), (pa.array([1]), "Int64Array")])
 def test_what_is_no_frame_is_refused_by_its_type(thing: Any, kind: str) -> None:
@@ -73,8 +78,10 @@ def test_an_error_of_a_file_says_its_place_to_people_and_to_programs(
         ("sales.csv.gz", "sales"),
         ("sales.2024.json.zst", "sales_2024"),
         ("sales.gz", "sales"),
+        ("sales.zst", "sales"),
         ("Sales of May.xlsx", "Sales_of_May"),
         ("sales.data", "sales_data"),
+        *((f"sales{ending}", "sales") for ending in ENDINGS),
     ],
 )
 def test_a_table_is_called_as_its_file_without_endings(name: str, table: str) -> None:

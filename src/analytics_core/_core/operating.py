@@ -31,6 +31,7 @@ ADMINISTRATORS: Final = "Administrators"
 _PROBE_S: Final = 60
 _BATCH: Final = 1_000
 _BATCHES: Final = 10
+_MOST: Final = _BATCH * _BATCHES
 _CUT_OFFS_KEPT: Final = timedelta(days=366)
 """Longer than any token lives: one that was revoked must not come back when the cut-off is forgotten."""
 
@@ -189,7 +190,7 @@ def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> PruneCounts:
         }
     finally:
         runtime.lock.release(lease)
-    return PruneCounts(**removed, is_complete=max(removed.values()) < _BATCH * _BATCHES)
+    return PruneCounts(**removed, is_complete=max(removed.values()) < _MOST)
 
 
 def _before(column: str, moment: object) -> ListFilter:
@@ -219,7 +220,7 @@ def _remove_runs(runtime: Runtime, now: datetime) -> int:
     removed = 0
     for days, schedule_ids in _kept_alike(runtime):
         kept = kept_for(days)
-        if kept is not None and removed < _BATCH * _BATCHES:
+        if kept is not None and removed < _MOST:
             of_these = ListFilter(col="schedule_id", op="in", val=schedule_ids)
             removed += _remove(runtime, lambda unit: unit.report_executions, of_these, _before("end_dttm", now - kept))
     return removed

@@ -108,7 +108,7 @@ def datasets_by_name(reader: Reader, names: Sequence[QualifiedDatasetName]) -> t
     known = _datasets(reader.unit, None if anywhere else databases.values(), names)
     found: dict[int, Dataset] = {}
     for name in names:
-        database = databases.get(name.database or "")
+        database = None if name.database is None else databases.get(name.database)
         meant = [dataset for dataset in known if _is_meant(dataset, name, database)]
         readable = reader.among_datasets(meant)
         if not readable:
