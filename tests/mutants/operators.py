@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -53,6 +54,8 @@ class Mutant:
     column: int
     lines: tuple[int, int]
     """First and last line of the statement's part that has to run for the fault to matter."""
+    readers: frozenset[int]
+    """The lines that read the name which a statement outside of functions gives a value."""
     start: int
     end: int
     text: str
@@ -70,7 +73,7 @@ class Mutant:
 def mutants_of(file: str, source: bytes) -> list[Mutant]:
     """Return each fault that the operators know for a file, in the order of its text."""
     collector = _Collector(file, source)
-    collector.visit(ast.parse(source))
+    collector.collect(ast.parse(source))
     return sorted(collector.found, key=lambda mutant: (mutant.start, mutant.end, mutant.operator))
 
 
@@ -141,6 +144,15 @@ class _Collector(ast.NodeVisitor):
             self._starts.append(self._starts[-1] + len(line))
         self._scope: tuple[str, ...] = ()
         self._lines = (1, 1)
+        self._readers: dict[str, set[int]] = defaultdict(set)
+        self._target = ""
+
+    def collect(self, module: ast.Module) -> None:
+        """Collect the faults of a module."""
+        for node in ast.walk(module):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                self._readers[node.id].add(node.lineno)
+        self.visit(module)
 
     def visit(self, node: ast.AST) -> None:
         """Collect the faults of a node, then those of its parts."""
@@ -149,6 +161,7 @@ class _Collector(ast.NodeVisitor):
         outside = self._scope, self._lines
         if isinstance(node, ast.stmt):
             self._lines = _own_lines(node)
+            self._target = "" if self._scope else _assigned_name(node)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             self._scope = (*self._scope, node.name)
         for operator, changes in OPERATORS.items():
@@ -186,6 +199,7 @@ class _Collector(ast.NodeVisitor):
             line=node.lineno,
             column=node.col_offset,
             lines=self._lines,
+            readers=frozenset(self._readers.get(self._target, ())),
             start=self._starts[node.lineno - 1] + node.col_offset,
             end=self._starts[node.end_lineno - 1] + node.end_col_offset,
             text=after if bare else f"({after})",
@@ -226,6 +240,11 @@ def _is_skipped(node: ast.AST) -> bool:
 
 def _called(node: ast.Call) -> str:
     return ast.unparse(node.func).rpartition(".")[2]
+
+
+def _assigned_name(node: ast.stmt) -> str:
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    return target.id if isinstance(target, ast.Name) else ""
 
 
 def _own_lines(node: ast.stmt) -> tuple[int, int]:

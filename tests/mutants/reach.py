@@ -26,11 +26,10 @@ EMPTY: Final = {"tests": [], "shared": {}, "lines": {}}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """A test that passes, its cost, and how much of the library it runs."""
+    """A test that passes, and its cost."""
 
     test: str
     seconds: float
-    lines: int
 
     @property
     def function(self) -> str:
@@ -48,11 +47,15 @@ class Record:
     """By file: a set of lines, and the numbers of the tests that reach exactly these."""
 
     def reaching(self, mutant: Mutant) -> Iterator[tuple[Reach, bool]]:
-        """Yield tests that run a mutant's lines, and those that only run its file where its lines run at import."""
+        """Yield tests that run a mutant's lines, or those that read what it names, and whether they do.
+
+        Where its lines run at import, the others that run its file come, too.
+        """
         shared = self.imports(mutant)
+        near = _bits(mutant) | sum(1 << line for line in mutant.readers)
         for lines, numbers in self.lines.get(mutant.file, {}).items():
-            if shared or lines & _bits(mutant):
-                yield from ((self.tests[number], bool(lines & _bits(mutant))) for number in numbers)
+            if shared or lines & near:
+                yield from ((self.tests[number], bool(lines & near)) for number in numbers)
 
     def imports(self, mutant: Mutant) -> bool:
         """Tell whether a mutant's lines run for all tests of the module together."""
@@ -165,7 +168,7 @@ def _end_test(*_: object) -> NoReturn:
 def _record(file: Path) -> Record:
     found = json.loads(file.read_text(encoding="utf-8"))
     return Record(
-        tests=tuple(Reach(test=test, seconds=seconds, lines=lines) for test, seconds, lines in found["tests"]),
+        tests=tuple(Reach(test=test, seconds=seconds) for test, seconds in found["tests"]),
         shared={name: int(lines, 16) for name, lines in found["shared"].items()},
         lines={name: {int(bits, 16): tests for bits, tests in sets.items()} for name, sets in found["lines"].items()},
     )
@@ -185,17 +188,15 @@ def _lines_by_file(data: coverage.CoverageData, source: Path) -> dict[str, dict[
 
 def _as_json(tests: Sequence[str], seconds: dict[str, float], lines: dict[str, dict[str, int]]) -> dict[str, Any]:
     number = {test: place for place, test in enumerate(tests)}
-    totals = [0] * len(tests)
     grouped: dict[str, dict[str, list[int]]] = {}
     for file, sets in lines.items():
         groups: dict[str, list[int]] = defaultdict(list)
         for test, bits in sets.items():
             if test in number:
                 groups[f"{bits:x}"].append(number[test])
-                totals[number[test]] += bits.bit_count()
         grouped[file] = dict(groups)
     return {
-        "tests": [(test, round(seconds[test], 4), totals[number[test]]) for test in tests],
+        "tests": [(test, round(seconds[test], 4)) for test in tests],
         "shared": {file: f"{sets[SHARED]:x}" for file, sets in lines.items() if SHARED in sets},
         "lines": grouped,
     }

@@ -1,4 +1,4 @@
-"""Each mutant meets the tests that reach its lines, the most specific first, until one fails."""
+"""Each mutant meets the tests that reach its lines, direct and quick ones first, until one fails."""
 
 from __future__ import annotations
 
@@ -100,19 +100,19 @@ class Trials:
         return outcome, failures.read_text(encoding="utf-8").splitlines()
 
     def _ranked(self, mutant: Mutant) -> list[Reach]:
-        """Return the tests that reach a mutant: direct ones and few lines first, each function's cases in turn.
+        """Return the tests that reach a mutant: direct and quick ones first, each function's cases in turn.
 
         Where its lines run at import, tests that run none of its file come last: they may read what it says.
         """
         importing = [record for record in self._records if record.imports(mutant)]
-        reached = {test.test: (2, test.lines, test) for record in importing for test in record.tests}
+        reached = {test.test: (2, test) for record in importing for test in record.tests}
         for record in self._records:
-            reached |= {test.test: (int(not near), test.lines, test) for test, near in record.reaching(mutant)}
+            reached |= {test.test: (int(not near), test) for test, near in record.reaching(mutant)}
         ranked, cases = [], Counter[str]()
-        for distance, lines, test in sorted(reached.values(), key=lambda row: (*row[:2], row[2].test)):
-            ranked.append((cases[test.function], distance, lines, test))
+        for distance, test in sorted(reached.values(), key=lambda row: (row[0], row[1].seconds, row[1].test)):
+            ranked.append((distance, cases[test.function], test))
             cases[test.function] += 1
-        return [row[-1] for row in sorted(ranked, key=lambda row: (row[1], row[0], row[2], row[3].test))]
+        return [row[-1] for row in sorted(ranked, key=lambda row: row[:2])]
 
 
 def _affordable(tests: Iterable[Reach], budget_s: float) -> Iterator[Reach]:

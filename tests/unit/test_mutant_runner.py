@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.mutants.mutant_lists import all_mutants, choose, equivalents, replay, save
 from tests.mutants.operators import mutants_of
+from tests.mutants.reach import Reach, Record
 
 PROJECT = Path(__file__).resolve().parents[2]
 MODULE = "/".join(("tests", "unit", "test_prices.py"))
@@ -107,6 +108,14 @@ def test_each_operator_changes_what_a_test_can_notice_and_no_message() -> None:
         ("comparison", "price == 0", "price != 0"),
         ("constant", "0", "1"),
     }
+
+
+def test_tests_that_run_what_reads_a_constant_are_nearer_than_others_of_its_file() -> None:
+    (limit,) = [mutant for mutant in mutants_of("prices.py", PRICES.encode()) if mutant.before == "10"]
+    free, total = (Reach(test=name, seconds=0.1) for name in ("free", "total"))
+    lines = {"prices.py": {1 << 18: [0], 1 << 11 | 1 << 14: [1]}}
+    record = Record(tests=(free, total), shared={"prices.py": 1 << limit.line}, lines=lines)
+    assert dict(record.reaching(limit)) == {free: False, total: True}
 
 
 def test_every_mutant_is_valid_python_and_differs_from_the_source() -> None:
