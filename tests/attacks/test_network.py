@@ -20,7 +20,6 @@ from tests.support.stalling_proxy import stalling_proxy
 from analytics_core import AnalyticsCore, Settings, connect
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.network import PublicNetworkPolicy
-from analytics_core._core.connect import _server_of
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._network import AddressFinder
 from analytics_core.errors import AnalyticsError, ConnectionUriError, DatabaseError, ErrorType, StatementTimeoutError
@@ -185,11 +184,6 @@ def test_a_notebook_reaches_the_server_of_its_url_alone(url: str, allowed: str, 
         )
         assert error.error_type is ErrorType.CONNECTION_ACCESS_DENIED_ERROR
     assert not trap.was_reached
-
-
-@pytest.mark.parametrize("url", ["sqlite://", "duckdb://", "bogus://h/d", "postgresql://a,b/d"])
-def test_a_notebook_without_a_server_allows_none(url: str) -> None:
-    assert _server_of(url, settings(), REGISTRY) == ()
 
 
 # -------------------------------------------------------------------------------------------------------- real servers

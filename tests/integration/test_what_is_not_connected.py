@@ -282,6 +282,7 @@ def read_as_nobody(path: Path) -> str:
         (lambda: pd.DataFrame([[1, 2]], columns=["a", "A"]), "a", "two columns are called 'a'"),
         (lambda: pl.DataFrame({"a": [object()]}), "a", "holds Python objects"),
         (lambda: pa.table({"a": pa.array([10**60], pa.decimal256(70, 0))}), "a", "more than 38 digits"),
+        (lambda: pa.table({"a": pa.UnionArray.from_sparse(pa.array([0], "int8"), [pa.array([1])])}), "a", "one type"),
         (lambda: [{"a": 1}, {"a": "x"}], "a", "several types"),
         (lambda: {"sales": pd.DataFrame({"b": [1], "a": [object()]})}, "a", "sales: column 'a' holds"),
     ],

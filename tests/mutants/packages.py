@@ -38,7 +38,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/dates_of_text_files", "unit/settings_from_env", "unit/guest_facade"),
         *("unit/sources_in_hand", "unit/parts_of_hosts", "unit/resources_arguments", "integration/dataset_from"),
         *("integration/notebook_shell", "integration/reading_of_text_files", "integration/hosts_people_and_policy"),
-        "integration/load_bundle",
+        *("integration/load_bundle", "integration/jobs_road", "integration/kept_namespaces"),
     ),
     "_display": ("unit/displays", "unit/picture_numbers", "integration/notebook_shell"),
     "_engines": (

@@ -12,6 +12,8 @@ from tests.support.cases import for_each
 
 from analytics_core import Settings
 from analytics_core._adapters.network import PublicNetworkPolicy
+from analytics_core._core.connect import _server_of
+from analytics_core._engines.registry import installed_engines
 from analytics_core._network import AddressFinder, Lookup, is_host
 from analytics_core.errors import DatabaseError, ErrorType, SettingsError
 from analytics_core.ports import Destination, DestinationPurpose, NetworkPolicy
@@ -227,3 +229,8 @@ def test_a_policy_is_told_what_the_connection_is_for() -> None:
     assert told == [
         Destination(purpose=DestinationPurpose.TUNNEL, host="bastion", address=ip_address("10.0.0.1"), port=22),
     ]
+
+
+@for_each("url", ["sqlite://", "duckdb://", "bogus://h/d", "postgresql://a,b/d"])
+def test_a_notebook_without_a_server_allows_none(url: str) -> None:
+    assert _server_of(url, Settings(secret_key="a" * 8 + "b1C2d3E4f5G6h7"), installed_engines(())) == ()
