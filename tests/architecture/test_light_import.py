@@ -11,7 +11,7 @@ import analytics_core
 HEAVY = {
     "alembic", "croniter", "cryptography", "dateutil", "duckdb", "jinja2", "jwt", "numpy", "orjson", "pandas",
     "paramiko", "pyarrow", "pydantic", "pymysql", "psycopg", "scipy", "sqlalchemy", "sqlglot",
-    "statsmodels", "xlsxwriter",
+    "sshtunnel", "statsmodels", "xlsxwriter",
 }  # fmt: skip
 
 

@@ -33,8 +33,8 @@ from tests.support.tunnel_churn import churn
 
 from analytics_core import AnalyticsCore
 from analytics_core._execution.cancel import Stopper, StopReason
+from analytics_core._execution.forwarder import Forwarder
 from analytics_core._execution.sessions.choice import session_of
-from analytics_core._execution.tunnels import open_forwarder
 from analytics_core._records.datasource import Access, Database
 from analytics_core._records.secret import Secret
 from analytics_core._records.ssh_tunnel import StoredTunnel
@@ -245,7 +245,7 @@ def test_connections_churn_through_a_tunnel_that_is_cut(tmp_path: Path, sshd: Op
 
 
 def _more_threads(known: set[int | None]) -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.ident not in known and "SSH" in thread.name]
+    return [thread.name for thread in threading.enumerate() if thread.ident not in known]
 
 
 # --------------------------------------------------------------------------------------------- what failures are called
@@ -336,7 +336,7 @@ def test_a_stored_passphrase_that_does_not_open_the_key_is_told(
         StoredTunnel.from_secret(sealed), private_key_password=None if passphrase is None else Secret(passphrase)
     )
     with pytest.raises(SshTunnelError) as caught:
-        open_forwarder(broken, ("127.0.0.1", 5432), lambda host, _port: [host])
+        Forwarder(broken, ("127.0.0.1", 5432), lambda host, _port: [host]).start()
     assert (caught.value.reason, caught.value.__cause__) == ("passphrase", None)
     assert caught.value.error_type is ErrorType.CONNECTION_MISSING_PARAMETERS_ERROR
 

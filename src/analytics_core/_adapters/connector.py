@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -39,7 +39,6 @@ from analytics_core._execution.server_authorities import AuthoritiesFile, argume
 from analytics_core._execution.sessions.base import ANSWER_GRACE_S, STREAM_OPTION, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
 from analytics_core._execution.sessions.opening import ADDRESSED_DRIVERS, ADDRESSES, PEER, BeforeConnect
-from analytics_core._execution.tunnels import Tunnel
 from analytics_core._execution.user_tokens import giving_token, required_token, secret_arguments
 from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._network import AddressFinder
@@ -55,6 +54,9 @@ from analytics_core.errors import (
     MissingExtraError,
     SettingsError,
 )
+
+if TYPE_CHECKING:
+    from analytics_core._execution.tunnels import Tunnel
 
 _POOL_TIMEOUT_S = 30
 _POOL_RECYCLE_S = 1_800
@@ -327,6 +329,8 @@ class SqlAlchemyConnector:
     def _tunnel(self, database: Database, checked: CheckedUri, key: EngineKey) -> BeforeConnect:
         """Return what leads each connection through the database's tunnel, to where its SSH server finds the name."""
         if key.of_database not in self._tunnels and database.ssh_tunnel is not None:
+            from analytics_core._execution.tunnels import Tunnel
+
             url = checked.url
             self._tunnels[key.of_database] = Tunnel(
                 StoredTunnel.from_secret(database.ssh_tunnel),
