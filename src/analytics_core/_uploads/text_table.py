@@ -271,7 +271,6 @@ class TextTable:
             next(records, None)
         count = 0
         while True:
-            self._limits.check()
             rows, lists = list[int](), list[list[str]]()
             for row, cells in islice(records, ROWS_PER_BATCH):
                 if len(cells) != width and len(fitted(cells, width)) != width:
@@ -280,6 +279,7 @@ class TextTable:
                 lists.append(cells)
             if not rows:
                 return
+            self._limits.check()
             count += len(rows)
             check_count(count, self._limits)
             yield RawBatch(rows=rows, cells=list(zip(*lists, strict=True)))

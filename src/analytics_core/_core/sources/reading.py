@@ -126,9 +126,10 @@ class FileReading:
 
     def form(self) -> DelimitedFormat:
         """Return how CSV files in UTF-8 are written."""
+        above = 0 if self.header_row == "found" else self.header_row
         return DelimitedFormat(
             delimiter=self.delimiter,
-            header_row=0 if self.header_row == "found" else self.header_row,
+            header_row=above if above is None else int(above),
             is_header_told=self.header_row != "found",
             skip_rows=self.skip_rows,
             asked={},
