@@ -66,6 +66,7 @@ def reports(kind: str, folder: Path) -> Tally:
         print(f"{tally.name}, {change:%d %B}: {found.text()}", *found.told, sep="\n! ", flush=True)
         total += found
     _count(tally, total)
+    tally.require(total.later > 0, "no message was given later")
     if is_server:
         tally.require(total.due >= DUE, f"only {total.due} due times")
         tally.require(total.killed >= KILLS, f"only {total.killed} processes killed")

@@ -37,6 +37,7 @@ class Judgement:
         in_window: deliveries in doubt, since their sender was killed before it recorded them.
         rejected_in_window: those of them that the receiver did not take, or was not asked to.
         doubled_in_window: messages that came twice since their schedule asks for at least once.
+        later: messages given after their receiver had said later, since their schedule keeps trying.
         killed: processes.
         states: of the rows.
         took_s: without the making of the schedules; `quiet_s` of it after the last due time.
@@ -53,6 +54,7 @@ class Judgement:
     crashed: int = 0
     in_window: int = 0
     doubled_in_window: int = 0
+    later: int = 0
     killed: int = 0
     given: int = 0
     states: Counter[str] = field(default_factory=Counter)
@@ -75,7 +77,7 @@ class Judgement:
         states = ", ".join(f"{count} {state}" for state, count in sorted(self.states.items()))
         wrongs = ", ".join(f"{count} {name}" for name, count in self.wrongs.items())
         window = f"{self.in_window} in the window, {self.rejected_in_window} of them not taken, "
-        window += f"{self.doubled_in_window} given again"
+        window += f"{self.doubled_in_window} given again; {self.later} given later"
         return (
             f"{self.due} due times ({states}), {self.given} messages given, {self.killed} processes killed: {wrongs}; "
             f"{window}; {self.took_s:.0f} s, {self.quiet_s:.1f} s until quiet"
@@ -159,6 +161,7 @@ def _judge_delivery(
 ) -> None:
     state = None if delivery is None else delivery.state
     given = [(word, pid) for word, pid in tries if word in ("given", "doubt")]
+    found.later += bool(given) and any(word == "later" for word, _ in tries)
     where = f"run {row.id} ({row.state.value}, {row.error_message}) at {address}: {state}, {tries}"
     if len(given) > 1:
         is_in_window = is_again and all(word == "doubt" or pid in killed for word, pid in given[:-1])
@@ -172,7 +175,7 @@ def _judge_delivery(
         found._count("misjudged", where)
     if state in IN_DOUBT and not any(word == "doubt" for word, _ in given):
         found.in_window += 1
-        if not tries or tries[-1][0] == "failed":  # killed just before the first try, or just after the last one
+        if not tries or tries[-1][0] in ("failed", "later"):  # killed just before the first try, or after the last
             found.rejected_in_window += 1
         if tries and tries[-1][1] not in killed:
             found._count("misjudged", where)

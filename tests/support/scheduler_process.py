@@ -8,8 +8,8 @@ ended. Each process is forked from this one, which has imported everything, and 
 
     WORD KEY ADDRESS PID
 
-`try`: it begins; `failed`: the receiver did not get it; `given`: it did, and the notifier tells so; `doubt`: it did,
-and the notifier does not know.
+`try`: it begins; `failed`: the receiver did not get it; `later`: nor did it, and asks for time; `given`: it did, and
+the notifier tells so; `doubt`: it did, and the notifier does not know.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ KEY = "a-test-key-that-is-long-enough-9f3a"
 LEASE_S = 2.0
 FAILS, HANGS, DOUBTS, LINGERS = 0.10, 0.09, 0.01, 0.05
 """Which share of tries fails, hangs and then fails, ends in doubt, and takes a while after the receiver has it."""
+
+AWAY = "@busy.example"
+BUSY_S = 400.0
+"""The server of these addresses says later in the first 20 minutes of each hour: for longer than one attempt waits."""
 
 HANG_S, LINGER_S, PAUSE_FACTOR = 0.1, 0.03, 0.05
 _MOMENT = struct.Struct("d")
@@ -65,8 +69,9 @@ class ShortPauses:
 class JournalNotifier:
     """Hands messages of one kind over to a journal, or fails (port `Notifier`)."""
 
-    def __init__(self, kind: str, journal: Path) -> None:
+    def __init__(self, kind: str, journal: Path, clock: SharedClock) -> None:
         self._kind = kind
+        self._clock = clock
         self._journal = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self._chance = random.Random(f"{kind} {os.getpid()}")
 
@@ -82,6 +87,9 @@ class JournalNotifier:
         asked = [address for address in recipient.addresses if only is None or address in only]
         self._write("try", message, asked)
         chance = self._chance.random()
+        if asked[0].endswith(AWAY) and self._clock.now().minute < 20:
+            self._write("later", message, asked)
+            raise NotificationError("the receiver is busy", retryable=True, retry_after_s=BUSY_S)
         if chance < FAILS + HANGS:
             time.sleep(HANG_S if chance < HANGS else 0)
             self._write("failed", message, asked)
@@ -110,8 +118,8 @@ def open_core(url: str, folder: Path, *, store_timeout_s: float = 5.0) -> Analyt
         store_timeout_s=store_timeout_s,
         metadata_freshness_s=60.0,
     )
-    notifiers = [JournalNotifier(kind, folder / "journal") for kind in ("Email", "Chat")]
     clock = SharedClock(folder / "clock")
+    notifiers = [JournalNotifier(kind, folder / "journal", clock) for kind in ("Email", "Chat")]
     return AnalyticsCore(settings, metadata_url=url, clock=clock, notifiers=notifiers, sleeper=ShortPauses())
 
 
