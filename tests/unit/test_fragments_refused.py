@@ -276,3 +276,16 @@ def test_each_aggregate_stays_out_of_conditions_on_rows(name: str) -> None:
 def test_a_refusal_shows_the_place_and_the_name_as_it_was_written(text: str, message: str) -> None:
     with pytest.raises(AnalyticsError, match=f"^metric 'm': .*{message}"):
         parse(text, "postgresql")
+
+
+@for_each("on", ["duckdb", "postgresql"])
+@for_each("text", ["1 day ago", "1 day 02:00:00", "2 3 days", "P1D", "5q days", "-1 day -02:00"])
+def test_an_interval_of_which_the_parser_would_take_a_part_is_refused(text: str, on: str) -> None:
+    with pytest.raises(FragmentError, match=f"^metric 'm': the interval '{text}' is not one number and a unit; write"):
+        parse(f"ts - INTERVAL '{text}'", on)
+
+
+@for_each("on", ["duckdb", "postgresql"])
+@for_each("text", ["1 day", " -1.5 days ", "+2 h", "1 year 2 months", "01:02:03", "1d", "x"])
+def test_other_intervals_are_read(text: str, on: str) -> None:
+    assert parse(f"ts - INTERVAL '{text}'", on).sql

@@ -80,8 +80,12 @@ def test_a_value_is_bound_as_what_it_is_compared_with(clause: str, sql: str, val
         ("a = {{ value('word') }}", "^rule 'r': the value for column 'a' is not of its type$"),
         ("Name = 'x{{ current_user_attribute('regions') }}'", "^rule 'r': a list stands inside a text; write IN "),
         ("a::{{ value('word') }} = 1", "not one SQL expression"),
-        # PostgreSQL's INTERVAL takes texts alone, and the parser reads them: a rule would be another one.
-        ("ts > CURRENT_DATE - INTERVAL '{{ value('low') }} days'", "^rule 'r': a value stands where it cannot be"),
+        # The parser reads some texts, and a rule would become another one.
+        (
+            "ts > CURRENT_DATE - INTERVAL '{{ value('low') }} days'",
+            "^rule 'r': the interval 'acvalue0q days' is ",
+        ),
+        ("DATE_TRUNC('{{ value('word') }}', ts) = ts", "^rule 'r': a value stands where it cannot be bound"),
     ],
 )
 def test_where_no_value_can_stand_the_rule_is_refused(clause: str, message: str) -> None:

@@ -26,6 +26,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
 from analytics_core._engines.spec import Refuse
+from analytics_core._error_types import short_repr
 
 _OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
@@ -133,7 +134,20 @@ def read_tokens(text: str, dialect: str, reject: Refuse) -> list[Token]:
         raise reject("template marks ({{ }} or {% %}) are left in it; templates are off, or it is not a template")
     if is_too_deep(tokens, dialect):
         raise reject(_TOO_DEEP)
+    if lost := next(filter(_loses_parts, _interval_texts(tokens)), None):
+        raise reject(f"the interval {short_repr(lost)} is not one number and a unit; write it as INTERVAL '1 day'")
     return tokens
+
+
+def _interval_texts(tokens: Sequence[Token]) -> Iterator[str]:
+    pairs = ((first.token_type, second) for first, second in pairwise(tokens))
+    return (token.text for kind, token in pairs if kind is TokenType.INTERVAL and token.token_type is TokenType.STRING)
+
+
+def _loses_parts(text: str) -> bool:
+    """Tell whether the parser would keep a part of an interval's text alone: of `1 day ago` it takes `1 day`."""
+    plain = text.strip().removeprefix("+")
+    return len(exp.INTERVAL_STRING_RE.findall(plain)) == 1 and not exp.INTERVAL_STRING_RE.fullmatch(plain)
 
 
 def _tokens(text: str, dialect: Dialect) -> list[Token]:
