@@ -164,3 +164,22 @@ def test_time_shift_out_of_the_calendar_is_refused():
 def test_one_side_alone_is_no_range(text):
     with pytest.raises(TimeRangeError):
         parse_moment(text)
+
+
+@for_each(
+    ("text", "form"),
+    [
+        ("tody", "today"), ("yesteday", "yesterday"), ("tomorow", "tomorrow"), ("Lst week", "Last week"),
+        ("Next yar", "Next year"), ("curent month", "current month"), ("No filtr", "No filter"),
+        ("previous calender year", "previous calendar year"), ("3 dys ago", "3 days ago"),
+        ("3 days from nw", "3 days from now"), ("Last 3 secnds", "Last 3 seconds"),
+        ("first week of this mnth", "first week of this month"),
+        ("start of this mnth : now", "start of this month : now"),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_nearly_a_form_is_answered_with_it(text, form):
+    assert f"did you mean '{form}'?" in rejection(text)
+
+
+def test_a_clock_unit_has_no_last_day():
+    assert "a unit shorter than a day; write 'start of next hour'" in rejection("end of this hour : now")

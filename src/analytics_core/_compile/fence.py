@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from enum import StrEnum
+from enum import StrEnum, auto
 from typing import Any, TypeGuard
 
 from sqlglot import exp
@@ -53,9 +53,9 @@ from analytics_core.models.enums import Aggregate
 class FenceForm(StrEnum):
     """How rules are kept before the rest: not at all, by CASE in WHERE, by a derived table of the permitted rows."""
 
-    NONE = "none"
-    CASE = "case"
-    TABLE = "table"
+    NONE = auto()
+    CASE = auto()
+    TABLE = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

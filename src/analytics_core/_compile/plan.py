@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
+from enum import StrEnum, auto
 
 from sqlglot import exp
 
@@ -250,8 +250,8 @@ class Clause:
 class OutputRole(StrEnum):
     """What an output is for."""
 
-    COLUMN = "column"
-    METRIC = "metric"
+    COLUMN = auto()
+    METRIC = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
-from enum import StrEnum
+from enum import StrEnum, auto
 from types import MappingProxyType
 
 from analytics_core._compile.calendar import CalendarUnit
@@ -162,12 +162,12 @@ MOST_CALLS = 20
 class TokenKind(StrEnum):
     """What a token is."""
 
-    MOMENT = "date"
-    NUMBER = "number"
-    WORD = "word"
-    QUOTED = "quoted text"
-    MARK = "mark"
-    END = "end"
+    MOMENT = auto()
+    NUMBER = auto()
+    WORD = auto()
+    QUOTED = auto()
+    MARK = auto()
+    END = auto()
 
 
 @dataclass(frozen=True, slots=True)
