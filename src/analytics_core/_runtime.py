@@ -28,6 +28,7 @@ from analytics_core._querying.preparing import StoredFragments
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
+from analytics_core._querying.sql_queries import SqlQueries
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.people import User
@@ -116,6 +117,7 @@ class Runtime(Components):
     oauth_tokens: OAuthTokens
     advanced_types: Mapping[str, AdvancedDataType]
     alert_queries: AlertQueries
+    sql_queries: SqlQueries
     deliveries: Deliveries
 
     @property

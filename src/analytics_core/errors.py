@@ -30,6 +30,7 @@
     │   ├── TimeRangeError / TimeOffsetError
     │   ├── FragmentError                       a custom SQL field that is not one expression (RowRuleError: a row rule)
     │   ├── VirtualDatasetError                 the SQL of a dataset that cannot be a source
+    │   ├── StatementError                      a statement of the SQL editor that is none, or its parameters
     │   ├── TemplateError                       a template that cannot be rendered; MissingTemplateValueError
     │   ├── PostProcessingError                 a step, its operation and option are named
     │   ├── StatementRefusedError               a statement that the gate does not let through
@@ -439,6 +440,10 @@ class RowRuleError(FragmentError, code="ROW_RULE_ERROR"):
 
 class VirtualDatasetError(QueryError, code="VIRTUAL_DATASET_ERROR", error_type=ErrorType.INVALID_SQL_ERROR):
     """The SQL of a virtual dataset that cannot serve as a source."""
+
+
+class StatementError(QueryError, code="STATEMENT_ERROR", error_type=ErrorType.INVALID_SQL_ERROR):
+    """A statement of the SQL editor that is not SQL of its engine, or parameters that do not fit it."""
 
 
 class TemplateError(QueryError, error_type=ErrorType.INVALID_TEMPLATE_PARAMS_ERROR):

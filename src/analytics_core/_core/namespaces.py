@@ -28,6 +28,7 @@ from analytics_core._resources.row_level_security import RowLevelSecurity
 from analytics_core._resources.tags import Tags
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
+from analytics_core._sql.namespace import Sql
 
 Part = TypeVar("Part", bound=Namespace)
 
@@ -94,6 +95,16 @@ class Namespaces:
             3
         """
         return self._open(Charts)
+
+    @property
+    def sql(self) -> Sql:
+        """Statements that people write: `core.sql("SELECT ...")` gives their rows.
+
+        Examples:
+            >>> core.sql("SELECT COUNT(*) AS orders FROM orders").colnames
+            ('orders',)
+        """
+        return self._open(Sql)
 
     @property
     def annotation_layers(self) -> AnnotationLayers:

@@ -64,6 +64,7 @@ from analytics_core._querying.ready_query import ReadyQueries
 from analytics_core._querying.result_cache import StoredResults
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
+from analytics_core._querying.sql_queries import SqlQueries
 from analytics_core._querying.template_lookups import LookupFactory
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.network import DestinationPurpose
@@ -263,7 +264,17 @@ def _databases(
     alerts = AlertQueries(
         gate=gate, metadata=metadata, row_security=row_security, templates=templates, settings=parts.settings
     )
-    return {"reflector": reflector, "metadata": metadata, "tables": tables, "uploads": uploads, "alert_queries": alerts}
+    sql_queries = SqlQueries(
+        gate=gate, row_security=row_security, templates=templates, settings=parts.settings, observer=parts.observer
+    )
+    return {
+        "reflector": reflector,
+        "metadata": metadata,
+        "tables": tables,
+        "uploads": uploads,
+        "alert_queries": alerts,
+        "sql_queries": sql_queries,
+    }
 
 
 def _annotator(parts: Components, chart_contexts: ChartContexts) -> Annotator:

@@ -47,16 +47,18 @@ class CheckedStatement:
     changes_data: bool = False
 
 
-def check_select(sql: str, *, spec: EngineSpec, place: str) -> SqlSource:
-    """Return the SQL of a virtual dataset as one checked query; `place` names the dataset in errors.
+def check_select(
+    sql: str, *, spec: EngineSpec, place: str, invalid_as: type[QueryError] = VirtualDatasetError
+) -> SqlSource:
+    """Return the SQL of a virtual dataset, or of a person, as one checked query; `place` names it in errors.
 
     Raises:
-        VirtualDatasetError: empty, several statements, not SQL of the engine.
+        VirtualDatasetError: empty, several statements, not SQL of the engine; `invalid_as` is another class for it.
         StatementRefusedError: not read-only, or it reads what cannot be resolved to a table.
     """
 
     def invalid(what: str) -> QueryError:
-        return VirtualDatasetError(f"{place}: {what}")
+        return invalid_as(f"{place}: {what}")
 
     def rejected(what: str) -> QueryError:
         return StatementRefusedError(f"{place}: {what}")

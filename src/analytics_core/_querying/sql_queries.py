@@ -1,0 +1,382 @@
+"""Statements that people write, answered through the gate: checked, fenced with the row rules, bounded, bound, run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from sqlglot import exp
+
+from analytics_core._compile.explanation import ExplainedClause
+from analytics_core._compile.fence import is_plain_query
+from analytics_core._compile.fragments.sql_text import write_sql
+from analytics_core._compile.lowering.expressions import Binds, Lowering
+from analytics_core._compile.lowering.query import bound_tree
+from analytics_core._compile.plan import SqlSource, Statement
+from analytics_core._compile.planning_context import VIRTUAL_ALIAS
+from analytics_core._compile.render import render
+from analytics_core._engines.nodes import quoted
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._execution.connections import Admission
+from analytics_core._execution.fetching import FetchLimits
+from analytics_core._execution.request_budget import RequestBudget
+from analytics_core._frames.frame import Frame
+from analytics_core._gate.gate import DatabaseUse, Gate
+from analytics_core._gate.guard import check_select
+from analytics_core._gate.relations import TableRef, relations_of, tables_of
+from analytics_core._gate.row_security import RowSecurity
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.observing import Stopwatch, fingerprint_of
+from analytics_core._querying.sql_parameters import (
+    Values,
+    bind_parameters,
+    holds_other_than_text,
+    reject_lost,
+    value_of,
+    with_marks,
+)
+from analytics_core._querying.templating import QueryTemplates
+from analytics_core._records.audit import Observation
+from analytics_core._records.datasource import Database, Dataset
+from analytics_core._results.answer import LimitEntry, QueryResult
+from analytics_core._results.batch_stream import BatchStream
+from analytics_core._results.rows import ResultRows, coltypes
+from analytics_core._settings import Settings
+from analytics_core.errors import AnalyticsError, DatabaseAccessError, LimitError, QueryError, StatementError
+from analytics_core.models.query import ChartDataQueryObject
+from analytics_core.ports import Observer
+
+_PLACE: Final = "the statement"
+_RESULT_TYPE: Final = "sql"
+
+
+class LimitingFactor(StrEnum):
+    """Which limit cut the rows of a statement: none, its own LIMIT, that of who asked, or both alike."""
+
+    NOT_LIMITED = "NOT_LIMITED"
+    QUERY = "QUERY"
+    DROPDOWN = "DROPDOWN"
+    QUERY_AND_DROPDOWN = "QUERY_AND_DROPDOWN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlQuestion:
+    """One statement as somebody asks it.
+
+    Attributes:
+        sql: the statement.
+        schema: where tables without a schema are; None: where the database looks by itself.
+        values: those of its parameters.
+        template_params: a JSON object that its template may use, as text.
+        row_limit: how many rows are wanted; None or 0: as many as the settings say.
+    """
+
+    sql: str
+    schema: str | None = None
+    values: Values = field(default_factory=dict)
+    template_params: str | None = None
+    row_limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadySql:
+    """A statement that may run: what the driver gets, which tables it reads, and how many rows it gives.
+
+    `factor` is the limit that counts if rows are cut; `rules` are the row rules in it, `rendered` its text after its
+    template.
+    """
+
+    admission: Admission
+    statement: Statement
+    tables: tuple[TableRef, ...]
+    limit: int
+    factor: LimitingFactor
+    rules: tuple[ExplainedClause, ...]
+    rendered: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlAnswer:
+    """What a statement gave: its rows as a result, and what was run for them."""
+
+    result: QueryResult
+    ready: ReadySql
+    factor: LimitingFactor
+
+
+class SqlQueries:
+    """Runs statements of people, each one query; any thread may use it."""
+
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        row_security: RowSecurity,
+        templates: QueryTemplates,
+        settings: Settings,
+        observer: Observer,
+    ) -> None:
+        self._gate = gate
+        self._row_security = row_security
+        self._templates = templates
+        self._settings = settings
+        self._observer = observer
+
+    def ready(self, request: ChartRequest, database: Database, question: SqlQuestion) -> ReadySql:
+        """Return a statement as it may run for the actor of a request.
+
+        Raises:
+            DatabaseAccessError: the editor is closed on this database, or to the actor.
+            TemplateError: its template, or that of a row rule, cannot be rendered.
+            StatementError: it is no statement of the engine's SQL, or its parameters do not fit.
+            StatementRefusedError: it is not one query that only reads, or it reads what cannot be told to be a table.
+            LimitError: a limit of rows that there cannot be.
+        """
+        if not database.expose_in_sqllab:
+            raise DatabaseAccessError(
+                f"database {database.id} is closed to the SQL editor; an administrator may set expose_in_sqllab"
+            )
+        admission = self._gate.admit(request.actor, database, on=DatabaseUse.QUERY)
+        asked = Dataset(
+            uuid="",
+            database_id=database.id,
+            table_name="statement",
+            sql=question.sql,
+            template_params=question.template_params,
+        )
+        spec = admission.spec
+        templates = self._templates.for_query(ChartDataQueryObject(), asked, spec, request)
+        rendered = templates.render(question.sql)
+        marked = with_marks(rendered, question.values, spec)
+        source = check_select(marked, spec=spec, place=_PLACE, invalid_as=StatementError)
+        reject_lost(source.sql, question.values)
+        tree = _tree_of(source)
+        if question.schema:
+            tree = _in_schema(tree, question.schema, spec)
+        tree, limit, factor = _limited(tree, question, self._wanted(question.row_limit))
+        limited = SqlSource(sql=write_sql(tree, spec.dialect, _refused), tree=tree)
+        ruled = self._row_security.in_source(self._row_security.ruled(request.actor, asked, spec), limited)
+        return ReadySql(
+            admission=admission,
+            statement=_statement(ruled, question.values, spec),
+            tables=tables_of(tree, spec),
+            limit=limit,
+            factor=factor,
+            rules=tuple(_explained(ruled)),
+            rendered=rendered,
+        )
+
+    def _wanted(self, asked: int | None) -> int:
+        """Return how many rows are given at the most."""
+        if asked is not None and (type(asked) is not int or asked < 0):
+            raise LimitError("the limit of rows must be a whole number, 0 or more; 0 takes that of the settings")
+        return min(asked or self._settings.default_row_limit, self._settings.max_row_limit)
+
+    def run(self, request: ChartRequest, database: Database, question: SqlQuestion) -> SqlAnswer:
+        """Return the rows of a statement.
+
+        Raises:
+            AnalyticsError: as for `ready`.
+            DatabaseError: the database refuses it, or cannot be reached.
+        """
+        watch = Stopwatch(request.budget)
+        try:
+            ready = self.ready(request, database, question)
+            watch.fingerprint = fingerprint_of([ready.statement])
+            watch.begin("results")
+            answer = self._answer(request, ready)
+        except AnalyticsError as error:
+            self._observe(request, database, watch, error=error)
+            raise
+        self._observe(request, database, watch, rows=answer.result.rowcount)
+        return answer
+
+    def _answer(self, request: ChartRequest, ready: ReadySql) -> SqlAnswer:
+        fetched = self._gate.statements.run(
+            ready.admission.to_run(ready.statement),
+            limits=self._limits(ready.limit),
+            cancel=request.cancel,
+            budget=request.budget,
+        )
+        frame = with_own_names(fetched.frame)
+        factor = ready.factor if fetched.has_more else LimitingFactor.NOT_LIMITED
+        result = QueryResult(
+            query=ready.statement.display_sql,
+            colnames=frame.names,
+            coltypes=coltypes(frame, declared={}, temporal=frozenset()),
+            rowcount=len(frame),
+            sql_rowcount=len(frame),
+            notes=fetched.notes,
+            limits=(_entry(ready, was_cut=fetched.has_more),),
+            held=ResultRows(frame),
+        )
+        return SqlAnswer(result=result, ready=ready, factor=factor)
+
+    def stream(self, request: ChartRequest, database: Database, question: SqlQuestion) -> BatchStream:
+        """Return the rows of a statement in batches; its first rows are there when this returns.
+
+        Raises:
+            AnalyticsError: as for `run`.
+        """
+        watch, most = Stopwatch(request.budget), self._settings.stream_row_limit or self._settings.max_row_limit
+
+        def ended(rows: int, error: AnalyticsError | None) -> None:
+            self._observe(request, database, watch, rows=rows, error=error)
+
+        try:
+            ready = self.ready(request, database, replace(question, row_limit=question.row_limit or most))
+            watch.fingerprint = fingerprint_of([ready.statement])
+            watch.begin("results")
+            frames = self._gate.statements.stream(
+                ready.admission.to_run(ready.statement),
+                limits=replace(self._limits(ready.limit), timeout_s=self._settings.request_timeout_s),
+                wait_s=self._settings.statement_timeout_s,
+                cancel=request.cancel,
+                budget=request.budget,
+            )
+            return BatchStream(
+                frames,
+                shape=lambda frame: (with_own_names(frame), ()),
+                told=lambda error: error,
+                row_limit=ready.limit,
+                declared={},
+                notes=(),
+                ended=ended,
+            )
+        except AnalyticsError as error:
+            ended(0, error)
+            raise
+
+    def _limits(self, rows: int) -> FetchLimits:
+        settings = self._settings
+        return FetchLimits(max_rows=rows, max_bytes=settings.max_result_bytes, timeout_s=settings.statement_timeout_s)
+
+    def _observe(
+        self,
+        request: ChartRequest,
+        database: Database,
+        watch: Stopwatch,
+        *,
+        rows: int | None = None,
+        error: AnalyticsError | None = None,
+    ) -> None:
+        self._observer.observe(
+            Observation(
+                actor_id=request.actor.stored_id,
+                dataset_id=None,
+                database_id=database.id,
+                engine=database.engine,
+                result_type=_RESULT_TYPE,
+                rows=None if error else rows,
+                steps_ms=watch.end(),
+                error_type=error.error_type.value if error else None,
+                fingerprint=watch.fingerprint,
+            )
+        )
+
+
+def _refused(what: str) -> QueryError:
+    return StatementError(f"{_PLACE}: {what}")
+
+
+def _tree_of(source: SqlSource) -> exp.Expr:
+    assert source.tree is not None  # noqa: S101 - the guard gives a source with its tree; tells the type checker
+    return source.tree
+
+
+def _in_schema(tree: exp.Expr, schema: str, spec: EngineSpec) -> exp.Expr:
+    """Return the tree with the schema before each table that names none."""
+    tree = tree.copy()
+    tables = list(tree.find_all(exp.Table))
+    for relation in relations_of(tree, spec):
+        if relation.table.schema is None:
+            tables[relation.position].set("db", quoted(schema))
+    return tree
+
+
+def _limited(tree: exp.Expr, question: SqlQuestion, wanted: int) -> tuple[exp.Expr, int, LimitingFactor]:
+    """Return the tree with a limit of its outermost query that gives one row more, how many count, and whose that is.
+
+    A limit that is no number (a share of the rows, rows with ties) stays as it is written.
+    """
+    if not isinstance(tree, exp.Query):
+        return tree, wanted, LimitingFactor.DROPDOWN
+    clause = tree.args.get("limit")
+    own = _own_limit(clause, question.values)
+    if own is None and clause is not None:
+        return tree, wanted, LimitingFactor.DROPDOWN
+    limit = wanted if own is None else min(own, wanted)
+    limited = tree.copy()
+    limited.set("limit", exp.Limit(expression=exp.Literal.number(limit + 1)))
+    return limited, limit, _factor(own, wanted)
+
+
+def _factor(own: int | None, wanted: int) -> LimitingFactor:
+    if own is None or own > wanted:
+        return LimitingFactor.DROPDOWN
+    return LimitingFactor.QUERY if own < wanted else LimitingFactor.QUERY_AND_DROPDOWN
+
+
+def _own_limit(clause: exp.Expr | None, values: Values) -> int | None:
+    """Return the number of rows that a clause says; None where it says none, or something else."""
+    match clause:
+        case exp.Fetch() if not clause.args.get("limit_options"):
+            number = clause.args.get("count")
+        case exp.Limit() if not (clause.args.get("limit_options") or clause.args.get("offset") or clause.expressions):
+            number = clause.expression
+        case _:
+            return None
+    found = number and value_of(number, values)
+    if isinstance(found, exp.Literal) and found.is_int:
+        return int(found.name)
+    return found if type(found) is int and found >= 0 else None
+
+
+def _statement(source: SqlSource, values: Values, spec: EngineSpec) -> Statement:
+    """Return what the driver gets: row rules and parameters in their places, their values bound."""
+    fences = not is_plain_query(source.tree, spec) or holds_other_than_text(values)
+    low = Lowering(spec=spec, binds=Binds(), alias=VIRTUAL_ALIAS, fences_relations=fences)
+    tree = bound_tree(source, low)
+    if values:
+        bind_parameters(tree, values, low.binds)
+    return render(tree, low.binds, spec, labels=(), kinds=())
+
+
+def _explained(source: SqlSource) -> Iterable[ExplainedClause]:
+    """Yield each row rule of the statement with its origin."""
+    for rule in source.rules:
+        for clause in rule.clauses:
+            yield ExplainedClause(part=f"from {rule.relation}", sql="", origin=str(clause.origin))
+
+
+def _entry(ready: ReadySql, *, was_cut: bool) -> LimitEntry:
+    own = ready.factor in (LimitingFactor.QUERY, LimitingFactor.QUERY_AND_DROPDOWN)
+    return LimitEntry(limit="row_limit", rows=ready.limit, set_by="statement" if own else "query limit", cut=was_cut)
+
+
+def with_own_names(frame: Frame) -> Frame:
+    """Return the frame with a name of its own for each column: `a`, `a__1`, `a__2`; `_col_0` for one without."""
+    names = _own_names(frame.names)
+    if names == frame.names:
+        return frame
+    return Frame(columns=tuple(replace(column, name=name) for column, name in zip(frame.columns, names, strict=True)))
+
+
+def _own_names(names: Sequence[str]) -> tuple[str, ...]:
+    taken, found = set(names), list[str]()
+    seen: set[str] = set()
+    for name in names:
+        own = _free(name, taken) if name in seen or not name else name
+        seen.add(own)
+        taken.add(own)
+        found.append(own)
+    return tuple(found)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, make = (1, lambda n: f"{name}__{n}") if name else (0, lambda n: f"_col_{n}")
+    while make(number) in taken:
+        number += 1
+    return make(number)

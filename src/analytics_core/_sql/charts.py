@@ -1,0 +1,124 @@
+"""Pictures of the rows of a statement: which of its columns are an axis, what tells series apart, what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from analytics_core._builder.charts import check_fields
+from analytics_core._builder.forms import SHAPES, TABLE, ChartLayout, ChartShape
+from analytics_core._frames.pipeline import read_steps, run_steps
+from analytics_core._frames.registry import Operations
+from analytics_core._resources.pictures import PictureDrawer, chart_look
+from analytics_core._results.answer import ChartData
+from analytics_core._results.picture import Picture
+from analytics_core._results.rows import ResultRows
+from analytics_core.errors import QueryError, UnknownNameError
+from analytics_core.models.query import PostProcessingOperation
+
+if TYPE_CHECKING:
+    from analytics_core._results.answer import QueryResult
+    from analytics_core._runtime import Runtime
+
+_LOOK: Final[Mapping[str, Any]] = {"format": "png", "theme": "light", "width_px": None, "height_px": None, "scale": 1.0}
+_BINS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """What the columns of rows are for: the axis, what tells series apart, and what is measured."""
+
+    axis: str | None
+    groups: tuple[str, ...]
+    metrics: tuple[str, ...]
+    is_time: bool
+
+
+def draw(result: QueryResult, kind: str, options: Mapping[str, Any], runtime: Runtime | None) -> Picture:
+    """Return the picture of a result.
+
+    Raises:
+        UnknownNameError: no such kind, or no such field of a form.
+        QueryError: rows that such a chart cannot show, or no number for an option.
+        MissingExtraError: nothing here draws.
+    """
+    assert runtime is not None  # noqa: S101 - results of statements have one; tells the type checker
+    if kind != TABLE and kind not in SHAPES:
+        raise UnknownNameError(str(kind), place=".chart", known=(TABLE, *SHAPES))
+    look = chart_look(**{name: options.get(name, usual) for name, usual in _LOOK.items()})
+    fields = {name: value for name, value in options.items() if name not in _LOOK and name != "title"}
+    check_fields(kind, fields)
+    form, steps = _form(kind, roles_of(result), result.colnames)
+    answer = ChartData(results=(_after(result, steps),))
+    return PictureDrawer(runtime).of_answer(answer, {**form, **fields}, look, title=str(options.get("title", "")))
+
+
+def roles_of(result: QueryResult) -> Roles:
+    """Return what the columns are for: the axis is the first column of times, or else the first that is no number."""
+    numbers = [column.name for column in result.frame.columns if column.kind.is_numeric]
+    times = [column.name for column in result.frame.columns if column.kind.is_temporal]
+    others = [name for name in result.colnames if name not in numbers]
+    if not others and len(numbers) > 1:
+        others = [numbers.pop(0)]  # a year, a week: two numbers are an axis and a measure
+    axis = times[0] if times else next(iter(others), None)
+    groups = tuple(name for name in others if name != axis)
+    return Roles(axis=axis, groups=groups, metrics=tuple(numbers), is_time=bool(times))
+
+
+def _form(kind: str, roles: Roles, names: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the form of a chart of these columns, and the steps after which the rows are as such a chart takes them."""
+    if kind == TABLE:
+        return {"viz_type": TABLE, "query_mode": "raw", "all_columns": list(names)}, []
+    shape = SHAPES[kind]
+    if not roles.metrics:
+        raise QueryError(f"a {kind} chart needs a column of numbers, and the statement gave {', '.join(names)}")
+    if shape.metrics == "metric" and len(roles.metrics) > 1:
+        raise QueryError(
+            f"a {kind} chart shows one column of numbers, and the statement gave {', '.join(roles.metrics)}; select one"
+        )
+    first = roles.metrics[0]
+    measured: Any = first if shape.metrics == "metric" else list(roles.metrics)
+    form: dict[str, Any] = {"viz_type": shape.viz_type, shape.metrics: measured}
+    if shape.layout is ChartLayout.NUMBER:
+        return _number(form, kind, roles), []
+    if shape.layout is ChartLayout.DISTRIBUTION:
+        options = {"column": first, "groupby": list(roles.groups), "bins": _BINS}
+        return {"viz_type": shape.viz_type, **options}, [{"operation": "histogram", "options": options}]
+    if roles.axis is None:
+        raise QueryError(f"a {kind} chart needs a column of times or texts beside the numbers; select one")
+    return _along(form, kind, shape, roles, roles.axis)
+
+
+def _number(form: dict[str, Any], kind: str, roles: Roles) -> dict[str, Any]:
+    if roles.groups or (roles.axis is not None and not roles.is_time):
+        raise QueryError(f"a {kind} chart shows one number, or one along time; select no other column")
+    return {**form, "x_axis": roles.axis} if roles.axis is not None else {**form, "viz_type": "big_number_total"}
+
+
+def _along(
+    form: dict[str, Any], kind: str, shape: ChartShape, roles: Roles, axis: str
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    match shape.layout:
+        case ChartLayout.SERIES:
+            told = {**form, "x_axis": axis, "groupby": list(roles.groups)}
+            if not roles.groups:
+                return told, []
+            sums = {name: {"operator": "sum"} for name in roles.metrics}
+            pivot = {"index": [axis], "columns": list(roles.groups), "aggregates": sums, "drop_missing_columns": False}
+            return told, [{"operation": "pivot", "options": pivot}, {"operation": "flatten", "options": {}}]
+        case ChartLayout.GRID:
+            if len(roles.groups) != 1:
+                raise QueryError(
+                    f"a {kind} chart needs two columns beside the number; the statement gave another count"
+                )
+            return {**form, "x_axis": axis, "groupby": roles.groups[0]}, []
+        case ChartLayout.PIVOT:
+            return {**form, "groupbyRows": [axis, *roles.groups], "groupbyColumns": []}, []
+    return {**form, shape.dimensions: [axis, *roles.groups]}, []
+
+
+def _after(result: QueryResult, steps: Sequence[Mapping[str, Any]]) -> QueryResult:
+    asked = [PostProcessingOperation.model_validate(step) for step in steps]
+    frame = run_steps(result.frame, read_steps(asked, Operations({}))).frame
+    return replace(result, colnames=frame.names, rowcount=len(frame), held=ResultRows(frame)) if steps else result

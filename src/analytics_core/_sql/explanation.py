@@ -1,0 +1,57 @@
+"""What `core.sql.explain` answers: a statement as it would run, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from analytics_core._compile.explanation import ExplainedClause
+from analytics_core._display.blocks import Blocks, CodeBlock, facts, table
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.text import visible
+from analytics_core._querying.sql_queries import ReadySql
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedSql:
+    """Why a statement gives what it gives.
+
+    Attributes:
+        sql: the statement as people read it, row rules, limit and values inlined.
+        bound_sql: the statement as the driver gets it.
+        parameters: its bound values.
+        tables: the relations that it reads, sorted.
+        rules: the row rules that bind on them, each with its origin.
+        row_limit: how many rows it gives at the most.
+    """
+
+    sql: str
+    bound_sql: str
+    parameters: Any
+    tables: tuple[str, ...]
+    rules: tuple[ExplainedClause, ...]
+    row_limit: int
+
+    @classmethod
+    def of(cls, ready: ReadySql) -> Self:
+        """Return the explanation of a statement that may run."""
+        return cls(
+            sql=ready.statement.display_sql,
+            bound_sql=ready.statement.sql,
+            parameters=ready.statement.parameters,
+            tables=tuple(map(str, ready.tables)),
+            rules=ready.rules,
+            row_limit=ready.limit,
+        )
+
+    def __str__(self) -> str:
+        lines = [f"{rule.part}  {rule.sql}    <- {rule.origin}" for rule in self.rules]
+        told = f"reads: {', '.join(self.tables) or 'no table'}; at most {self.row_limit:,} rows"
+        return visible("\n".join([*lines, told, "", self.sql]))
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        columns = {name: [getattr(rule, name) for rule in self.rules] for name in ("part", "sql", "origin")}
+        told = {"reads": ", ".join(self.tables), "rows at the most": f"{self.row_limit:,}"}
+        return [*(table(columns) if self.rules else ()), *facts(told), CodeBlock(text=self.sql)]

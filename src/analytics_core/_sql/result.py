@@ -1,0 +1,54 @@
+"""The answer to a statement: a result like that of a chart query, which also draws itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+from analytics_core._querying.sql_queries import LimitingFactor, SqlAnswer
+from analytics_core._results.answer import QueryResult
+from analytics_core._results.picture import Picture
+from analytics_core._runtime import Runtime
+from analytics_core._sql.charts import draw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SqlResult(QueryResult):
+    """The rows of a statement: all that a `QueryResult` has, and the statement's own.
+
+    Attributes:
+        limiting_factor: which limit cut the rows (contract, `limitingFactor`): NOT_LIMITED, QUERY, DROPDOWN or
+            QUERY_AND_DROPDOWN.
+        tables: the relations that were read, sorted.
+    """
+
+    limiting_factor: LimitingFactor = LimitingFactor.NOT_LIMITED
+    tables: tuple[str, ...] = ()
+    runtime: Runtime | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, answer: SqlAnswer, runtime: Runtime) -> Self:
+        """Return the result of a statement that ran."""
+        given = {each.name: getattr(answer.result, each.name) for each in fields(answer.result)}
+        tables = tuple(map(str, answer.ready.tables))
+        return cls(**given, limiting_factor=answer.factor, tables=tables, runtime=runtime)
+
+    def chart(self, kind: str = "table", **options: Any) -> Picture:
+        """Return the rows as a picture: the first column of times, or else the first one that is no number, is the axis.
+
+        Args:
+            kind: `line`, `bar`, `area`, `pie`, `table`, `big_number` and the others of a query's `.chart`.
+            options: of the picture (`format`, `theme`, `width_px`, `height_px`, `scale`, `title`), and fields of the
+                form, such as `show_legend=False`.
+
+        Raises:
+            UnknownNameError, QueryError: no such kind, field or option, or rows that it cannot show.
+            MissingExtraError: nothing here draws; the extra `charts` does.
+
+        Examples:
+            >>> found = core.sql("SELECT country, SUM(amount) AS revenue FROM orders GROUP BY country")
+            >>> found.chart("bar", format="svg").data[:4]
+            b'<svg'
+        """
+        self.raise_for_error()
+        return draw(self, kind, options, self.runtime)
