@@ -29,6 +29,7 @@ from analytics_core._resources.tags import Tags
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._sql.namespace import Sql
+from analytics_core._sql.queries import Queries
 
 Part = TypeVar("Part", bound=Namespace)
 
@@ -105,6 +106,16 @@ class Namespaces:
             ('orders',)
         """
         return self._open(Sql)
+
+    @property
+    def queries(self) -> Queries:
+        """What was executed in the SQL editor, and where it stands.
+
+        Examples:
+            >>> core.queries.list().count
+            0
+        """
+        return self._open(Queries)
 
     @property
     def annotation_layers(self) -> AnnotationLayers:

@@ -80,6 +80,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
+from analytics_core._sql.runs import SqlJobs
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import DatabaseError, SettingsError, TokenEndpointError
 from analytics_core.ports import (
@@ -459,4 +460,5 @@ def job_handlers(
         JobKind.CHART_DATA: ChartDataJobs(queries_of=queries_of, find_actor=find_actor, seal=seal),
         JobKind.WARM_UP: WarmUpJobs(runtime_of=runtime_of, find_actor=find_actor),
         JobKind.REPORT: ReportRuns(runtime_of=runtime_of, find_actor=find_person),
+        JobKind.SQL: SqlJobs(runtime_of=runtime_of, find_actor=find_actor, seal=seal),
     }

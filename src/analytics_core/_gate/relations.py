@@ -41,7 +41,8 @@ STORE_TABLES: Final = frozenset(
         "ac_embedded_dashboards", "ac_favourites", "ac_job_results", "ac_job_workers", "ac_jobs", "ac_key_values",
         "ac_locks", "ac_logs", "ac_oauth2_tokens", "ac_report_deliveries", "ac_report_executions", "ac_report_progress",
         "ac_report_schedule_owners", "ac_report_schedules", "ac_role_grants", "ac_roles", "ac_row_rule_datasets",
-        "ac_row_rule_roles", "ac_row_rules", "ac_tags", "ac_user_roles", "ac_users",
+        "ac_row_rule_roles", "ac_row_rules", "ac_saved_statement_tags", "ac_saved_statements", "ac_sql_queries",
+        "ac_tags", "ac_user_roles", "ac_users",
     }
 )  # fmt: skip
 """The tables of metadata stores: whoever read or replaced them in a database would be above all rules."""

@@ -26,6 +26,7 @@ class JobKind(StrEnum):
     CHART_DATA = "chart-data"
     WARM_UP = "warm-up"
     REPORT = "report"
+    SQL = "sql"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
@@ -122,6 +123,30 @@ class JobRegistry:
             raise
         self._hand_over(record)
         return record
+
+    def run_here(self, kind: JobKind, *, user_id: int, work: Callable[[CancelToken], _Result], job_id: str) -> _Result:
+        """Do work in the caller's thread, as a job that others find and stop meanwhile; nothing is left of it.
+
+        Raises:
+            StoreUnavailableError: the job cannot be kept, and nothing was done.
+        """
+        held = self._hold(job_id)
+        try:
+            job = JobRecord(job_id=job_id, kind=kind.value, payload="{}", user_id=user_id, state=JobState.RUNNING)
+            with self._store.unit_of_work() as unit:
+                running = replace(job, worker=self._heartbeat.token, started_on=unit.now())
+                record_id = unit.jobs.add(running, actor_id=job.author_id).id
+            held.is_claimed = True
+            try:
+                return work(held.cancel)
+            finally:
+                self._forget(record_id)
+        finally:
+            self._drop(job_id)
+
+    def _forget(self, record_id: int) -> None:
+        with suppress(StoreUnavailableError), self._store.unit_of_work() as unit:
+            unit.jobs.delete_matching([ListFilter(col="id", op="eq", val=record_id)])
 
     def _store_new(self, job: JobRecord) -> JobRecord:
         with self._store.unit_of_work() as unit:

@@ -174,8 +174,15 @@ class SqlQueries:
             raise LimitError("the limit of rows must be a whole number, 0 or more; 0 takes that of the settings")
         return min(asked or self._settings.default_row_limit, self._settings.max_row_limit)
 
-    def run(self, request: ChartRequest, database: Database, question: SqlQuestion) -> SqlAnswer:
-        """Return the rows of a statement.
+    def run(
+        self,
+        request: ChartRequest,
+        database: Database,
+        question: SqlQuestion,
+        *,
+        begins: Callable[[ReadySql], None] = lambda _ready: None,
+    ) -> SqlAnswer:
+        """Return the rows of a statement; `begins` is told before it runs, and may raise.
 
         Raises:
             AnalyticsError: as for `ready`.
@@ -186,6 +193,7 @@ class SqlQueries:
             ready = self.ready(request, database, question)
             watch.fingerprint = fingerprint_of([ready.statement])
             watch.begin("results")
+            begins(ready)
             answer = self._answer(request, ready)
         except AnalyticsError as error:
             self._observe(request, database, watch, error=error)

@@ -21,6 +21,7 @@ from analytics_core._records.shared_state import (
     LockRecord,
     OAuth2TokenRecord,
 )
+from analytics_core._records.sql_query import SavedQuery, SqlQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,3 +339,11 @@ class UnitOfWork(Protocol):
     @property
     def report_deliveries(self) -> ExpendableRepository[ReportDelivery]:
         """What became of the messages of runs, address by address; they go with their run."""
+
+    @property
+    def sql_queries(self) -> ExpendableRepository[SqlQuery]:
+        """What people ran in the SQL editor; those of a deleted user or database go with it."""
+
+    @property
+    def saved_queries(self) -> Repository[SavedQuery]:
+        """The statements that people keep; those of a deleted database go with it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime
@@ -14,12 +15,28 @@ from analytics_core._querying.sql_parameters import checked_values
 from analytics_core._querying.sql_queries import SqlQuestion
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListQuery
+from analytics_core._records.sql_query import SqlQuery
 from analytics_core._resources.batches import every
+from analytics_core._resources.jobs import job_of, job_record
+from analytics_core._resources.people.directory import name_of
 from analytics_core._resources.namespace import Namespace
+from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.batch_stream import BatchStream
+from analytics_core._security.actor import Actor
 from analytics_core._sql.explanation import ExplainedSql
 from analytics_core._sql.result import SqlResult
-from analytics_core.errors import DatabaseNotFoundError, QueryError, StatementError, nearest
+from analytics_core._sql.runs import SqlRuns, new_query, settled, shown_columns
+from analytics_core.errors import (
+    DatabaseAccessError,
+    DatabaseNotFoundError,
+    NotFoundError,
+    QueryAccessError,
+    QueryError,
+    StatementError,
+    nearest,
+)
+from analytics_core.models.parsing import Payload, parse, payload_error
+from analytics_core.models.sql_editor import ExecutePayload, QueryExecutionResponse, SqlQueryResult
 
 Parameter = str | int | float | bool | bytes | Decimal | date | datetime | None
 Parameters = Mapping[str, Parameter | Sequence[Parameter] | AbstractSet[Parameter]]
@@ -112,6 +129,78 @@ class Sql(Namespace):
         asked = _question(sql, params, schema, row_limit)
         return ExplainedSql.of(self._runtime.sql_queries.ready(self._request(), self._database(database), asked))
 
+    def execute(self, payload: ExecutePayload | Payload) -> QueryExecutionResponse:
+        """Run a statement and keep a record of it (contract, `ExecutePayloadSchema`).
+
+        A `client_id` that the actor gave before runs nothing again: the answer tells of that execution. With `runAsync`
+        it runs in the background: `core.queries.get` tells how far it is, and `core.sql.results` gives its rows under
+        `results_key`.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            DatabaseAccessError: the database takes nothing in the background (`allow_run_async`); and as `core.sql`.
+            AnalyticsError: what the statement fails with; its record tells it, too.
+
+        Examples:
+            >>> run = core.sql.execute({"database_id": 1, "sql": "SELECT COUNT(*) AS n FROM orders", "queryLimit": 5})
+            >>> run.status, run.query.limiting_factor, run.query.rows
+            ('success', 'NOT_LIMITED', 1)
+        """
+        asked = parse(ExecutePayload, payload, shape=_SHAPE)
+        database = self._database(asked.database_id)
+        _check(asked, database)
+        runs = SqlRuns(self._runtime, self._actor)
+        query, is_new = runs.begin(_asked_query(asked, database, self._actor))
+        if not is_new:
+            return self._told(self._settled(query), database, None)
+        if asked.run_async:
+            submitted = runs.submit(query, database, find_actor=lambda: self._anew()._actor)
+            return self._told(submitted, database, None)
+        done, answer = runs.run_here(query, database)
+        return self._told(done, database, answer.result)
+
+    def results(self, key: str) -> QueryExecutionResponse:
+        """Return the rows of an execution in the background, by its `results_key`; it must be over.
+
+        Raises:
+            QueryAccessError: it is somebody else's, or other row rules bind the actor now.
+            DatabaseError: RESULTS_BACKEND_ERROR: the rows are not kept any more, or never were.
+            AnalyticsError: what the statement failed with.
+
+        Examples:
+            >>> core.sql.results("of-yesterday")
+            Traceback (most recent call last):
+            analytics_core.errors.NotFoundError: no query 'of-yesterday' ...
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            query = unit.sql_queries.find(results_key=key) if isinstance(key, str) and key else None
+            if query is None:
+                raise NotFoundError("query", key)
+            if query.user_id != self._actor.id:
+                raise QueryAccessError(f"query {query.id} is somebody else's; run the statement yourself")
+            database = unit.databases.get(query.database_id)
+        job = job_of(
+            self._runtime, job_record(self._runtime, key, owner=str(self._actor.id)), find_actor=lambda: self._actor
+        )
+        answer: ChartData = job.result(0)
+        return self._told(self._settled(query), database, answer.results[0])
+
+    def _settled(self, query: SqlQuery) -> SqlQuery:
+        with self._runtime.store.unit_of_work() as unit:
+            return settled(self._runtime, unit, unit.sql_queries.get(query.id))
+
+    def _told(self, query: SqlQuery, database: Database, result: QueryResult | None) -> QueryExecutionResponse:
+        shown = None if result is None else shown_columns(result, expand=query.expand_data)
+        return QueryExecutionResponse(
+            query_id=query.id,
+            status=query.state.value,
+            query=client_result(query, database, self._actor),
+            columns=() if shown is None else shown.columns,
+            selected_columns=() if shown is None else shown.selected,
+            expanded_columns=() if shown is None else shown.expanded,
+            data=() if shown is None else shown.data,
+        )
+
     def _request(self) -> ChartRequest:
         return self._runtime.queries.begun(ChartRequest(actor=self._actor, now=self._runtime.clock.now()))
 
@@ -154,3 +243,68 @@ def _question(sql: Any, params: Any, schema: Any, row_limit: int | None) -> SqlQ
     if not isinstance(schema, str | None):
         raise StatementError(f"a schema is named by text, not {type(schema).__name__}")
     return SqlQuestion(sql=sql, schema=schema or None, values=checked_values(params), row_limit=row_limit)
+
+
+_SHAPE = "ExecutePayloadSchema"
+_LONGEST_CLIENT_ID = 11
+
+
+def _check(asked: ExecutePayload, database: Database) -> None:
+    """Refuse what the shape lets through and nothing can run."""
+    if asked.client_id is not None and not 0 < len(asked.client_id) <= _LONGEST_CLIENT_ID:
+        raise payload_error(_SHAPE, "client_id", f"must have 1 to {_LONGEST_CLIENT_ID} characters")
+    if asked.query_limit is not None and asked.query_limit < 0:
+        raise payload_error(_SHAPE, "queryLimit", "must be 0 or more")
+    if asked.run_async and not database.allow_run_async:
+        raise DatabaseAccessError(
+            f"database {database.id} runs nothing in the background; an administrator may set allow_run_async"
+        )
+
+
+def _asked_query(asked: ExecutePayload, database: Database, actor: Actor) -> SqlQuery:
+    params = asked.template_params
+    return new_query(
+        database,
+        actor,
+        client_id=asked.client_id or "",
+        sql=asked.sql,
+        schema=asked.schema_name or None,
+        tab_name=asked.tab,
+        sql_editor_id=asked.sql_editor_id,
+        template_params=params if isinstance(params, str) or params is None else json.dumps(params),
+        asked_limit=asked.query_limit,
+        expand_data=bool(asked.expand_data),
+    )
+
+
+def client_result(query: SqlQuery, database: Database, actor: Actor) -> SqlQueryResult:
+    """Return an execution as its client sees it (contract, `QueryResult`)."""
+    told = {
+        "id": query.client_id,
+        "queryId": query.id,
+        "serverId": query.id,
+        "sql": query.sql,
+        "executedSql": query.executed_sql,
+        "db": database.database_name,
+        "dbId": database.id,
+        "schema": query.schema,
+        "tab": query.tab_name,
+        "sqlEditorId": query.sql_editor_id,
+        "user": name_of(actor.user),
+        "userId": query.user_id,
+        "state": query.state.value,
+        "limit": query.limit,
+        "limitingFactor": query.limiting_factor,
+        "progress": query.progress,
+        "rows": query.rows,
+        "resultsKey": query.results_key,
+        "startDttm": query.start_time,
+        "endDttm": query.end_time,
+        "changed_on": query.audit.changed_on,
+        "ctas": query.select_as_cta,
+        "errorMessage": query.error_message,
+        "extra": {"tables": list(query.tables)},
+        "tempSchema": query.tmp_schema_name,
+        "tempTable": query.tmp_table_name,
+    }
+    return SqlQueryResult(**told)

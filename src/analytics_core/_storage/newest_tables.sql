@@ -430,6 +430,64 @@ CREATE TABLE ac_report_schedules (
     CONSTRAINT fk_ac_report_schedules_dashboard FOREIGN KEY(dashboard_id) REFERENCES ac_dashboards (id),
     CONSTRAINT fk_ac_report_schedules_database FOREIGN KEY(database_id) REFERENCES ac_databases (id)
 );
+CREATE TABLE ac_sql_queries (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    client_id VARCHAR(11) NOT NULL,
+    user_id INTEGER NOT NULL,
+    database_id INTEGER NOT NULL,
+    sql TEXT NOT NULL,
+    job_id VARCHAR(64) NOT NULL,
+    state VARCHAR(16) NOT NULL,
+    schema VARCHAR(256),
+    tab_name VARCHAR(256),
+    sql_editor_id VARCHAR(256),
+    template_params TEXT,
+    asked_limit INTEGER,
+    expand_data BOOLEAN NOT NULL,
+    select_sql TEXT,
+    executed_sql TEXT,
+    "limit" INTEGER,
+    limiting_factor VARCHAR(20),
+    progress INTEGER NOT NULL,
+    rows INTEGER,
+    tables TEXT NOT NULL,
+    results_key VARCHAR(64),
+    tmp_schema_name VARCHAR(256),
+    tmp_table_name VARCHAR(256),
+    ctas_method VARCHAR(16),
+    select_as_cta BOOLEAN NOT NULL,
+    select_as_cta_used BOOLEAN NOT NULL,
+    error_message TEXT,
+    error_type VARCHAR(64),
+    start_time DOUBLE,
+    start_running_time DOUBLE,
+    end_time DOUBLE,
+    end_result_backend_time DOUBLE,
+    created_on DATETIME NOT NULL,
+    changed_on DATETIME NOT NULL,
+    created_by INTEGER,
+    changed_by INTEGER,
+    version INTEGER NOT NULL,
+    CONSTRAINT uq_ac_sql_queries_client UNIQUE (user_id, client_id),
+    CONSTRAINT fk_ac_sql_queries_database FOREIGN KEY(database_id) REFERENCES ac_databases (id) ON DELETE CASCADE
+);
+CREATE TABLE ac_saved_statements (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    uuid VARCHAR(36) NOT NULL,
+    label VARCHAR(256) NOT NULL,
+    database_id INTEGER NOT NULL,
+    sql TEXT NOT NULL,
+    description TEXT,
+    schema VARCHAR(256),
+    template_params TEXT,
+    created_on DATETIME NOT NULL,
+    changed_on DATETIME NOT NULL,
+    created_by INTEGER,
+    changed_by INTEGER,
+    version INTEGER NOT NULL,
+    CONSTRAINT uq_ac_saved_statements_uuid UNIQUE (uuid),
+    CONSTRAINT fk_ac_saved_statements_database FOREIGN KEY(database_id) REFERENCES ac_databases (id) ON DELETE CASCADE
+);
 CREATE TABLE ac_dataset_columns (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     dataset_id INTEGER NOT NULL,
@@ -537,6 +595,13 @@ CREATE TABLE ac_report_executions (
     CONSTRAINT uq_ac_report_executions_scheduled_dttm UNIQUE (schedule_id, scheduled_dttm),
     CONSTRAINT fk_ac_report_executions_schedule FOREIGN KEY(schedule_id) REFERENCES ac_report_schedules (id) ON DELETE CASCADE
 );
+CREATE TABLE ac_saved_statement_tags (
+    saved_statement_id INTEGER NOT NULL,
+    tag_id INTEGER NOT NULL,
+    PRIMARY KEY (saved_statement_id, tag_id),
+    CONSTRAINT fk_ac_saved_statement_tags_saved_statement FOREIGN KEY(saved_statement_id) REFERENCES ac_saved_statements (id) ON DELETE CASCADE,
+    CONSTRAINT fk_ac_saved_statement_tags_tag FOREIGN KEY(tag_id) REFERENCES ac_tags (id) ON DELETE CASCADE
+);
 CREATE TABLE ac_report_deliveries (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     execution_id INTEGER NOT NULL,
@@ -593,4 +658,9 @@ CREATE INDEX ix_ac_report_schedules_database ON ac_report_schedules (database_id
 CREATE INDEX ix_ac_role_grants_target ON ac_role_grants (target, target_id);
 CREATE INDEX ix_ac_row_rule_datasets_dataset ON ac_row_rule_datasets (dataset_id);
 CREATE INDEX ix_ac_row_rule_roles_role ON ac_row_rule_roles (role_id);
+CREATE INDEX ix_ac_saved_statement_tags_tag ON ac_saved_statement_tags (tag_id);
+CREATE INDEX ix_ac_saved_statements_database ON ac_saved_statements (database_id);
+CREATE INDEX ix_ac_sql_queries_database ON ac_sql_queries (database_id);
+CREATE INDEX ix_ac_sql_queries_end ON ac_sql_queries (end_time);
+CREATE INDEX ix_ac_sql_queries_job ON ac_sql_queries (job_id);
 CREATE INDEX ix_ac_user_roles_role ON ac_user_roles (role_id);

@@ -32,6 +32,7 @@ from analytics_core._records.shared_state import (
     LockRecord,
     OAuth2TokenRecord,
 )
+from analytics_core._records.sql_query import QueryState, SavedQuery, SqlQuery
 from analytics_core._security.row_rules import key_of_table
 from analytics_core._storage import tables
 from analytics_core._storage.column_types import LongBytes, Name
@@ -170,12 +171,12 @@ def id_parts(table: Table, noun: str, column: str | None = None) -> ValueParts:
 def _forget_user(user_id: int) -> tuple[Executable, ...]:
     """Take a deleted user out of ownerships, stars and audit columns, which hold ids that a host may have given.
 
-    The user's tokens go; so do the user's jobs with what came out of them: nobody else may read them, and a process
-    that runs one finds none.
+    The user's tokens go; so do the user's jobs with what came out of them, and their queries: nobody else may read
+    them, and a process that runs one finds none.
     """
     everything = tables.METADATA.tables.values()
     owned = (tables.DATASET_OWNERS, tables.CHART_OWNERS, tables.DASHBOARD_OWNERS, tables.REPORT_SCHEDULE_OWNERS)
-    held = (*owned, tables.FAVOURITES, tables.JOBS, tables.OAUTH2_TOKENS)
+    held = (*owned, tables.FAVOURITES, tables.JOBS, tables.OAUTH2_TOKENS, tables.SQL_QUERIES)
     signed = [
         (table, table.c[name])
         for table in everything
@@ -421,4 +422,20 @@ REPORT_EXECUTION_KIND: Final[RecordKind[ReportExecution]] = RecordKind(
 
 REPORT_DELIVERY_KIND: Final[RecordKind[ReportDelivery]] = RecordKind(
     noun="report delivery", table=tables.REPORT_DELIVERIES, record_type=ReportDelivery, is_journal=True
+)
+
+SQL_QUERY_KIND: Final[RecordKind[SqlQuery]] = RecordKind(
+    noun="query",
+    table=tables.SQL_QUERIES,
+    record_type=SqlQuery,
+    texts=frozenset({"tables"}),
+    enums={"state": QueryState},
+    is_journal=True,
+)
+
+SAVED_QUERY_KIND: Final[RecordKind[SavedQuery]] = RecordKind(
+    noun="saved query",
+    table=tables.SAVED_QUERIES,
+    record_type=SavedQuery,
+    parts=(id_parts(tables.SAVED_QUERY_TAGS, "tag"),),
 )

@@ -71,6 +71,8 @@ class SqlUnitOfWork:
     report_progress = _Records(partial(SqlExpendableRepository, kinds.REPORT_PROGRESS_KIND))
     report_executions = _Records(partial(SqlExpendableRepository, kinds.REPORT_EXECUTION_KIND))
     report_deliveries = _Records(partial(SqlExpendableRepository, kinds.REPORT_DELIVERY_KIND))
+    sql_queries = _Records(partial(SqlExpendableRepository, kinds.SQL_QUERY_KIND))
+    saved_queries = _Records(partial(SqlRepository, kinds.SAVED_QUERY_KIND))
 
     def now(self) -> datetime:
         """Return the store's own time when asked, aware and in UTC: milliseconds on SQLite, else microseconds."""

@@ -1,0 +1,352 @@
+"""Executions of statements: begun once for a client's id, run here or as a job, their record moved on as they go."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from analytics_core._compile.fingerprint import digest_of
+from analytics_core._engines.types import ValueKind
+from analytics_core._execution.cancel import CancelToken
+from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._jobs.handlers import JobKind, JobOutcome
+from analytics_core._jobs.registry import new_job_id
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.sql_queries import ReadySql, SqlAnswer, SqlQuestion
+from analytics_core._records.datasource import Database
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._records.sql_query import QueryState, SqlQuery
+from analytics_core._resources.changes import begin_act
+from analytics_core._resources.jobs import submit_job
+from analytics_core._results.answer import ChartData, QueryResult
+from analytics_core._results.answer_bytes import decode_answer, encode_answer
+from analytics_core._results.rows import ResultRows
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core._security.keys import EntrySeal
+from analytics_core.errors import (
+    AlreadyExistsError,
+    AnalyticsError,
+    StaleVersionError,
+    StatementStoppedError,
+    StatementTimeoutError,
+    StoredDataError,
+)
+
+_JOB_STATES: Final[Mapping[JobState, QueryState]] = {
+    JobState.STOPPED: QueryState.STOPPED,
+    JobState.TIMED_OUT: QueryState.TIMED_OUT,
+}
+_LOST: Final = "the process that ran it ended; run it again"
+_CLIENT_ID_BYTES: Final = 8
+
+
+class SqlRuns:
+    """Runs what is executed for one actor, and keeps its record."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    def begin(self, asked: SqlQuery) -> tuple[SqlQuery, bool]:
+        """Return the record of a new execution, and True; or the one that its client began before, and False."""
+        act = begin_act(self._runtime, self._actor, "sql.execute")
+        client_id = asked.client_id or secrets.token_urlsafe(_CLIENT_ID_BYTES)
+        new = replace(asked, client_id=client_id, start_time=self._now_ms())
+        try:
+            with self._runtime.store.unit_of_work() as unit:
+                known = unit.sql_queries.find(user_id=self._actor.id, client_id=client_id)
+                if known is not None:
+                    return known, False
+                stored = unit.sql_queries.add(new, actor_id=self._actor.id)
+                act.log(unit, details={"query": stored.id, "database": stored.database_id})
+                return stored, True
+        except AlreadyExistsError:  # the same id came twice at once
+            with self._runtime.store.unit_of_work() as unit:
+                known = unit.sql_queries.find(user_id=self._actor.id, client_id=client_id)
+            if known is None:
+                raise
+            return known, False
+
+    def run_here(self, query: SqlQuery, database: Database) -> tuple[SqlQuery, SqlAnswer]:
+        """Run an execution in this thread; whoever may stop it finds it meanwhile.
+
+        Raises:
+            AnalyticsError: what it fails with, which its record tells, too.
+        """
+        return self._runtime.job_registry.run_here(
+            JobKind.SQL,
+            user_id=self._actor.id,
+            job_id=query.job_id,
+            work=lambda cancel: self.run(query, database, cancel),
+        )
+
+    def submit(self, query: SqlQuery, database: Database, *, find_actor: Callable[[], Actor]) -> SqlQuery:
+        """Have an execution run in the background and return its record, which names where its rows will be."""
+        payload = json.dumps({"query_id": query.id})
+        try:
+            job = submit_job(
+                self._runtime, self._actor, JobKind.SQL, payload, find_actor=find_actor, queue=database.uuid
+            )
+        except AnalyticsError as error:
+            self._moved(query.id, QueryState.FAILED, **self._told(error))
+            raise
+        return self._changed(query.id, job_id=job.job_id, results_key=job.job_id) or query
+
+    def run(self, query: SqlQuery, database: Database, cancel: CancelToken) -> tuple[SqlQuery, SqlAnswer]:
+        """Run an execution, its record moved on as it goes.
+
+        Raises:
+            StatementStoppedError: it was stopped before it began.
+            AnalyticsError: what it fails with.
+        """
+        runtime = self._runtime
+
+        def begins(ready: ReadySql) -> None:
+            running = self._moved(
+                query.id,
+                QueryState.RUNNING,
+                start_running_time=self._now_ms(),
+                executed_sql=ready.statement.display_sql,
+                select_sql=ready.rendered,
+                limit=ready.limit,
+                tables=tuple(map(str, ready.tables)),
+            )
+            if running is None:
+                raise StatementStoppedError("the query was stopped before it began")
+
+        try:
+            request = runtime.queries.begun(
+                ChartRequest(actor=self._actor, now=runtime.clock.now(), cancel=cancel)
+            )
+            answer = runtime.sql_queries.run(request, database, question_of(query), begins=begins)
+        except AnalyticsError as error:
+            self._moved(query.id, state_of(error), **self._told(error))
+            raise
+        done = self._moved(
+            query.id,
+            QueryState.SUCCESS,
+            rows=answer.result.rowcount,
+            limiting_factor=answer.factor.value,
+            progress=100,
+            end_time=self._now_ms(),
+        )
+        return done or query, answer
+
+    def _told(self, error: AnalyticsError) -> dict[str, Any]:
+        return {
+            "error_message": error.message,
+            "error_type": error.error_type.value,
+            "end_time": self._now_ms(),
+        }
+
+    def _moved(self, query_id: int, state: QueryState, **told: Any) -> SqlQuery | None:
+        """Move a record on and return it; None where it is gone, or in a state that this one does not follow."""
+        return self._changed(query_id, lambda query: query.moved(state, **told))
+
+    def _changed(
+        self, query_id: int, change: Callable[[SqlQuery], SqlQuery | None] | None = None, **told: Any
+    ) -> SqlQuery | None:
+        for _ in range(10):
+            try:
+                with self._runtime.store.unit_of_work() as unit:
+                    query = unit.sql_queries.find(id=query_id)
+                    after = None if query is None else replace(query, **told) if change is None else change(query)
+                    return None if after is None else unit.sql_queries.update(after, actor_id=self._actor.id)
+            except StaleVersionError:  # somebody else moved it on at this moment
+                continue
+        return None
+
+    def finished(self, query_id: int) -> None:
+        """Record when the rows of an execution were kept."""
+        self._changed(query_id, end_result_backend_time=self._now_ms())
+
+    def _now_ms(self) -> float:
+        return now_ms(self._runtime)
+
+
+def now_ms(runtime: Runtime) -> float:
+    """Return the time in milliseconds since 1970."""
+    return round(runtime.wall_clock.now().timestamp() * 1_000, 3)
+
+
+def question_of(query: SqlQuery) -> SqlQuestion:
+    """Return what an execution asks."""
+    return SqlQuestion(
+        sql=query.sql,
+        schema=query.schema,
+        template_params=query.template_params,
+        row_limit=query.asked_limit,
+    )
+
+
+def state_of(error: AnalyticsError) -> QueryState:
+    """Return the state of an execution that ended with an error."""
+    if isinstance(error, StatementTimeoutError):
+        return QueryState.TIMED_OUT
+    return QueryState.STOPPED if isinstance(error, StatementStoppedError) else QueryState.FAILED
+
+
+def settled(runtime: Runtime, unit: UnitOfWork, query: SqlQuery) -> SqlQuery:
+    """Return an execution as it is; one whose job is over or gone without a word has failed, or was stopped."""
+    if query.state.is_over:
+        return query
+    job = unit.jobs.find(job_id=query.job_id)
+    if job is None and query.state is QueryState.PENDING and query.results_key is None:
+        return query  # its thread is about to begin
+    state = job.state if job is not None else JobState.LOST
+    if job is not None and not state.is_over:
+        state = runtime.job_registry.find(query.job_id).state
+    if not state.is_over:
+        return query
+    over = query.moved(
+        _JOB_STATES.get(state, QueryState.FAILED), error_message=_LOST, end_time=now_ms(runtime)
+    ) or query.moved(QueryState.FAILED, error_message=_LOST, end_time=now_ms(runtime))
+    if over is None:
+        return query
+    try:
+        return unit.sql_queries.update(over, actor_id=query.user_id)
+    except StaleVersionError:  # it ended by itself at this moment
+        return unit.sql_queries.get(query.id)
+
+
+class SqlJobs:
+    """Runs executions in the background, and reads what they gave (a `JobHandler`).
+
+    Args:
+        runtime_of: gives the parts of a core at the job's moment.
+        find_actor: tells who acts for a job, with the rights that they have now.
+        seal: seals answers, so that whoever writes to the store makes none.
+    """
+
+    def __init__(
+        self,
+        *,
+        runtime_of: Callable[[JobRecord], Runtime],
+        find_actor: Callable[[JobRecord], Actor],
+        seal: EntrySeal,
+    ) -> None:
+        self._runtime_of = runtime_of
+        self._find_actor = find_actor
+        self._seal = seal
+
+    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
+        """Run the statement of the execution."""
+        runtime, actor = self._runtime_of(job), self._find_actor(job)
+        query, database = self._asked(runtime, job)
+        runs = SqlRuns(runtime, actor)
+        done, answer = runs.run(query, database, cancel)
+        data = encode_answer(ChartData(results=(answer.result,)), key=job.job_id, seal=self._seal)
+        runs.finished(done.id)
+        return JobOutcome(state=JobState.SUCCESS, data=data, bound=_bound(answer.ready))
+
+    def may_read(self, job: JobRecord, actor: Actor) -> bool:
+        """Tell whether the actor would be given the same statement now, its row rules among it, as when the job ran."""
+        if job.bound is None:
+            return True
+        runtime = self._runtime_of(job)
+        query, database = self._asked(runtime, job)
+        request = ChartRequest(actor=actor, now=runtime.clock.now())
+        ready = runtime.sql_queries.ready(runtime.queries.begun(request), database, question_of(query))
+        return _bound(ready) == job.bound
+
+    def read(self, job: JobRecord, data: bytes) -> ChartData:
+        """Return the rows of the execution."""
+        answer = decode_answer(data, key=job.job_id, seal=self._seal)
+        if answer is None:
+            raise StoredDataError(
+                f"the metadata store holds no rows of job {job.job_id!r} that this version of analytics_core kept with "
+                "the secret key that it has now; run the statement again"
+            )
+        return answer
+
+    def _asked(self, runtime: Runtime, job: JobRecord) -> tuple[SqlQuery, Database]:
+        try:
+            query_id = int(json.loads(job.payload)["query_id"])
+        except (KeyError, TypeError, ValueError):
+            raise StoredDataError(f"the payload of job {job.job_id!r} is none that this version reads") from None
+        with runtime.store.unit_of_work() as unit:
+            query = unit.sql_queries.get(query_id)
+            return query, unit.databases.get(query.database_id)
+
+
+def _bound(ready: ReadySql) -> str:
+    """Return a digest of what bound the actor: another rule, or value of it, makes another statement."""
+    return digest_of((ready.statement.sql, repr(ready.statement.parameters)))
+
+
+# ------------------------------------------------------------------------------------------------- columns of an answer
+@dataclass(frozen=True, slots=True)
+class ShownColumns:
+    """The columns of an answer as the contract lists them, and its rows; `expanded` came out of nested ones."""
+
+    columns: tuple[dict[str, Any], ...]
+    selected: tuple[dict[str, Any], ...]
+    expanded: tuple[dict[str, Any], ...]
+    data: tuple[dict[str, Any], ...]
+
+
+def shown_columns(result: QueryResult, *, expand: bool) -> ShownColumns:
+    """Return the columns and rows of a result; with `expand`, each column of objects is followed by those in it."""
+    frame = result.frame
+    selected = tuple(map(_told, frame.columns))
+    columns, expanded = list[FrameColumn](), list[FrameColumn]()
+    for column in frame.columns:
+        inner = _fields_of(column, {one.name for one in (*frame.columns, *expanded)}) if expand else []
+        columns += [column, *inner]
+        expanded += inner
+    shown = Frame(columns=tuple(columns))
+    return ShownColumns(
+        columns=tuple(map(_told, shown.columns)),
+        selected=selected,
+        expanded=tuple(map(_told, expanded)),
+        data=tuple(ResultRows(shown).data()),
+    )
+
+
+def _told(column: FrameColumn) -> dict[str, Any]:
+    kind = column.kind
+    return {
+        "column_name": column.name,
+        "name": column.name,
+        "type": kind.value,
+        "is_dttm": kind.is_temporal,
+    }
+
+
+def _fields_of(column: FrameColumn, taken: set[str]) -> list[FrameColumn]:
+    """Return a column for each field of a column that holds objects alone, or JSON texts of them; `a.b` of `a`."""
+    objects = [_object(value) for value in column.to_list()]
+    if not any(objects) or any(found is None for found in objects):
+        return []
+    names = dict.fromkeys(str(name) for found in objects for name in found or ())
+    fresh = [name for name in names if f"{column.name}.{name}" not in taken]
+    return [
+        FrameColumn(
+            name=f"{column.name}.{name}",
+            kind=ValueKind.UNKNOWN,
+            values=[(found or {}).get(name) for found in objects],
+        )
+        for name in fresh
+    ]
+
+
+def _object(value: Any) -> Mapping[str, Any] | None:
+    """Return a value as an object, an empty one for null; None where it is something else."""
+    if value is None:
+        return {}
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, Mapping) else None
+
+
+def new_query(database: Database, actor: Actor, **asked: Any) -> SqlQuery:
+    """Return the record of an execution that is to begin."""
+    return SqlQuery(database_id=database.id, user_id=actor.id, job_id=new_job_id(), **asked)

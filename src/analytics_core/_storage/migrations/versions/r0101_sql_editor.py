@@ -1,0 +1,105 @@
+"""The tables of the SQL editor: what was run, and the statements that people keep.
+
+Revision ID: 0101
+Revises: 0100
+"""
+
+from __future__ import annotations
+
+from alembic.operations import Operations
+from sqlalchemy import Boolean, Column, Double, ForeignKey, Integer, UniqueConstraint, inspect
+from sqlalchemy.schema import SchemaItem
+
+from analytics_core._storage.column_types import LongText, Name, UtcMoment
+
+revision = "0101"
+down_revision = "0100"
+branch_labels = None
+depends_on = None
+
+
+def upgrade(op: Operations) -> None:
+    """Make the tables and indexes; those that a run cut off on MariaDB had made already are left as they are."""
+    _create_records(
+        op,
+        "ac_sql_queries",
+        Column("client_id", Name(11), nullable=False),
+        Column("user_id", Integer(), nullable=False),
+        _database("fk_ac_sql_queries_database"),
+        Column("sql", LongText(), nullable=False),
+        Column("job_id", Name(64), nullable=False),
+        Column("state", Name(16), nullable=False),
+        *(Column(name, Name(256)) for name in ("schema", "tab_name", "sql_editor_id")),
+        Column("template_params", LongText()),
+        Column("asked_limit", Integer()),
+        Column("expand_data", Boolean(), nullable=False),
+        *(Column(name, LongText()) for name in ("select_sql", "executed_sql")),
+        Column("limit", Integer()),
+        Column("limiting_factor", Name(20)),
+        Column("progress", Integer(), nullable=False),
+        Column("rows", Integer()),
+        Column("tables", LongText(), nullable=False),
+        Column("results_key", Name(64)),
+        *(Column(name, Name(256)) for name in ("tmp_schema_name", "tmp_table_name")),
+        Column("ctas_method", Name(16)),
+        *(Column(name, Boolean(), nullable=False) for name in ("select_as_cta", "select_as_cta_used")),
+        Column("error_message", LongText()),
+        Column("error_type", Name(64)),
+        *(Column(name, Double()) for name in ("start_time", "start_running_time", "end_time")),
+        Column("end_result_backend_time", Double()),
+        UniqueConstraint("user_id", "client_id", name="uq_ac_sql_queries_client"),
+    )
+    _create_indexes(op, "ac_sql_queries", database="database_id", job="job_id", end="end_time")
+    _create_records(
+        op,
+        "ac_saved_statements",
+        Column("uuid", Name(36), nullable=False),
+        Column("label", Name(256), nullable=False),
+        _database("fk_ac_saved_statements_database"),
+        Column("sql", LongText(), nullable=False),
+        Column("description", LongText()),
+        Column("schema", Name(256)),
+        Column("template_params", LongText()),
+        UniqueConstraint("uuid", name="uq_ac_saved_statements_uuid"),
+    )
+    _create_indexes(op, "ac_saved_statements", database="database_id")
+    op.create_table(
+        "ac_saved_statement_tags",
+        _link("saved_statement", "fk_ac_saved_statement_tags_saved_statement"),
+        _link("tag", "fk_ac_saved_statement_tags_tag"),
+        if_not_exists=True,
+    )
+    _create_indexes(op, "ac_saved_statement_tags", tag="tag_id")
+
+
+def _create_records(op: Operations, name: str, *items: SchemaItem) -> None:
+    op.create_table(
+        name,
+        Column("id", Integer(), primary_key=True, autoincrement=True),
+        *items,
+        Column("created_on", UtcMoment(), nullable=False),
+        Column("changed_on", UtcMoment(), nullable=False),
+        Column("created_by", Integer()),
+        Column("changed_by", Integer()),
+        Column("version", Integer(), nullable=False),
+        sqlite_autoincrement=True,
+        if_not_exists=True,
+    )
+
+
+def _database(name: str) -> Column[int]:
+    key = ForeignKey("ac_databases.id", name=name, ondelete="CASCADE")
+    return Column("database_id", Integer(), key, nullable=False)
+
+
+def _link(of: str, name: str) -> Column[int]:
+    key = ForeignKey(f"ac_{of}s.id", name=name, ondelete="CASCADE")
+    return Column(f"{of}_id", Integer(), key, primary_key=True, autoincrement=False)
+
+
+def _create_indexes(op: Operations, table: str, /, **columns: str) -> None:
+    """Make the indexes that are not there; MySQL has no IF NOT EXISTS for indexes."""
+    made = {index["name"] for index in inspect(op.get_bind()).get_indexes(table)}
+    for name, column in columns.items():
+        if f"ix_{table}_{name}" not in made:
+            op.create_index(f"ix_{table}_{name}", table, [column])
