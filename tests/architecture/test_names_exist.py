@@ -55,7 +55,7 @@ NO_MODULES = {
     "analytics_core.postprocessing.clip": "an operation that a page adds",
 }
 PAGES_OF_OTHERS = {"dependencies.md"}
-FUTURE_LAYERS = {"_sql_editor"}
+FUTURE_LAYERS: set[str] = set()
 """Layers that have a place before they have a module."""
 
 

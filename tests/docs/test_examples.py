@@ -143,7 +143,7 @@ def _names_of(module: str, request: pytest.FixtureRequest) -> Iterator[dict[str,
 
     if "._builder." in module:
         yield request.getfixturevalue("shop")
-    elif "._core." in module or "._resources." in module or "._results." in module or "._jobs." in module:
+    elif any(f"._{layer}." in module for layer in ("core", "resources", "sql", "results", "jobs")):
         filled = request.getfixturevalue("filled_store")
         copyfile(filled, filled.with_name("example.db"))
         with example_core(filled.parent) as core:

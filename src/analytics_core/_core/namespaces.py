@@ -99,10 +99,10 @@ class Namespaces:
 
     @property
     def sql(self) -> Sql:
-        """Statements that people write: `core.sql("SELECT ...")` gives their rows.
+        """Statements that people write: `core.sql("SELECT ...", database="shop")` gives their rows.
 
         Examples:
-            >>> core.sql("SELECT COUNT(*) AS orders FROM orders").colnames
+            >>> core.sql("SELECT COUNT(*) AS orders FROM orders", database="shop").colnames
             ('orders',)
         """
         return self._open(Sql)

@@ -113,7 +113,7 @@ def _parameters(tokens: Sequence[Token]) -> Iterator[tuple[int, int, str, bool]]
 def _reject_strange(names: AbstractSet[str], values: Values) -> None:
     for name in sorted(names - values.keys()):
         close = nearest(name, values)
-        known = f"params has {known_list(values)}" if values else f"give it one: params={{{name!r}: ...}}"
+        known = f"params has {known_list(sorted(values))}" if values else f"give it one: params={{{name!r}: ...}}"
         hint = f"; did you mean {close[0]!r}?" if close else f"; {known}"
         raise StatementError(f"parameter :{name} has no value in params{hint}")
     for name in sorted(values.keys() - names):

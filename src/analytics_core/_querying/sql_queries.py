@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from sqlglot import exp
 
@@ -21,7 +21,6 @@ from analytics_core._engines.nodes import quoted
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connections import Admission
 from analytics_core._execution.fetching import FetchLimits
-from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._frames.frame import Frame
 from analytics_core._gate.gate import DatabaseUse, Gate
 from analytics_core._gate.guard import check_select

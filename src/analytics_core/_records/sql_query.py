@@ -28,9 +28,7 @@ class QueryState(StrEnum):
 
 NEXT_QUERY_STATES: Final[Mapping[QueryState, frozenset[QueryState]]] = {
     QueryState.PENDING: frozenset({QueryState.RUNNING, QueryState.STOPPED, QueryState.FAILED}),
-    QueryState.RUNNING: frozenset(
-        {QueryState.SUCCESS, QueryState.FAILED, QueryState.STOPPED, QueryState.TIMED_OUT}
-    ),
+    QueryState.RUNNING: frozenset({QueryState.SUCCESS, QueryState.FAILED, QueryState.STOPPED, QueryState.TIMED_OUT}),
     QueryState.SUCCESS: frozenset(),
     QueryState.FAILED: frozenset(),
     QueryState.STOPPED: frozenset(),

@@ -26,7 +26,7 @@ _BINS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
+class ColumnUses:
     """What the columns of rows are for: the axis, what tells series apart, and what is measured."""
 
     axis: str | None
@@ -49,12 +49,12 @@ def draw(result: QueryResult, kind: str, options: Mapping[str, Any], runtime: Ru
     look = chart_look(**{name: options.get(name, usual) for name, usual in _LOOK.items()})
     fields = {name: value for name, value in options.items() if name not in _LOOK and name != "title"}
     check_fields(kind, fields)
-    form, steps = _form(kind, roles_of(result), result.colnames)
+    form, steps = _form(kind, uses_of(result), result.colnames)
     answer = ChartData(results=(_after(result, steps),))
     return PictureDrawer(runtime).of_answer(answer, {**form, **fields}, look, title=str(options.get("title", "")))
 
 
-def roles_of(result: QueryResult) -> Roles:
+def uses_of(result: QueryResult) -> ColumnUses:
     """Return what the columns are for: the axis is the first column of times, or else the first that is no number."""
     numbers = [column.name for column in result.frame.columns if column.kind.is_numeric]
     times = [column.name for column in result.frame.columns if column.kind.is_temporal]
@@ -63,59 +63,57 @@ def roles_of(result: QueryResult) -> Roles:
         others = [numbers.pop(0)]  # a year, a week: two numbers are an axis and a measure
     axis = times[0] if times else next(iter(others), None)
     groups = tuple(name for name in others if name != axis)
-    return Roles(axis=axis, groups=groups, metrics=tuple(numbers), is_time=bool(times))
+    return ColumnUses(axis=axis, groups=groups, metrics=tuple(numbers), is_time=bool(times))
 
 
-def _form(kind: str, roles: Roles, names: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the form of a chart of these columns, and the steps after which the rows are as such a chart takes them."""
+def _form(kind: str, uses: ColumnUses, names: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the form of a chart of these columns, and the steps that make the rows what such a chart takes."""
     if kind == TABLE:
         return {"viz_type": TABLE, "query_mode": "raw", "all_columns": list(names)}, []
     shape = SHAPES[kind]
-    if not roles.metrics:
+    if not uses.metrics:
         raise QueryError(f"a {kind} chart needs a column of numbers, and the statement gave {', '.join(names)}")
-    if shape.metrics == "metric" and len(roles.metrics) > 1:
+    if shape.metrics == "metric" and len(uses.metrics) > 1:
         raise QueryError(
-            f"a {kind} chart shows one column of numbers, and the statement gave {', '.join(roles.metrics)}; select one"
+            f"a {kind} chart shows one column of numbers, and the statement gave {', '.join(uses.metrics)}; select one"
         )
-    first = roles.metrics[0]
-    measured: Any = first if shape.metrics == "metric" else list(roles.metrics)
+    first = uses.metrics[0]
+    measured: Any = first if shape.metrics == "metric" else list(uses.metrics)
     form: dict[str, Any] = {"viz_type": shape.viz_type, shape.metrics: measured}
     if shape.layout is ChartLayout.NUMBER:
-        return _number(form, kind, roles), []
+        return _number(form, kind, uses), []
     if shape.layout is ChartLayout.DISTRIBUTION:
-        options = {"column": first, "groupby": list(roles.groups), "bins": _BINS}
+        options = {"column": first, "groupby": list(uses.groups), "bins": _BINS}
         return {"viz_type": shape.viz_type, **options}, [{"operation": "histogram", "options": options}]
-    if roles.axis is None:
+    if uses.axis is None:
         raise QueryError(f"a {kind} chart needs a column of times or texts beside the numbers; select one")
-    return _along(form, kind, shape, roles, roles.axis)
+    return _along(form, kind, shape, uses, uses.axis)
 
 
-def _number(form: dict[str, Any], kind: str, roles: Roles) -> dict[str, Any]:
-    if roles.groups or (roles.axis is not None and not roles.is_time):
+def _number(form: dict[str, Any], kind: str, uses: ColumnUses) -> dict[str, Any]:
+    if uses.groups or (uses.axis is not None and not uses.is_time):
         raise QueryError(f"a {kind} chart shows one number, or one along time; select no other column")
-    return {**form, "x_axis": roles.axis} if roles.axis is not None else {**form, "viz_type": "big_number_total"}
+    return {**form, "x_axis": uses.axis} if uses.axis is not None else {**form, "viz_type": "big_number_total"}
 
 
 def _along(
-    form: dict[str, Any], kind: str, shape: ChartShape, roles: Roles, axis: str
+    form: dict[str, Any], kind: str, shape: ChartShape, uses: ColumnUses, axis: str
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     match shape.layout:
         case ChartLayout.SERIES:
-            told = {**form, "x_axis": axis, "groupby": list(roles.groups)}
-            if not roles.groups:
+            told = {**form, "x_axis": axis, "groupby": list(uses.groups)}
+            if not uses.groups:
                 return told, []
-            sums = {name: {"operator": "sum"} for name in roles.metrics}
-            pivot = {"index": [axis], "columns": list(roles.groups), "aggregates": sums, "drop_missing_columns": False}
+            sums = {name: {"operator": "sum"} for name in uses.metrics}
+            pivot = {"index": [axis], "columns": list(uses.groups), "aggregates": sums, "drop_missing_columns": False}
             return told, [{"operation": "pivot", "options": pivot}, {"operation": "flatten", "options": {}}]
         case ChartLayout.GRID:
-            if len(roles.groups) != 1:
-                raise QueryError(
-                    f"a {kind} chart needs two columns beside the number; the statement gave another count"
-                )
-            return {**form, "x_axis": axis, "groupby": roles.groups[0]}, []
+            if len(uses.groups) != 1:
+                raise QueryError(f"a {kind} chart needs two columns beside the number; select as many")
+            return {**form, "x_axis": axis, "groupby": uses.groups[0]}, []
         case ChartLayout.PIVOT:
-            return {**form, "groupbyRows": [axis, *roles.groups], "groupbyColumns": []}, []
-    return {**form, shape.dimensions: [axis, *roles.groups]}, []
+            return {**form, "groupbyRows": [axis, *uses.groups], "groupbyColumns": []}, []
+    return {**form, shape.dimensions: [axis, *uses.groups]}, []
 
 
 def _after(result: QueryResult, steps: Sequence[Mapping[str, Any]]) -> QueryResult:

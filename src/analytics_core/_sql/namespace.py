@@ -18,8 +18,8 @@ from analytics_core._records.repositories import ListQuery
 from analytics_core._records.sql_query import SqlQuery
 from analytics_core._resources.batches import every
 from analytics_core._resources.jobs import job_of, job_record
-from analytics_core._resources.people.directory import name_of
 from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.people.directory import name_of
 from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core._security.actor import Actor
@@ -77,9 +77,10 @@ class Sql(Namespace):
             DatabaseError: the database refuses it, or cannot be reached.
 
         Examples:
-            >>> core.sql("SELECT country, SUM(amount) AS revenue FROM orders GROUP BY country").rowcount
+            >>> core.sql("SELECT country, SUM(amount) FROM orders GROUP BY country", database="shop").rowcount
             6
-            >>> core.sql("SELECT COUNT(*) AS orders FROM orders WHERE country IN :some", params={"some": ["France"]})[0]
+            >>> some = "SELECT COUNT(*) AS orders FROM orders WHERE country IN :some"
+            >>> core.sql(some, database="shop", params={"some": ["France", "Germany"]})[0]
             (...,)
         """
         now = self._anew()
@@ -102,7 +103,7 @@ class Sql(Namespace):
         rows at the most.
 
         Examples:
-            >>> with core.sql.batches("SELECT id FROM orders") as batches:
+            >>> with core.sql.batches("SELECT id FROM orders", database="shop") as batches:
             ...     sum(batch.num_rows for batch in batches) > 100
             True
         """
@@ -123,7 +124,7 @@ class Sql(Namespace):
         Arguments and errors are those of `core.sql(...)`; nothing runs.
 
         Examples:
-            >>> core.sql.explain("SELECT id FROM orders").tables
+            >>> core.sql.explain("SELECT id FROM orders", database="shop").tables
             ('orders',)
         """
         asked = _question(sql, params, schema, row_limit)
@@ -168,9 +169,11 @@ class Sql(Namespace):
             AnalyticsError: what the statement failed with.
 
         Examples:
-            >>> core.sql.results("of-yesterday")
-            Traceback (most recent call last):
-            analytics_core.errors.NotFoundError: no query 'of-yesterday' ...
+            >>> core.databases.update(1, {"allow_run_async": True}).id
+            1
+            >>> run = core.sql.execute({"database_id": 1, "sql": "SELECT 1 AS one", "runAsync": True})
+            >>> core.sql.results(run.query.results_key).data
+            ({'one': 1},)
         """
         with self._runtime.store.unit_of_work() as unit:
             query = unit.sql_queries.find(results_key=key) if isinstance(key, str) and key else None
@@ -223,7 +226,13 @@ class Sql(Namespace):
         if isinstance(named, str) and named in by_name:
             return by_name[named]
         close = nearest(str(named), by_name)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are: {known_list(by_name)}" if by_name else "none"
+        hint = (
+            f"did you mean {close[0]!r}?"
+            if close
+            else f"there are: {known_list(sorted(by_name))}"
+            if by_name
+            else "none"
+        )
         raise DatabaseNotFoundError("database", str(named), place=f"({hint})")
 
 
@@ -232,9 +241,8 @@ def _only(databases: Mapping[str, Database]) -> Database:
         return next(iter(databases.values()))
     if not databases:
         raise QueryError("this core has no database that you may read; make one with databases.create")
-    raise QueryError(
-        f"this core has {len(databases)} databases; name the one that is meant: database={known_list(databases)}"
-    )
+    known = known_list(sorted(databases))
+    raise QueryError(f"this core has {len(databases)} databases; name the one that is meant by database=: {known}")
 
 
 def _question(sql: Any, params: Any, schema: Any, row_limit: int | None) -> SqlQuestion:

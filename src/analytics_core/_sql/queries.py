@@ -54,7 +54,7 @@ LISTS = ResourceLists(
         item=QueryListItem,
         integers=("user", "database", "rows", "start_time", "end_time"),
         texts=("status", "schema", "sql", "executed_sql", "tab_name", "sql_editor_id", "sql_tables", "client_id"),
-        stored_as={"user": "user_id", "database": "database_id", "status": "state", "sql_tables": "tables"},
+        stored_as={"user": "user_id", "database": "database_id", "status": "state"},
     ),
     repository=lambda unit: unit.sql_queries,
     item=_item,

@@ -34,7 +34,7 @@ class SqlResult(QueryResult):
         return cls(**given, limiting_factor=answer.factor, tables=tables, runtime=runtime)
 
     def chart(self, kind: str = "table", **options: Any) -> Picture:
-        """Return the rows as a picture: the first column of times, or else the first one that is no number, is the axis.
+        """Return the rows as a picture; its axis is the first column of times, or else the first that is no number.
 
         Args:
             kind: `line`, `bar`, `area`, `pie`, `table`, `big_number` and the others of a query's `.chart`.
@@ -46,7 +46,7 @@ class SqlResult(QueryResult):
             MissingExtraError: nothing here draws; the extra `charts` does.
 
         Examples:
-            >>> found = core.sql("SELECT country, SUM(amount) AS revenue FROM orders GROUP BY country")
+            >>> found = core.sql("SELECT country, SUM(amount) AS revenue FROM orders GROUP BY country", database="shop")
             >>> found.chart("bar", format="svg").data[:4]
             b'<svg'
         """

@@ -120,9 +120,7 @@ class SqlRuns:
                 raise StatementStoppedError("the query was stopped before it began")
 
         try:
-            request = runtime.queries.begun(
-                ChartRequest(actor=self._actor, now=runtime.clock.now(), cancel=cancel)
-            )
+            request = runtime.queries.begun(ChartRequest(actor=self._actor, now=runtime.clock.now(), cancel=cancel))
             answer = runtime.sql_queries.run(request, database, question_of(query), begins=begins)
         except AnalyticsError as error:
             self._moved(query.id, state_of(error), **self._told(error))

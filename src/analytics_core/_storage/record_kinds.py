@@ -429,6 +429,7 @@ SQL_QUERY_KIND: Final[RecordKind[SqlQuery]] = RecordKind(
     table=tables.SQL_QUERIES,
     record_type=SqlQuery,
     texts=frozenset({"tables"}),
+    computed={"sql_tables": tables.SQL_QUERIES.c.tables},
     enums={"state": QueryState},
     is_journal=True,
 )

@@ -53,7 +53,7 @@ _EXTREMES: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 JOURNALS: Final = frozenset(
     {
         *("logs", "jobs", "job_results", "job_workers", "locks", "oauth2_tokens"),
-        *("report_progress", "report_executions", "report_deliveries"),
+        *("report_progress", "report_executions", "report_deliveries", "sql_queries"),
     }
 )
 """The repositories of records that nobody keeps after reading them, so that they need not move the revision."""
@@ -83,6 +83,8 @@ _UNIQUE: Final[tuple[tuple[str, ...], ...]] = (
     ("report_executions", "uuid"),
     ("report_executions", "schedule_id", "scheduled_dttm"),
     ("report_deliveries", "execution_id", "recipient_key"),
+    ("sql_queries", "user_id", "client_id"),
+    ("saved_queries", "uuid"),
 )
 """The fields that tell records of a kind apart; the last one is what the error names."""
 
@@ -105,6 +107,9 @@ _LINKS: Final = (
     ("report_progress", "schedule_id", "report schedule"),
     ("report_executions", "schedule_id", "report schedule"),
     ("report_deliveries", "execution_id", "report execution"),
+    ("sql_queries", "database_id", "database"),
+    ("saved_queries", "database_id", "database"),
+    ("saved_queries", "tag_ids", "tag"),
 )
 """Fields that hold ids of other records, and what these are called."""
 

@@ -36,6 +36,7 @@ from analytics_core._records.shared_state import (
     LockRecord,
     OAuth2TokenRecord,
 )
+from analytics_core._records.sql_query import QueryState, SavedQuery, SqlQuery
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
 
@@ -164,6 +165,8 @@ BARE: Final[Mapping[str, Callable[[NamedIds], Any]]] = {
     "report_deliveries": lambda t: ReportDelivery(
         execution_id=t.execution, recipient_key="k", address="a@example.com", state="sending"
     ),
+    "sql_queries": lambda t: SqlQuery(client_id="c", user_id=1, database_id=t.database, sql="SELECT 1", job_id="j"),
+    "saved_queries": lambda t: SavedQuery(uuid=_new_uuid(), label="q", database_id=t.database, sql="SELECT 1"),
 }
 """What every repository of a unit of work can hold, by its name, with as little in it as possible."""
 
@@ -204,6 +207,13 @@ _GIVEN: Final[Mapping[str, Callable[[NamedIds], Mapping[str, Any]]]] = {
         "state": RunState.ERROR,
     },
     "report_deliveries": lambda t: {"execution_id": t.execution},
+    "sql_queries": lambda t: {
+        "database_id": t.database,
+        "client_id": "Ä価'\"\\%_",
+        "state": QueryState.TIMED_OUT,
+        "tables": ("b", "a.Ä価"),
+    },
+    "saved_queries": lambda t: {"database_id": t.database, "tag_ids": (t.tag,)},
 }
 """What is not made by its type: what names other records, and flags that are true when nobody gives them."""
 

@@ -6,9 +6,12 @@ Revises: 0100
 
 from __future__ import annotations
 
+from typing import Any
+
 from alembic.operations import Operations
 from sqlalchemy import Boolean, Column, Double, ForeignKey, Integer, UniqueConstraint, inspect
 from sqlalchemy.schema import SchemaItem
+from sqlalchemy.types import TypeEngine
 
 from analytics_core._storage.column_types import LongText, Name, UtcMoment
 
@@ -20,6 +23,11 @@ depends_on = None
 
 def upgrade(op: Operations) -> None:
     """Make the tables and indexes; those that a run cut off on MariaDB had made already are left as they are."""
+    _create_queries(op)
+    _create_saved_statements(op)
+
+
+def _create_queries(op: Operations) -> None:
     _create_records(
         op,
         "ac_sql_queries",
@@ -29,27 +37,20 @@ def upgrade(op: Operations) -> None:
         Column("sql", LongText(), nullable=False),
         Column("job_id", Name(64), nullable=False),
         Column("state", Name(16), nullable=False),
-        *(Column(name, Name(256)) for name in ("schema", "tab_name", "sql_editor_id")),
-        Column("template_params", LongText()),
-        Column("asked_limit", Integer()),
-        Column("expand_data", Boolean(), nullable=False),
-        *(Column(name, LongText()) for name in ("select_sql", "executed_sql")),
-        Column("limit", Integer()),
-        Column("limiting_factor", Name(20)),
+        *_nullable(Name(256), "schema", "tab_name", "sql_editor_id", "tmp_schema_name", "tmp_table_name"),
+        *_nullable(LongText(), "template_params", "select_sql", "executed_sql", "error_message"),
+        *_nullable(Integer(), "asked_limit", "limit", "rows"),
+        *_nullable(Name(64), "limiting_factor", "results_key", "ctas_method", "error_type"),
+        *(Column(name, Boolean(), nullable=False) for name in ("expand_data", "select_as_cta", "select_as_cta_used")),
         Column("progress", Integer(), nullable=False),
-        Column("rows", Integer()),
         Column("tables", LongText(), nullable=False),
-        Column("results_key", Name(64)),
-        *(Column(name, Name(256)) for name in ("tmp_schema_name", "tmp_table_name")),
-        Column("ctas_method", Name(16)),
-        *(Column(name, Boolean(), nullable=False) for name in ("select_as_cta", "select_as_cta_used")),
-        Column("error_message", LongText()),
-        Column("error_type", Name(64)),
-        *(Column(name, Double()) for name in ("start_time", "start_running_time", "end_time")),
-        Column("end_result_backend_time", Double()),
+        *_nullable(Double(), "start_time", "start_running_time", "end_time", "end_result_backend_time"),
         UniqueConstraint("user_id", "client_id", name="uq_ac_sql_queries_client"),
     )
     _create_indexes(op, "ac_sql_queries", database="database_id", job="job_id", end="end_time")
+
+
+def _create_saved_statements(op: Operations) -> None:
     _create_records(
         op,
         "ac_saved_statements",
@@ -85,6 +86,10 @@ def _create_records(op: Operations, name: str, *items: SchemaItem) -> None:
         sqlite_autoincrement=True,
         if_not_exists=True,
     )
+
+
+def _nullable(kind: TypeEngine[Any], *names: str) -> tuple[Column[Any], ...]:
+    return tuple(Column(name, kind) for name in names)
 
 
 def _database(name: str) -> Column[int]:

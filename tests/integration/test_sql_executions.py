@@ -1,0 +1,323 @@
+"""Executions of the SQL editor: payloads, answers, records, states, jobs; on SQLite, whose roads all engines take."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.small_core import SmallCore, small_core
+
+from analytics_core._records.sql_query import NEXT_QUERY_STATES, QueryState, SqlQuery
+from analytics_core.errors import (
+    AnalyticsError,
+    DatabaseAccessError,
+    DatabaseError,
+    JobError,
+    JobNotFoundError,
+    NotFoundError,
+    PayloadSchemaError,
+    QueryAccessError,
+    StatementError,
+    StatementRefusedError,
+    StatementStoppedError,
+    StatementTimeoutError,
+)
+
+LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000000) SELECT COUNT(*) AS c FROM n"
+DATABASE = {"database_id": 1}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[SmallCore]:
+    with small_core(tmp_path) as shop:
+        yield shop
+
+
+def execute(shop: SmallCore, sql: str, **fields: Any) -> Any:
+    return shop.core.sql.execute({**DATABASE, "sql": sql, **fields})
+
+
+def test_an_execution_answers_with_all_fields_of_the_contract(shop: SmallCore) -> None:
+    told = execute(
+        shop, "SELECT 1 AS one, 'a' AS a -- all of it", client_id="c-1", queryLimit=5, tab="T", sql_editor_id="e"
+    ).to_payload()
+    query = told.pop("query")
+    assert told.keys() == {"query_id", "status", "columns", "selected_columns", "expanded_columns", "data"}
+    assert (told["status"], told["data"]) == ("success", [{"one": 1, "a": "a"}])
+    assert [(one["name"], one["type"], one["is_dttm"]) for one in told["columns"]] == [
+        ("one", "integer", False),
+        ("a", "text", False),
+    ]
+    assert told["selected_columns"] == told["columns"]
+    assert query["startDttm"] <= query["endDttm"]
+    assert {name: query[name] for name in query if name not in ("startDttm", "endDttm", "changed_on")} == {
+        "id": "c-1",
+        "queryId": told["query_id"],
+        "serverId": told["query_id"],
+        "sql": "SELECT 1 AS one, 'a' AS a -- all of it",
+        "executedSql": "SELECT 1 AS one, 'a' AS a LIMIT 6",
+        "db": "shop",
+        "dbId": 1,
+        "schema": None,
+        "tab": "T",
+        "sqlEditorId": "e",
+        "user": "Ada Admin",
+        "userId": 1,
+        "state": "success",
+        "limit": 5,
+        "limitingFactor": "NOT_LIMITED",
+        "progress": 100,
+        "rows": 1,
+        "resultsKey": None,
+        "ctas": False,
+        "errorMessage": None,
+        "extra": {"tables": []},
+        "tempSchema": None,
+        "tempTable": None,
+    }
+
+
+LIMITS = {
+    "neither cuts": ("SELECT 1 UNION SELECT 2 LIMIT 3", 4, 2, 3, "NOT_LIMITED"),
+    "exactly as many": ("SELECT 1 UNION SELECT 2", 2, 2, 2, "NOT_LIMITED"),
+    "the editor's": ("SELECT 1 UNION SELECT 2", 1, 1, 1, "DROPDOWN"),
+    "the statement's": ("SELECT 1 UNION SELECT 2 LIMIT 1", 5, 1, 1, "QUERY"),
+    "both": ("SELECT 1 UNION SELECT 2 LIMIT 1", 1, 1, 1, "QUERY_AND_DROPDOWN"),
+    "a larger one of its own": ("SELECT 1 UNION SELECT 2 LIMIT 9", 1, 1, 1, "DROPDOWN"),
+    "behind a comment": ("SELECT 1 UNION SELECT 2 -- LIMIT 9", 1, 1, 1, "DROPDOWN"),
+    "in a sub-query alone": ("SELECT * FROM (SELECT 1 UNION SELECT 2 LIMIT 2)", 1, 1, 1, "DROPDOWN"),
+    "of a CTE alone": ("WITH t AS (SELECT 1 UNION SELECT 2 LIMIT 2) SELECT * FROM t", 1, 1, 1, "DROPDOWN"),
+    "0: that of the settings": ("SELECT 1", 0, 1, 50_000, "NOT_LIMITED"),
+    "none: that of the settings": ("SELECT 1", None, 1, 50_000, "NOT_LIMITED"),
+    "beyond the settings": ("SELECT 1", 10**9, 1, 100_000, "NOT_LIMITED"),
+    "with an offset": ("SELECT 1 UNION SELECT 2 LIMIT 5 OFFSET 1", 3, 1, 3, "NOT_LIMITED"),
+}
+
+
+def test_the_smaller_limit_counts_and_the_answer_says_which_cut(shop: SmallCore) -> None:
+    for case, (sql, asked, rows, limit, factor) in LIMITS.items():
+        told = execute(shop, sql, queryLimit=asked)
+        assert (len(told.data), told.query.limit, told.query.limiting_factor) == (rows, limit, factor), case
+        found = shop.core.sql(sql, row_limit=asked)
+        assert (found.rowcount, found.limits[0].rows, found.limiting_factor.value) == (rows, limit, factor), case
+
+
+def test_a_client_id_runs_once(shop: SmallCore) -> None:
+    first = execute(shop, "SELECT 1 AS one", client_id="once")
+    again = execute(shop, "SELECT 2 AS two", client_id="once")
+    assert (again.query_id, again.status, again.query.sql, again.data) == (
+        first.query_id,
+        "success",
+        first.query.sql,
+        (),
+    )
+    other = shop.reader(("database", 1)).sql.execute({**DATABASE, "sql": "SELECT 2 AS two", "client_id": "once"})
+    assert (other.query_id, other.data) == (first.query_id + 1, ({"two": 2},))
+    assert shop.core.queries.list().count == 2
+
+
+def test_many_that_send_one_client_id_at_once_run_it_once(shop: SmallCore) -> None:
+    found: list[Any] = []
+    send = [threading.Thread(target=lambda: found.append(execute(shop, "SELECT 1", client_id="x"))) for _ in range(6)]
+    for thread in send:
+        thread.start()
+    for thread in send:
+        thread.join()
+    assert len({one.query_id for one in found}) == 1
+    assert [len(one.data) for one in found].count(1) == 1
+
+
+REFUSED: dict[str, tuple[dict[str, Any], type[AnalyticsError], str]] = {
+    "no database": ({"sql": "SELECT 1"}, PayloadSchemaError, "database_id"),
+    "no such database": ({"sql": "SELECT 1", "database_id": 7}, NotFoundError, "database 7"),
+    "a long client_id": ({**DATABASE, "sql": "SELECT 1", "client_id": "x" * 12}, PayloadSchemaError, "client_id"),
+    "a limit below 0": ({**DATABASE, "sql": "SELECT 1", "queryLimit": -1}, PayloadSchemaError, "queryLimit"),
+    "in the background": ({**DATABASE, "sql": "SELECT 1", "runAsync": True}, DatabaseAccessError, "allow_run_async"),
+    "no statement": ({**DATABASE, "sql": " -- nothing"}, StatementError, "it is empty"),
+    "a parameter": ({**DATABASE, "sql": "SELECT :a"}, StatementError, "parameter :a has no value"),
+    "a change": ({**DATABASE, "sql": "DELETE FROM orders"}, StatementRefusedError, "read-only"),
+    "no column": ({**DATABASE, "sql": "SELECT nope FROM orders"}, DatabaseError, "nope"),
+    "no template": ({**DATABASE, "sql": "SELECT {{ nope }}"}, AnalyticsError, "nope"),
+}
+
+
+def test_what_cannot_run_is_told_and_recorded(shop: SmallCore) -> None:
+    for case, (payload, kind, said) in REFUSED.items():
+        before = shop.core.queries.list().count
+        with pytest.raises(kind) as caught:
+            shop.core.sql.execute(payload)
+        assert said in caught.value.message, case
+        recorded = shop.core.queries.list(order_by="-id")
+        if kind in (PayloadSchemaError, NotFoundError, DatabaseAccessError):
+            assert recorded.count == before, case
+        else:
+            assert (recorded.count, recorded[0].status) == (before + 1, "failed"), case
+            assert shop.core.queries.get(recorded[0].id).error_message == caught.value.message, case
+
+
+def test_a_database_may_be_closed_to_the_editor(shop: SmallCore) -> None:
+    shop.core.databases.update(1, {"expose_in_sqllab": False})
+    for call in (shop.core.sql, shop.core.sql.explain, shop.core.sql.batches):
+        with pytest.raises(DatabaseAccessError, match="expose_in_sqllab"):
+            call("SELECT 1")
+
+
+def test_templates_get_the_parameters_of_the_payload(shop: SmallCore) -> None:
+    told = execute(shop, "SELECT '{{ word }}' AS word", templateParams='{"word": "hello"}')
+    assert told.data == ({"word": "hello"},)
+    assert shop.core.queries.get(told.query_id).select_sql == "SELECT 'hello' AS word"
+
+
+def test_objects_in_columns_are_expanded_where_that_is_asked_for(shop: SmallCore) -> None:
+    sql = """SELECT '{"a": 1, "b": {"c": 2}}' AS o, 7 AS n UNION ALL SELECT NULL, 8"""
+    plain, wide = execute(shop, sql), execute(shop, sql, expand_data=True)
+    assert [one["name"] for one in plain.columns] == ["o", "n"]
+    assert [one["name"] for one in wide.columns] == ["o", "o.a", "o.b", "n"]
+    assert [one["name"] for one in wide.expanded_columns] == ["o.a", "o.b"]
+    assert [(row["o.a"], row["n"]) for row in wide.data] == [(1, 7), (None, 8)]
+
+
+def test_twins_and_columns_without_a_name_get_names_of_their_own(shop: SmallCore) -> None:
+    assert shop.core.sql('SELECT 1 AS a, 2 AS a, 3 AS "a__1", 4 AS a, 5 AS ""').colnames == (
+        *("a", "a__2", "a__1", "a__3", "_col_0"),
+    )
+
+
+def test_an_execution_in_the_background_is_found_and_its_rows_are_kept(shop: SmallCore) -> None:
+    shop.core.databases.update(1, {"allow_run_async": True})
+    told = execute(shop, "SELECT 1 AS one", runAsync=True)
+    key = told.query.results_key
+    assert (told.status, told.data) == ("pending", ())
+    assert shop.core.jobs.get(key).wait(10)
+    found = shop.core.queries.get(told.query_id)
+    assert (found.status, found.results_key, found.end_result_backend_time is not None) == ("success", key, True)
+    assert shop.core.sql.results(key).data == ({"one": 1},)
+    stranger = shop.reader(("database", 1))
+    with pytest.raises(QueryAccessError):
+        stranger.sql.results(key)
+    with pytest.raises(NotFoundError):
+        shop.core.sql.results("no-such-key")
+
+
+def test_rows_that_were_kept_are_closed_when_other_rules_bind(shop: SmallCore) -> None:
+    shop.core.databases.update(1, {"allow_run_async": True})
+    reader = shop.reader(("database", 1))
+    told = reader.sql.execute({**DATABASE, "sql": "SELECT COUNT(*) AS n FROM orders", "runAsync": True})
+    assert reader.jobs.get(told.query.results_key).wait(10)
+    assert reader.sql.results(told.query.results_key).data[0]["n"] > 0
+    dataset = shop.orders()
+    role = next(one.id for one in shop.core.roles.list() if one.name == "role of reader")
+    rule = {"name": "r", "clause": "1 = 0", "filter_type": "Regular", "tables": [dataset.id], "roles": [role]}
+    shop.core.row_level_security.create(rule)
+    with pytest.raises(JobNotFoundError):
+        reader.sql.results(told.query.results_key)
+
+
+def test_what_runs_is_stopped_by_its_client_id(shop: SmallCore) -> None:
+    errors: list[AnalyticsError] = []
+
+    def run() -> None:
+        try:
+            execute(shop, LONG, client_id="long")
+        except AnalyticsError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not [one for one in shop.core.queries.list() if one.status == "running"]:
+        time.sleep(0.02)
+    shop.core.queries.stop("long")
+    thread.join(20)
+    assert isinstance(errors[0], StatementStoppedError)
+    assert [(one.status, one.client_id) for one in map(shop.core.queries.get, [1])] == [("stopped", "long")]
+    assert shop.core.jobs.list().count == 0
+    shop.core.queries.stop("long")  # it is over, and stays so
+
+
+def test_a_time_limit_ends_an_execution_as_timed_out(tmp_path: Path) -> None:
+    with small_core(tmp_path, statement_timeout_s=0.3) as shop:
+        with pytest.raises(StatementTimeoutError):
+            execute(shop, LONG)
+        assert [one.status for one in shop.core.queries.list()] == ["timed_out"]
+
+
+def test_an_execution_whose_process_died_has_failed(shop: SmallCore) -> None:
+    store = shop.core._runtime.store
+    with store.unit_of_work() as unit:
+        lost = SqlQuery(
+            client_id="c", user_id=1, database_id=1, sql="SELECT 1", job_id="gone", state=QueryState.RUNNING
+        )
+        unit.sql_queries.add(lost, actor_id=1)
+    assert [one.status for one in shop.core.queries.list()] == ["failed"]
+    assert shop.core.queries.get(1).error_message == "the process that ran it ended; run it again"
+
+
+def test_executions_of_others_are_closed(shop: SmallCore) -> None:
+    reader = shop.reader(("database", 1))
+    mine = execute(shop, "SELECT 1", client_id="mine")
+    theirs = reader.sql.execute({**DATABASE, "sql": "SELECT 2", "client_id": "theirs"})
+    for call in (reader.queries.get, reader.queries.stop):
+        with pytest.raises(QueryAccessError):
+            call(mine.query_id)
+        with pytest.raises(NotFoundError):
+            call("mine")
+    assert [one.id for one in reader.queries.list()] == [theirs.query_id]
+    assert reader.queries.related("user").count == 1
+    assert [one.id for one in shop.core.queries.list(order_by="id")] == [mine.query_id, theirs.query_id]
+    assert shop.core.queries.get(theirs.query_id).client_id == "theirs"
+
+
+FILTERS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "user": ({"col": "user", "op": "eq", "val": 1}, ["a", "b"]),
+    "database": ({"col": "database", "op": "eq", "val": 1}, ["a", "b"]),
+    "status": ({"col": "status", "op": "eq", "val": "failed"}, ["b"]),
+    "text": ({"col": "sql", "op": "contains", "val": "nope"}, ["b"]),
+    "tables": ({"col": "sql_tables", "op": "contains", "val": "orders"}, ["a", "b"]),
+    "time": ({"col": "start_time", "op": "gt", "val": 4_000_000_000_000}, []),
+}
+
+
+def test_executions_are_found_by_what_people_look_for(shop: SmallCore) -> None:
+    execute(shop, "SELECT COUNT(*) FROM orders", client_id="a")
+    with pytest.raises(DatabaseError):
+        execute(shop, "SELECT nope FROM orders", client_id="b")
+    for case, (condition, found) in FILTERS.items():
+        ids = [one.id for one in shop.core.queries.list([condition], order_by="id")]
+        assert [shop.core.queries.get(one).client_id for one in ids] == found, case
+    assert [one.text for one in shop.core.queries.distinct("status").result] == ["failed", "success"]
+
+
+def test_the_log_has_one_row_for_an_execution(shop: SmallCore) -> None:
+    execute(shop, "SELECT 1")
+    with pytest.raises(DatabaseError):
+        execute(shop, "SELECT nope FROM orders")
+    assert [entry.action for entry in shop.core.logs.list()].count("sql.execute") == 2
+
+
+def test_each_state_moves_as_the_table_says() -> None:
+    query = SqlQuery(client_id="c", user_id=1, database_id=1, sql="SELECT 1", job_id="j")
+    for before, after in itertools.product(QueryState, repeat=2):
+        moved = replace(query, state=before).moved(after, rows=3)
+        assert (moved is not None) == (after in NEXT_QUERY_STATES[before]), (before, after)
+        assert moved is None or (moved.state, moved.rows) == (after, 3)
+    assert {state for state in QueryState if state.is_over} == set(QueryState) - {
+        QueryState.PENDING,
+        QueryState.RUNNING,
+    }
+    assert not [state for state, following in NEXT_QUERY_STATES.items() if state in following]
+
+
+def test_a_job_that_cannot_be_taken_fails_its_record(tmp_path: Path) -> None:
+    with small_core(tmp_path, max_jobs=1) as shop:
+        shop.core.databases.update(1, {"allow_run_async": True})
+        execute(shop, LONG, runAsync=True, client_id="first")
+        with pytest.raises(JobError, match="max_jobs"):
+            execute(shop, "SELECT 1", runAsync=True, client_id="second")
+        assert shop.core.queries.list([{"col": "client_id", "op": "eq", "val": "second"}])[0].status == "failed"
+        shop.core.queries.stop("first")
