@@ -80,6 +80,7 @@ def test_an_execution_answers_with_all_fields_of_the_contract(shop: SmallCore) -
         "extra": {"tables": []},
         "tempSchema": None,
         "tempTable": None,
+        "trackingUrl": None,
     }
 
 

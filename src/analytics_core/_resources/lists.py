@@ -87,6 +87,7 @@ class ColumnKind(Enum):
     """What a listed column holds, and so what may be compared with it."""
 
     INTEGER = "an integer"
+    NUMBER = "a number"
     TEXT = "text"
     BOOLEAN = "true or false"
     MOMENT = "a moment in ISO 8601"
@@ -116,6 +117,7 @@ class Listing:
     item: type[Answer]
     is_audited: bool = True
     integers: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     booleans: tuple[str, ...] = ()
     moments: tuple[str, ...] = ()
@@ -128,6 +130,7 @@ class Listing:
         """What each column holds, by the name that callers use."""
         of_kind = {
             ColumnKind.INTEGER: self.integers,
+            ColumnKind.NUMBER: self.numbers,
             ColumnKind.TEXT: self.texts,
             ColumnKind.BOOLEAN: self.booleans,
             ColumnKind.MOMENT: self.moments,
@@ -214,6 +217,8 @@ class Listing:
             case (ColumnKind.BOOLEAN, bool()) | (ColumnKind.TEXT, str()):
                 return value
             case ColumnKind.INTEGER | ColumnKind.LINKS, int() if not isinstance(value, bool):
+                return value
+            case ColumnKind.NUMBER, int() | float() if not isinstance(value, bool):
                 return value
             case ColumnKind.MOMENT, str() | datetime():
                 return self._moment(value, place)

@@ -314,5 +314,6 @@ def client_result(query: SqlQuery, database: Database, actor: Actor) -> SqlQuery
         "extra": {"tables": list(query.tables)},
         "tempSchema": query.tmp_schema_name,
         "tempTable": query.tmp_table_name,
+        "trackingUrl": None,
     }
     return SqlQueryResult(**told)

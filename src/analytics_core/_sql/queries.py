@@ -52,7 +52,8 @@ LISTS = ResourceLists(
     listing=Listing(
         shape="query",
         item=QueryListItem,
-        integers=("user", "database", "rows", "start_time", "end_time"),
+        integers=("user", "database", "rows"),
+        numbers=("start_time", "end_time"),
         texts=("status", "schema", "sql", "executed_sql", "tab_name", "sql_editor_id", "sql_tables", "client_id"),
         stored_as={"user": "user_id", "database": "database_id", "status": "state"},
     ),

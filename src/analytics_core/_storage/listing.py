@@ -8,7 +8,18 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy import BindParameter, Boolean, Column, ColumnElement, CompoundSelect, Integer, Select, String, Table
+from sqlalchemy import (
+    BindParameter,
+    Boolean,
+    Column,
+    ColumnElement,
+    CompoundSelect,
+    Double,
+    Integer,
+    Select,
+    String,
+    Table,
+)
 from sqlalchemy.types import TypeEngine
 
 from analytics_core._memo import Memo
@@ -21,6 +32,7 @@ from analytics_core.errors import ErrorType, FilterValueError, LimitError, Unkno
 
 TOTAL: Final = "ac_total"
 _FARTHEST_ROW: Final = 2**31 - 1
+_LARGEST_WHOLE: Final = 2**53
 _ESCAPE: Final = "/"
 _PAGE_SIZE: Final = sa.bindparam("page_size", type_=Integer)
 _OFFSET: Final = sa.bindparam("first_row", type_=Integer)
@@ -242,6 +254,8 @@ def _checked_value(column: ColumnElement[Any], name: str, value: object) -> Any:
     held, wanted = _KINDS[type(column.type)]
     if held is datetime and isinstance(value, str | datetime):
         value = _moment(value, name)
+    if held is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST_WHOLE:
+        value = float(value)
     fits = fits_integer(value) if held is int else isinstance(value, held)
     if not fits or (isinstance(value, str) and text_problem(value) is not None):
         raise FilterValueError(f"the filter on {name!r} needs {wanted}")
@@ -261,6 +275,7 @@ _KINDS: Final[Mapping[type, tuple[type, str]]] = {
     Name: (str, "a text without NUL characters"),
     LongText: (str, "a text without NUL characters"),
     Integer: (int, "an integer of 32 bits"),
+    Double: (float, "a number"),
     Boolean: (bool, "true or false"),
     UtcMoment: (datetime, "a moment like 2026-01-31T12:00:00Z"),
 }
