@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from analytics_core._compile.advanced_types import AdvancedDataType
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.connection_uri import CheckedUri, check_uri
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
+from analytics_core._gate.gate import Gate
 from analytics_core._gate.metadata import MetadataReader
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._gate.tables import TableReader
@@ -28,7 +30,6 @@ from analytics_core._querying.preparing import StoredFragments
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
-from analytics_core._querying.sql_queries import SqlQueries
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.people import User
@@ -54,6 +55,9 @@ from analytics_core.ports import (
     TokenEndpoint,
     UserDirectory,
 )
+
+if TYPE_CHECKING:
+    from analytics_core._querying.sql_queries import SqlQueries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +102,7 @@ class Runtime(Components):
     known_users: StoreReadCache[int, User | None]
     actors: StoreReadCache[Hashable, Actor]
     guests: Guests
+    gate: Gate
     statements: StatementRunner
     reflector: Reflector
     metadata: MetadataReader
@@ -117,8 +122,20 @@ class Runtime(Components):
     oauth_tokens: OAuthTokens
     advanced_types: Mapping[str, AdvancedDataType]
     alert_queries: AlertQueries
-    sql_queries: SqlQueries
     deliveries: Deliveries
+
+    @property
+    def sql_queries(self) -> SqlQueries:
+        """What runs statements that people write; it is loaded with the first of them."""
+        from analytics_core._querying.sql_queries import SqlQueries
+
+        return SqlQueries(
+            gate=self.gate,
+            row_security=self.row_security,
+            templates=self.templates,
+            settings=self.settings,
+            observer=self.observer,
+        )
 
     @property
     def draws_pictures(self) -> bool:

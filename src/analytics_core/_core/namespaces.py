@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from analytics_core._builder.dataset import DatasetHandle, find_dataset
 from analytics_core._core.actors import Actors
@@ -28,8 +28,10 @@ from analytics_core._resources.row_level_security import RowLevelSecurity
 from analytics_core._resources.tags import Tags
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core._sql.namespace import Sql
-from analytics_core._sql.queries import Queries
+
+if TYPE_CHECKING:
+    from analytics_core._sql.namespace import Sql
+    from analytics_core._sql.queries import Queries
 
 Part = TypeVar("Part", bound=Namespace)
 
@@ -105,6 +107,8 @@ class Namespaces:
             >>> core.sql("SELECT COUNT(*) AS orders FROM orders", database="shop").colnames
             ('orders',)
         """
+        from analytics_core._sql.namespace import Sql
+
         return self._open(Sql)
 
     @property
@@ -115,6 +119,8 @@ class Namespaces:
             >>> core.queries.list().count
             0
         """
+        from analytics_core._sql.queries import Queries
+
         return self._open(Queries)
 
     @property

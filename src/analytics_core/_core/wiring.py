@@ -28,6 +28,7 @@ from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._core.operating import pinned_clock
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
+from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._execution.table_loader import TableLoader
@@ -41,7 +42,7 @@ from analytics_core._gate.partitions import Partitions
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._gate.tables import TableReader
 from analytics_core._gate.uploads import FileUploads
-from analytics_core._jobs.handlers import JobHandler, JobKind
+from analytics_core._jobs.handlers import JobHandler, JobKind, JobOutcome
 from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import AnnotationReader, ChartLoader, DatasetLoader, StoreReadCache
@@ -64,7 +65,6 @@ from analytics_core._querying.ready_query import ReadyQueries
 from analytics_core._querying.result_cache import StoredResults
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
-from analytics_core._querying.sql_queries import SqlQueries
 from analytics_core._querying.template_lookups import LookupFactory
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.network import DestinationPurpose
@@ -80,7 +80,6 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
-from analytics_core._sql.runs import SqlJobs
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import DatabaseError, SettingsError, TokenEndpointError
 from analytics_core.ports import (
@@ -156,6 +155,7 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     return Runtime(
         **{field.name: getattr(parts, field.name) for field in fields(parts)},
         wall_clock=clock,
+        gate=gate,
         statements=gate.statements,
         **_databases(parts, gate, row_security, user_tokens, templates),
         row_security=row_security,
@@ -265,17 +265,7 @@ def _databases(
     alerts = AlertQueries(
         gate=gate, metadata=metadata, row_security=row_security, templates=templates, settings=parts.settings
     )
-    sql_queries = SqlQueries(
-        gate=gate, row_security=row_security, templates=templates, settings=parts.settings, observer=parts.observer
-    )
-    return {
-        "reflector": reflector,
-        "metadata": metadata,
-        "tables": tables,
-        "uploads": uploads,
-        "alert_queries": alerts,
-        "sql_queries": sql_queries,
-    }
+    return {"reflector": reflector, "metadata": metadata, "tables": tables, "uploads": uploads, "alert_queries": alerts}
 
 
 def _annotator(parts: Components, chart_contexts: ChartContexts) -> Annotator:
@@ -460,5 +450,29 @@ def job_handlers(
         JobKind.CHART_DATA: ChartDataJobs(queries_of=queries_of, find_actor=find_actor, seal=seal),
         JobKind.WARM_UP: WarmUpJobs(runtime_of=runtime_of, find_actor=find_actor),
         JobKind.REPORT: ReportRuns(runtime_of=runtime_of, find_actor=find_person),
-        JobKind.SQL: SqlJobs(runtime_of=runtime_of, find_actor=find_actor, seal=seal),
+        JobKind.SQL: _SqlHandler(runtime_of=runtime_of, find_actor=find_actor, seal=seal),
     }
+
+
+class _SqlHandler:
+    """Runs and reads the executions of the SQL editor (a `JobHandler`), which is loaded with the first of them."""
+
+    def __init__(self, **parts: Any) -> None:
+        self._parts = parts
+
+    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
+        """Run the statement of the execution."""
+        return self._jobs().run(job, cancel)
+
+    def may_read(self, job: JobRecord, actor: Actor) -> bool:
+        """Tell whether an actor may read its rows."""
+        return self._jobs().may_read(job, actor)
+
+    def read(self, job: JobRecord, data: bytes) -> Any:
+        """Return its rows."""
+        return self._jobs().read(job, data)
+
+    def _jobs(self) -> JobHandler:
+        from analytics_core._sql.runs import SqlJobs
+
+        return SqlJobs(**self._parts)
