@@ -168,6 +168,8 @@ class Settings:
         metadata_freshness_s: seconds for which users, roles, databases, datasets and the charts of questions count as
             unchanged once they were read; changes made through the same core count at once, those of other processes
             after this time; 0: ask the store each time.
+        sql_query_keep_s: seconds for which the record of an execution of the SQL editor is kept after its end
+            (`core.prune` removes older ones).
         form_data_keep_s: seconds for which stored form data of the explore view is kept after its last change.
         dataset_health_check: says what is wrong with a dataset (its description goes in, a message or None comes out),
             shown as `health_check_message`.
@@ -241,6 +243,7 @@ class Settings:
     upload_max_columns: int = 1_000
     upload_max_cell_length: int = 100_000
     metadata_freshness_s: float = 1.0
+    sql_query_keep_s: int = 30 * 86_400
     form_data_keep_s: int = 7 * 86_400
     dataset_health_check: Callable[[DatasetDescription], str | None] | None = None
     guest_token_life_s: float = 300.0
@@ -269,7 +272,13 @@ class Settings:
         object.__setattr__(self, "previous_secret_keys", older)
         positive = (
             *("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes"),
-            *("max_annotations", "max_queries_per_context", "max_items_per_list", "form_data_keep_s"),
+            *(
+                "max_annotations",
+                "max_queries_per_context",
+                "max_items_per_list",
+                "form_data_keep_s",
+                "sql_query_keep_s",
+            ),
             *("max_statements_per_request", "max_cells_per_request", "max_sql_length_per_request", "max_jobs"),
             *("upload_max_bytes", "upload_max_unpacked_bytes", "upload_max_rows"),
             *("upload_max_columns", "upload_max_cell_length", "max_active_reports_per_owner"),

@@ -223,10 +223,10 @@ class NotFoundError(AnalyticsError, error_type=ErrorType.OBJECT_DOES_NOT_EXIST_E
 
 
 class DatabaseNotFoundError(NotFoundError, error_type=ErrorType.DATABASE_NOT_FOUND_ERROR):
-    """There is no database with this id."""
+    """There is no database with this id or name; `place` names the nearest one."""
 
-    def __init__(self, key: object) -> None:
-        super().__init__("database", key)
+    def __init__(self, key: object, *, place: str = "") -> None:
+        super().__init__("database", key, place=place)
 
 
 class GoneError(NotFoundError, code="GONE_ERROR"):

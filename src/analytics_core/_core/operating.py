@@ -98,6 +98,7 @@ class PruneCounts:
     oauth2_tokens: int = 0
     logs: int = 0
     report_executions: int = 0
+    sql_queries: int = 0
     is_complete: bool = True
 
     _repr_mimebundle_ = mime_bundle
@@ -187,10 +188,18 @@ def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> PruneCounts:
             "oauth2_tokens": _remove(runtime, lambda unit: unit.oauth2_tokens, _before("useless_after", now)),
             "logs": 0 if oldest is None else _remove(runtime, lambda unit: unit.logs, _before("dttm", oldest)),
             "report_executions": _remove_runs(runtime, now),
+            "sql_queries": _remove(
+                runtime, lambda unit: unit.sql_queries, _before("end_time", _too_old_ms(runtime, now))
+            ),
         }
     finally:
         runtime.lock.release(lease)
     return PruneCounts(**removed, is_complete=max(removed.values()) < _MOST)
+
+
+def _too_old_ms(runtime: Runtime, now: datetime) -> float:
+    """Return the time in milliseconds since 1970 before which executions of the SQL editor ended that may go."""
+    return (now - timedelta(seconds=runtime.settings.sql_query_keep_s)).timestamp() * 1_000
 
 
 def _before(column: str, moment: object) -> ListFilter:

@@ -42,6 +42,7 @@ from analytics_core._records.datasource import Database, Dataset
 from analytics_core._results.answer import LimitEntry, QueryResult
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core._results.rows import ResultRows, coltypes
+from analytics_core._security.actor import Actor
 from analytics_core._settings import Settings
 from analytics_core.errors import AnalyticsError, DatabaseAccessError, LimitError, QueryError, StatementError
 from analytics_core.models.query import ChartDataQueryObject
@@ -133,11 +134,7 @@ class SqlQueries:
             StatementRefusedError: it is not one query that only reads, or it reads what cannot be told to be a table.
             LimitError: a limit of rows that there cannot be.
         """
-        if not database.expose_in_sqllab:
-            raise DatabaseAccessError(
-                f"database {database.id} is closed to the SQL editor; an administrator may set expose_in_sqllab"
-            )
-        admission = self._gate.admit(request.actor, database, on=DatabaseUse.QUERY)
+        admission = self.admit(request.actor, database)
         asked = Dataset(
             uuid="",
             database_id=database.id,
@@ -166,6 +163,18 @@ class SqlQueries:
             rules=tuple(_explained(ruled)),
             rendered=rendered,
         )
+
+    def admit(self, actor: Actor, database: Database) -> Admission:
+        """Return the actor's admission to write statements for a database.
+
+        Raises:
+            DatabaseAccessError: the editor is closed on this database, or to the actor.
+        """
+        if not database.expose_in_sqllab:
+            raise DatabaseAccessError(
+                f"database {database.id} is closed to the SQL editor; an administrator may set expose_in_sqllab"
+            )
+        return self._gate.admit(actor, database, on=DatabaseUse.QUERY)
 
     def _wanted(self, asked: int | None) -> int:
         """Return how many rows are given at the most."""
@@ -383,7 +392,7 @@ def _own_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    number, make = (1, lambda n: f"{name}__{n}") if name else (0, lambda n: f"_col_{n}")
-    while make(number) in taken:
+    number = 1 if name else 0
+    while (free := f"{name}__{number}" if name else f"_col_{number}") in taken:
         number += 1
-    return make(number)
+    return free

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime
@@ -10,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from analytics_core._error_types import known_list
+from analytics_core._execution.connections import Admission
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.sql_parameters import checked_values
 from analytics_core._querying.sql_queries import SqlQuestion
@@ -24,6 +24,7 @@ from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core._security.actor import Actor
 from analytics_core._sql.explanation import ExplainedSql
+from analytics_core._sql.reading import ColumnLineage, KnownTables, SqlProblem, formatted, lineage_of, problems_of
 from analytics_core._sql.result import SqlResult
 from analytics_core._sql.runs import SqlRuns, new_query, settled, shown_columns
 from analytics_core.errors import (
@@ -130,6 +131,58 @@ class Sql(Namespace):
         asked = _question(sql, params, schema, row_limit)
         return ExplainedSql.of(self._runtime.sql_queries.ready(self._request(), self._database(database), asked))
 
+    def check(self, sql: str, *, database: int | str | None = None) -> tuple[SqlProblem, ...]:
+        """Return what is wrong with a statement, each problem with its place and the nearest names; nothing runs.
+
+        Tables and columns are compared with those that there are, as far as the actor may see them. No problems: the
+        statement can be asked, which the database may still refuse for reasons of its own.
+
+        Raises:
+            DatabaseNotFoundError, DatabaseAccessError, QueryError: as for `core.sql(...)`.
+
+        Examples:
+            >>> found = core.sql.check("SELECT ammount FROM orders", database=1)
+            >>> [(one.line, one.column, one.suggestions) for one in found]
+            [(1, 8, ('amount',))]
+        """
+        asked = self._database(database)
+        spec = self._admitted(asked).spec
+        return problems_of(_text(sql), spec, KnownTables(self._runtime, self._actor, asked))
+
+    def format(self, sql: str, *, database: int | str | None = None) -> str:
+        """Return a statement laid out over lines, in the SQL of its database; comments stay.
+
+        Raises:
+            StatementError: it cannot be read.
+
+        Examples:
+            >>> print(core.sql.format("select id from orders where id=1", database=1))
+            SELECT
+              id
+            FROM orders
+            WHERE
+              id = 1
+        """
+        return formatted(_text(sql), self._admitted(self._database(database)).spec)
+
+    def lineage(self, sql: str, *, database: int | str | None = None) -> tuple[ColumnLineage, ...]:
+        """Return which columns of which tables each column of a statement comes from; nothing runs.
+
+        Raises:
+            StatementError: it cannot be read, or a column cannot be traced.
+            DatabaseError: a table is not there, or the database cannot be reached.
+
+        Examples:
+            >>> core.sql.lineage("SELECT country, SUM(amount) AS revenue FROM orders GROUP BY 1", database=1)[1].sources
+            ('orders.amount',)
+        """
+        asked = self._database(database)
+        spec = self._admitted(asked).spec
+        return lineage_of(_text(sql), spec, KnownTables(self._runtime, self._actor, asked))
+
+    def _admitted(self, database: Database) -> Admission:
+        return self._runtime.sql_queries.admit(self._actor, database)
+
     def execute(self, payload: ExecutePayload | Payload) -> QueryExecutionResponse:
         """Run a statement and keep a record of it (contract, `ExecutePayloadSchema`).
 
@@ -176,7 +229,7 @@ class Sql(Namespace):
             ({'one': 1},)
         """
         with self._runtime.store.unit_of_work() as unit:
-            query = unit.sql_queries.find(results_key=key) if isinstance(key, str) and key else None
+            query = unit.sql_queries.find(results_key=key) if key else None
             if query is None:
                 raise NotFoundError("query", key)
             if query.user_id != self._actor.id:
@@ -233,7 +286,7 @@ class Sql(Namespace):
             if by_name
             else "none"
         )
-        raise DatabaseNotFoundError("database", str(named), place=f"({hint})")
+        raise DatabaseNotFoundError(named, place=f"({hint})")
 
 
 def _only(databases: Mapping[str, Database]) -> Database:
@@ -245,12 +298,16 @@ def _only(databases: Mapping[str, Database]) -> Database:
     raise QueryError(f"this core has {len(databases)} databases; name the one that is meant by database=: {known}")
 
 
-def _question(sql: Any, params: Any, schema: Any, row_limit: int | None) -> SqlQuestion:
+def _text(sql: Any) -> str:
     if not isinstance(sql, str):
         raise StatementError(f"a statement is text, not {type(sql).__name__}")
+    return sql
+
+
+def _question(sql: Any, params: Any, schema: Any, row_limit: int | None) -> SqlQuestion:
     if not isinstance(schema, str | None):
         raise StatementError(f"a schema is named by text, not {type(schema).__name__}")
-    return SqlQuestion(sql=sql, schema=schema or None, values=checked_values(params), row_limit=row_limit)
+    return SqlQuestion(sql=_text(sql), schema=schema or None, values=checked_values(params), row_limit=row_limit)
 
 
 _SHAPE = "ExecutePayloadSchema"
@@ -270,7 +327,6 @@ def _check(asked: ExecutePayload, database: Database) -> None:
 
 
 def _asked_query(asked: ExecutePayload, database: Database, actor: Actor) -> SqlQuery:
-    params = asked.template_params
     return new_query(
         database,
         actor,
@@ -279,7 +335,7 @@ def _asked_query(asked: ExecutePayload, database: Database, actor: Actor) -> Sql
         schema=asked.schema_name or None,
         tab_name=asked.tab,
         sql_editor_id=asked.sql_editor_id,
-        template_params=params if isinstance(params, str) or params is None else json.dumps(params),
+        template_params=asked.template_params,
         asked_limit=asked.query_limit,
         expand_data=bool(asked.expand_data),
     )

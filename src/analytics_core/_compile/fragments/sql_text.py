@@ -292,8 +292,8 @@ def parse_statements(text: str, dialect: str, reject: Refuse) -> list[exp.Expr]:
 
 def _where(error: ParseError) -> str:
     first = error.errors[0] if error.errors else {}
-    near, line, column = first.get("highlight"), first.get("line"), first.get("col")
-    return f": see {near!r} in line {line}, column {column}" if near and line else ""
+    near, line, end = first.get("highlight"), first.get("line"), first.get("col")
+    return f": see {near!r} in line {line}, column {end - len(near) + 1}" if near and line and end else ""
 
 
 def write_sql(tree: exp.Expr, dialect: str, reject: Refuse) -> str:

@@ -1,0 +1,310 @@
+"""What a statement tells without running: what is wrong with it, how it is laid out, where its columns come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.lineage import Node, lineage
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
+from analytics_core._compile.fragments.sql_text import FAULTS, check_characters, parse_statements, read_tokens
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._error_types import known_list
+from analytics_core._gate.guard import MAX_STATEMENT_LENGTH, check_select
+from analytics_core._gate.relations import TableRef, relations_of
+from analytics_core._records.datasource import Database, Dataset
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import (
+    AnalyticsError,
+    DatabaseError,
+    ErrorType,
+    QueryError,
+    StatementError,
+    nearest,
+)
+
+_PLACE: Final = "the statement"
+_WHERE: Final = re.compile(r" in line (\d+), column (\d+)")
+_HIDDEN: Final = frozenset({"rowid", "oid", "_rowid_", "ctid", "tableoid", "xmin", "xmax"})
+"""Columns that tables have and no catalog lists."""
+
+_MOST_TABLES: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlProblem:
+    """One thing wrong with a statement; `line` and `column` count from 1, None where no place is known.
+
+    `suggestions` are the nearest names that would be right.
+    """
+
+    message: str
+    line: int | None = None
+    column: int | None = None
+    suggestions: tuple[str, ...] = ()
+    error_type: ErrorType = ErrorType.INVALID_SQL_ERROR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnLineage:
+    """Which columns of which tables a column of an answer is made of; none: of constants alone."""
+
+    column: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTables:
+    """The columns of the tables that a statement reads, as the actor may see them."""
+
+    runtime: Runtime
+    actor: Actor
+    database: Database
+    found: dict[TableRef, tuple[str, ...] | AnalyticsError] = field(default_factory=dict)
+
+    def columns(self, table: TableRef) -> tuple[str, ...] | AnalyticsError:
+        """Return the names of a table's columns, or why they are not known."""
+        if table not in self.found:
+            asked = Dataset(
+                uuid="",
+                database_id=self.database.id,
+                table_name=table.table,
+                schema=table.schema,
+                catalog=table.catalog,
+            )
+            try:
+                columns = self.runtime.metadata.columns_of(self.actor, asked, self.database, sql=None)
+                self.found[table] = tuple(column.name for column in columns)
+            except AnalyticsError as error:
+                self.found[table] = error
+        return self.found[table]
+
+
+def problems_of(sql: str, spec: EngineSpec, known: KnownTables) -> tuple[SqlProblem, ...]:
+    """Return what is wrong with a statement, in the order of its text; nothing: it can be asked."""
+    try:
+        _checked(sql, spec)
+    except QueryError as error:
+        return (_of_error(error),)
+    placed = _parsed(sql, spec)  # the checked tree was repaired, and knows no places
+    tables = _tables_of(placed, spec)
+    columns = {node: known.columns(ref) for node, ref in tables.items()}
+    problems = [_of_table(node, found) for node, found in columns.items() if isinstance(found, DatabaseError)]
+    found = (*problems, *_Columns(tables=columns).problems(placed))
+    return tuple(sorted(found, key=lambda problem: (problem.line or 0, problem.column or 0)))
+
+
+def formatted(sql: str, spec: EngineSpec) -> str:
+    """Return a statement laid out over lines, its comments kept; StatementError where it cannot be read."""
+    statements = [_laid_out(tree, spec) for tree in _parsed_all(sql, spec)]
+    return ";\n\n".join(statements)
+
+
+def lineage_of(sql: str, spec: EngineSpec, known: KnownTables) -> tuple[ColumnLineage, ...]:
+    """Return for each column of a statement which columns of tables it comes from.
+
+    Raises:
+        StatementError: it cannot be read, or a column cannot be traced.
+        DatabaseError: a table is not there.
+    """
+    _checked(sql, spec)
+    tree = _parsed(sql, spec)
+    schema: dict[str, Any] = {}
+    for ref in _tables_of(tree, spec).values():
+        columns = known.columns(ref)
+        if isinstance(columns, AnalyticsError):
+            raise columns
+        place = schema
+        for part in filter(None, (ref.catalog, ref.schema)):
+            place = place.setdefault(part, {})
+        place[ref.table] = dict.fromkeys(columns, "TEXT")
+    try:
+        whole = qualify(
+            tree,
+            schema=_of_one_depth(schema),
+            dialect=spec.dialect,
+            validate_qualify_columns=False,
+            quote_identifiers=False,
+        )
+        names = whole.named_selects if isinstance(whole, exp.Query) else []
+        return tuple(ColumnLineage(column=name, sources=_sources(name, whole, spec)) for name in names)
+    except (*FAULTS, SqlglotError, RecursionError):
+        raise StatementError(f"{_PLACE}: its columns cannot be traced to tables; name each by its table") from None
+
+
+def _of_one_depth(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema if all tables are named with as many parts; else none: sqlglot takes no mixture."""
+    depths = {_depth(value) for value in schema.values()}
+    return schema if len(depths) <= 1 else {}
+
+
+def _depth(value: Any) -> int:
+    return 1 + max(map(_depth, value.values()), default=0) if isinstance(value, dict) else 0
+
+
+def _sources(name: str, tree: exp.Expr, spec: EngineSpec) -> tuple[str, ...]:
+    node = lineage(name, tree.copy(), {}, dialect=spec.dialect)
+    return tuple(sorted({_source(leaf) for leaf in node.walk() if _is_leaf(leaf)}))
+
+
+def _is_leaf(node: Node) -> bool:
+    return not node.downstream and isinstance(node.expression, exp.Table)
+
+
+def _source(leaf: Node) -> str:
+    table = leaf.expression
+    parts = [part.name for part in table.parts] if isinstance(table, exp.Table) else []
+    return ".".join([*parts, leaf.name.rpartition(".")[2].strip('"`')])
+
+
+# ----------------------------------------------------------------------------------------------------------- its text
+def _checked(sql: str, spec: EngineSpec) -> exp.Expr:
+    source = check_select(sql, spec=spec, place=_PLACE, invalid_as=StatementError)
+    assert source.tree is not None  # noqa: S101 - the guard gives a source with its tree; tells the type checker
+    return source.tree
+
+
+def _parsed(sql: str, spec: EngineSpec) -> exp.Expr:
+    return _parsed_all(sql, spec)[0]
+
+
+def _parsed_all(sql: str, spec: EngineSpec) -> list[exp.Expr]:
+    check_characters(sql, max_length=MAX_STATEMENT_LENGTH, reject=_invalid)
+    read_tokens(sql, spec.dialect, _invalid)
+    found = parse_statements(sql, spec.dialect, _invalid)
+    if not found:
+        raise _invalid("it is empty")
+    return found
+
+
+def _laid_out(tree: exp.Expr, spec: EngineSpec) -> str:
+    try:
+        return tree.sql(dialect=spec.dialect, pretty=True)
+    except (*FAULTS, RecursionError):
+        raise _invalid("a part of it cannot be written for this engine") from None
+
+
+def _invalid(what: str) -> QueryError:
+    return StatementError(f"{_PLACE}: {what}")
+
+
+# ----------------------------------------------------------------------------------------------------------- problems
+def _of_error(error: AnalyticsError) -> SqlProblem:
+    place = _WHERE.search(error.message)
+    line, column = (int(place[1]), int(place[2])) if place else (None, None)
+    return SqlProblem(message=error.message, line=line, column=column, error_type=error.error_type)
+
+
+def _of_table(node: exp.Table, error: Any) -> SqlProblem:
+    line, column = _position(node.this)
+    suggestions = tuple(error.extra.get("suggestions", ()))
+    return SqlProblem(
+        message=error.message, line=line, column=column, suggestions=suggestions, error_type=error.error_type
+    )
+
+
+def _position(name: Any) -> tuple[int | None, int | None]:
+    """Return the line and the column at which a name begins."""
+    meta = name.meta if isinstance(name, exp.Identifier) else {}
+    if "line" not in meta:
+        return None, None
+    length = meta["end"] - meta["start"] + 1
+    return meta["line"], meta["col"] - length + 1
+
+
+def _tables_of(tree: exp.Expr, spec: EngineSpec) -> dict[exp.Table, TableRef]:
+    nodes = list(tree.find_all(exp.Table))
+    relations = relations_of(tree, spec)[:_MOST_TABLES]
+    return {nodes[relation.position]: relation.table for relation in relations}
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Finds columns that no table of their query has."""
+
+    tables: Mapping[exp.Table, tuple[str, ...] | AnalyticsError]
+
+    def problems(self, tree: exp.Expr) -> Iterator[SqlProblem]:
+        """Yield a problem for each column that is not there, once for each place."""
+        try:
+            scopes = list(traverse_scope(tree))
+        except (*FAULTS, RecursionError):
+            return
+        seen: set[int] = set()
+        for scope in reversed(scopes):  # the outermost first: an inner query sees what is around it
+            for column in scope.columns:
+                if id(column) not in seen and self._owner(scope, column) is scope:
+                    seen.add(id(column))
+                    yield from self._problem(scope, column)
+
+    def _owner(self, scope: Scope, column: exp.Column) -> Scope:
+        """Return the innermost query that a column stands in: its own, also where an outer one lists it."""
+        inner = column.find_ancestor(exp.Select)
+        return scope if inner is None or inner is scope.expression or not isinstance(inner, exp.Select) else _OTHER
+
+    def _problem(self, scope: Scope, column: exp.Column) -> Iterator[SqlProblem]:
+        name, qualifier = column.name, column.table
+        known: list[str] = []
+        around: Scope | None = scope
+        while around is not None:
+            for source_name, source in around.sources.items():
+                if qualifier and source_name.casefold() != qualifier.casefold():
+                    continue
+                names = self._names(source)
+                if names is None:
+                    return
+                known += names
+            if qualifier and known:
+                break
+            around = around.parent
+        is_known = {one.casefold() for one in known}
+        selects = getattr(scope.expression, "selects", ())
+        aliases = {one.alias.casefold() for one in selects if isinstance(one, exp.Alias)}
+        if name.casefold() in is_known | _HIDDEN or (not qualifier and name.casefold() in aliases) or not known:
+            return
+        close = nearest(name, dict.fromkeys(known))
+        line, place = _position(column.this)
+        where = f"{qualifier!r}" if qualifier else "the tables of this query"
+        hint = f"did you mean {close[0]!r}?" if close else f"there are: {known_list(sorted(set(known)))}"
+        yield SqlProblem(
+            message=f"there is no column {name!r} in {where}; {hint}",
+            line=line,
+            column=place,
+            suggestions=tuple(close),
+            error_type=ErrorType.COLUMN_DOES_NOT_EXIST_ERROR,
+        )
+
+    def _names(self, source: Any) -> list[str] | None:
+        """Return the columns of a source; None where they are not known."""
+        if isinstance(source, exp.Table):
+            found = self.tables.get(source)
+            return list(found) if isinstance(found, tuple) else None
+        if not isinstance(source, Scope) or not isinstance(source.expression, exp.Query):
+            return None
+        names = source.expression.named_selects
+        renamed = _renamed(source)
+        if renamed:
+            return renamed
+        return None if not names or "*" in names or any(_is_star(one) for one in source.expression.selects) else names
+
+
+_OTHER: Any = object()
+
+
+def _is_star(item: exp.Expr) -> bool:
+    return item.find(exp.Star) is not None
+
+
+def _renamed(source: Scope) -> list[str]:
+    """Return the names that `WITH t(a, b)` or `AS t(a, b)` give to the columns of a query."""
+    parent = source.expression.parent
+    alias = parent.args.get("alias") if parent is not None else None
+    columns: Iterable[Any] = alias.args.get("columns") or () if isinstance(alias, exp.TableAlias) else ()
+    return [column.name for column in columns]
