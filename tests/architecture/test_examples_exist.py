@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, get_type_hints
+from typing import Any
 
 from tests.support.cases import for_each
+from tests.support.doors import kind_of
 
 from analytics_core import AnalyticsCore, DatasetHandle
 from analytics_core._builder.charts import QueryChart
@@ -36,7 +37,7 @@ def _public(kind: type) -> Iterator[tuple[str, Any]]:
 def _namespaces() -> Iterator[tuple[str, type]]:
     for name, member in _public(AnalyticsCore):
         if isinstance(member, property):
-            yield f"core.{name}", get_type_hints(member.fget)["return"]
+            yield f"core.{name}", kind_of(name)
 
 
 KINDS = [("core", AnalyticsCore), *_namespaces(), *((kind.__name__, kind) for kind in FURTHER)]

@@ -10,10 +10,10 @@ from typing import get_args, get_type_hints
 
 import pytest
 from pydantic import BaseModel
-from tests.support.doors import NAMESPACES
+from tests.support.doors import NAMESPACES, kind_of
 
 import analytics_core
-from analytics_core import AnalyticsCore, Settings, models
+from analytics_core import Settings, models
 from analytics_core._core.connect import SettingsFields
 from analytics_core._core.operating import PersonNames
 from analytics_core.models.people import FirstAdministrator
@@ -59,7 +59,7 @@ def test_the_names_of_the_package_are_those_that_type_checkers_see() -> None:
 
 def test_every_model_that_a_method_takes_or_gives_is_named() -> None:
     for name in NAMESPACES:
-        kind = get_type_hints(getattr(AnalyticsCore, name).fget)["return"]
+        kind = kind_of(name)
         lists = [one for base in getattr(kind, "__orig_bases__", ()) for one in models_in(base)]
         assert [item.__name__ for item in lists if getattr(models, item.__name__, None) != item] == [], name
         for method, member in inspect.getmembers(kind, inspect.isfunction):

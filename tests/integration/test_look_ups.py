@@ -7,11 +7,11 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import pytest
 from tests.support.cases import for_each
-from tests.support.doors import NAMESPACES
+from tests.support.doors import NAMESPACES, kind_of
 from tests.support.many_records import statements_of
 from tests.support.small_core import SmallCore, small_core
 
@@ -21,7 +21,7 @@ from analytics_core._resources import annotations
 from analytics_core._resources.lists import ResourceLists
 from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError, UnknownNameError
 
-KINDS = {name: get_type_hints(getattr(AnalyticsCore, name).fget)["return"] for name in NAMESPACES}
+KINDS = {name: kind_of(name) for name in NAMESPACES}
 WITH_LOOK_UPS: dict[str, ResourceLists[Any]] = {
     name: kind._resource for name, kind in KINDS.items() if hasattr(kind, "_resource")
 } | {"annotations": annotations.LISTS}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -179,7 +178,7 @@ def test_rows_that_a_chart_cannot_show_are_told(shop: SmallCore) -> None:
         shop.core.sql("SELECT page FROM visits").chart("bar")
     with pytest.raises(QueryError, match="needs a column of times or texts"):
         shop.core.sql("SELECT people FROM visits").chart("line")
-    with pytest.raises(QueryError, match="no 'nope'|nope"):
+    with pytest.raises(QueryError, match="nope"):
         shop.core.sql("SELECT page, people FROM visits").chart("nope")
 
 

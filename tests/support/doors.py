@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, get_type_hints
 
 from analytics_core import AnalyticsCore
 
@@ -35,3 +35,12 @@ def anything(method: Any) -> tuple[list[Any], dict[str, Any]]:
     parameters = [p for p in inspect.signature(method).parameters.values() if p.default is inspect.Parameter.empty]
     named = {p.name: 1 for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
     return [1 for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD], named
+
+
+def kind_of(namespace: str) -> Any:
+    """Return the class of a namespace of a core; those of the SQL editor are loaded late."""
+    from analytics_core._sql.namespace import Sql
+    from analytics_core._sql.queries import Queries
+
+    late = {kind.__name__: kind for kind in (Sql, Queries)}
+    return get_type_hints(getattr(AnalyticsCore, namespace).fget, localns=late)["return"]

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from tests.support.cases import for_each
 from tests.support.contract_checks import checks_of
 from tests.support.contract_rules import transcription
-from tests.support.doors import NAMESPACES
+from tests.support.doors import NAMESPACES, kind_of
 from tests.support.shop import make_shop
 
 import analytics_core
@@ -90,7 +90,7 @@ def test_the_text_of_a_query_context_that_is_a_model_is_checked(core: AnalyticsC
 
 def methods() -> Iterator[tuple[str, Callable[..., Any]]]:
     for namespace in NAMESPACES:
-        kind = get_type_hints(getattr(AnalyticsCore, namespace).fget)["return"]
+        kind = kind_of(namespace)
         for name, member in inspect.getmembers(kind, inspect.isfunction):
             if not name.startswith("_"):
                 yield f"{namespace}.{name}", inspect.unwrap(member)

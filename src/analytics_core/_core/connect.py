@@ -83,6 +83,7 @@ class SettingsFields(TypedDict, total=False):
     upload_max_columns: int
     upload_max_cell_length: int
     metadata_freshness_s: float
+    sql_query_keep_s: int
     form_data_keep_s: int
     dataset_health_check: Callable[[DatasetDescription], str | None] | None
     guest_token_life_s: float

@@ -127,7 +127,7 @@ def _names_a_group(package: Distribution) -> bool:
 
 def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) -> Runtime:
     """Return the object graph of a core: the one place where everything is wired."""
-    settings, store, clock, policy = parts.settings, parts.store, parts.clock, parts.policy
+    settings, store, clock = parts.settings, parts.store, parts.clock
     advanced_types = installed_advanced_types(added[ADVANCED_DATA_TYPES])
     parser = FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
     books = StoredRuleSets(store, clock, freshness_s=settings.metadata_freshness_s)
@@ -136,16 +136,9 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
     loader = DatasetLoader(store, parts.registry, clock, freshness_s=settings.metadata_freshness_s)
     oauth_flow, oauth_tokens, user_tokens = _oauth(parts)
-    gate = Gate(
-        policy=policy,
-        registry=parts.registry,
-        runner=StatementRunner(parts.connector, user_tokens),
-        row_security=row_security,
-        books=books,
-        tokens=user_tokens,
-    )
+    gate = _gate(parts, books, row_security, user_tokens)
     partitions = Partitions(gate=gate, row_security=row_security, timeout_s=settings.statement_timeout_s)
-    lookups = LookupFactory(loader=loader, gate=gate, policy=policy, preparer=planning, partitions=partitions)
+    lookups = LookupFactory(loader=loader, gate=gate, policy=parts.policy, preparer=planning, partitions=partitions)
     renderer = TemplateRenderer() if settings.enable_templates else None
     templates = QueryTemplates(renderer, _limits(settings), lookups=lookups)
     operations = installed_operations(added[OPERATIONS])
@@ -159,7 +152,7 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
         statements=gate.statements,
         **_databases(parts, gate, row_security, user_tokens, templates),
         row_security=row_security,
-        simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
+        simulations=Simulations(loader, planning, policy=parts.policy, row_security=row_security, templates=templates),
         templates=templates,
         stored_fragments=StoredFragments(planning, templates),
         guests=Guests(store, clock, settings),
@@ -175,6 +168,17 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
         oauth_tokens=oauth_tokens,
         advanced_types=advanced_types,
         deliveries=_deliveries(parts),
+    )
+
+
+def _gate(parts: Components, books: StoredRuleSets, row_security: RowSecurity, tokens: UserTokens) -> Gate:
+    return Gate(
+        policy=parts.policy,
+        registry=parts.registry,
+        runner=StatementRunner(parts.connector, tokens),
+        row_security=row_security,
+        books=books,
+        tokens=tokens,
     )
 
 
