@@ -27,7 +27,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Permission, Policy
 from analytics_core._security.row_rules import TableName
 from analytics_core._security.scopes import decides_by_table
-from analytics_core.errors import DatabaseAccessError
+from analytics_core.errors import DatabaseAccessError, StatementError
 
 _ADMITTING: Final = ("can_read_dataset", "require_read_dataset", "can_query_database")
 
@@ -264,6 +264,20 @@ class Gate:
         checked = self._checked.get(key)
         if checked is None:
             checked = check_select(sql, spec=spec, place=f"dataset {dataset.table_name!r}")
+            self._checked.put(key, checked)
+        return checked
+
+    def statement(self, admission: Admission, sql: str) -> SqlSource:
+        """Return a statement that a person wrote as one checked query; the same one is not checked again.
+
+        Raises:
+            StatementError: it is no statement of the engine's SQL.
+            StatementRefusedError: it is not one query that only reads, or reads what cannot be told to be a table.
+        """
+        key = (StatementError, sql, admission.spec.name)
+        checked = self._checked.get(key)
+        if checked is None:
+            checked = check_select(sql, spec=admission.spec, place="the statement", invalid_as=StatementError)
             self._checked.put(key, checked)
         return checked
 

@@ -11,7 +11,6 @@ from sqlglot import exp
 
 from analytics_core._compile.explanation import ExplainedClause
 from analytics_core._compile.fence import is_plain_query
-from analytics_core._compile.fragments.sql_text import write_sql
 from analytics_core._compile.lowering.expressions import Binds, Lowering
 from analytics_core._compile.lowering.query import bound_tree
 from analytics_core._compile.plan import SqlSource, Statement
@@ -23,7 +22,6 @@ from analytics_core._execution.connections import Admission
 from analytics_core._execution.fetching import FetchLimits
 from analytics_core._frames.frame import Frame
 from analytics_core._gate.gate import DatabaseUse, Gate
-from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import TableRef, relations_of, tables_of
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.chart_request import ChartRequest
@@ -44,11 +42,10 @@ from analytics_core._results.batch_stream import BatchStream
 from analytics_core._results.rows import ResultRows, coltypes
 from analytics_core._security.actor import Actor
 from analytics_core._settings import Settings
-from analytics_core.errors import AnalyticsError, DatabaseAccessError, LimitError, QueryError, StatementError
+from analytics_core.errors import AnalyticsError, DatabaseAccessError, LimitError
 from analytics_core.models.query import ChartDataQueryObject
 from analytics_core.ports import Observer
 
-_PLACE: Final = "the statement"
 _RESULT_TYPE: Final = "sql"
 
 
@@ -146,14 +143,15 @@ class SqlQueries:
         templates = self._templates.for_query(ChartDataQueryObject(), asked, spec, request)
         rendered = templates.render(question.sql)
         marked = with_marks(rendered, question.values, spec)
-        source = check_select(marked, spec=spec, place=_PLACE, invalid_as=StatementError)
+        source = self._gate.statement(admission, marked)
         reject_lost(source.sql, question.values)
         tree = _tree_of(source)
         if question.schema:
             tree = _in_schema(tree, question.schema, spec)
         tree, limit, factor = _limited(tree, question, self._wanted(question.row_limit))
-        limited = SqlSource(sql=write_sql(tree, spec.dialect, _refused), tree=tree)
-        ruled = self._row_security.in_source(self._row_security.ruled(request.actor, asked, spec), limited)
+        ruled = self._row_security.in_source(
+            self._row_security.ruled(request.actor, asked, spec), replace(source, tree=tree)
+        )
         return ReadySql(
             admission=admission,
             statement=_statement(ruled, question.values, spec),
@@ -291,10 +289,6 @@ class SqlQueries:
                 fingerprint=watch.fingerprint,
             )
         )
-
-
-def _refused(what: str) -> QueryError:
-    return StatementError(f"{_PLACE}: {what}")
 
 
 def _tree_of(source: SqlSource) -> exp.Expr:
