@@ -39,7 +39,7 @@ PRIVATE = re.compile(r"(?<![\w.])_[a-z_]+(?:\.(?!py\b)\w+)+")
 CALL = re.compile(r"(?<![\w.])core\.(\w+)(?:\.(\w+))?")
 
 NO_FILES = re.compile(
-    r"[\d./]+|[dmw]/|\w+/\d.*|host/(?:name|shop)|localhost/sales|(?:data|\d+)/\*\.\w+|connection\.sql|\.\./shared\b.*"
+    r"[\d./]+|[dmw]/|\w+/\d.*|host/(?:name|shop)|localhost/sales|(?:data|\d+)/\*\.\w+|(?:connection|core)\.sql|\.\./shared\b.*"
 )
 """What looks like a path: dates, networks, durations, parts of URLs, files of examples; and what a clone may lack."""
 

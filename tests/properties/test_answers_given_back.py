@@ -137,6 +137,11 @@ RECORDS: Mapping[str, Callable[[AnalyticsCore], list[Key]]] = {
     "annotation_layers": plain("annotation_layers", {"name": "bare"}, {"name": "described", "descr": "of what"}),
     "annotations": annotations_of_layers,
     "css_templates": plain("css_templates", {"template_name": "wide", "css": "a {}"}, {}),
+    "saved_queries": plain(
+        "saved_queries",
+        {"label": "all", "database": 1, "sql": "SELECT 1", "schema": "main", "tags": [{"name": "green"}]},
+        {"label": "one", "database": 1, "sql": "SELECT 2"},
+    ),
     "tags": plain("tags", {"name": "bare"}, {"name": "described", "description": "of what"}),
     "row_level_security": plain("row_level_security", RULE, {**RULE, "name": "grouped", "group_key": "g"}),
     "embedded": embedded,

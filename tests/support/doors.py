@@ -41,6 +41,7 @@ def kind_of(namespace: str) -> Any:
     """Return the class of a namespace of a core; those of the SQL editor are loaded late."""
     from analytics_core._sql.namespace import Sql
     from analytics_core._sql.queries import Queries
+    from analytics_core._sql.saved_queries import SavedQueries
 
-    late = {kind.__name__: kind for kind in (Sql, Queries)}
+    late = {kind.__name__: kind for kind in (Sql, Queries, SavedQueries)}
     return get_type_hints(getattr(AnalyticsCore, namespace).fget, localns=late)["return"]

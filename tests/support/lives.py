@@ -150,6 +150,9 @@ LIVES = {
         make=_annotation,
         listed=_annotations,
     ),
+    "saved_queries": plain(
+        "saved_queries", "saved query", {"label": "first", "database": 1, "sql": "SELECT 1"}, "label"
+    ),
     "css_templates": plain("css_templates", "CSS template", {"template_name": "first", "css": "a {}"}, "template_name"),
     "tags": plain("tags", "tag", {"name": "first"}, "name"),
     "row_level_security": plain(

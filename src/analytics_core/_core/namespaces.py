@@ -32,6 +32,7 @@ from analytics_core._security.actor import Actor
 if TYPE_CHECKING:
     from analytics_core._sql.namespace import Sql
     from analytics_core._sql.queries import Queries
+    from analytics_core._sql.saved_queries import SavedQueries
 
 Part = TypeVar("Part", bound=Namespace)
 
@@ -122,6 +123,18 @@ class Namespaces:
         from analytics_core._sql.queries import Queries
 
         return self._open(Queries)
+
+    @property
+    def saved_queries(self) -> SavedQueries:
+        """Statements that people keep, to run them again.
+
+        Examples:
+            >>> core.saved_queries.list().count
+            0
+        """
+        from analytics_core._sql.saved_queries import SavedQueries
+
+        return self._open(SavedQueries)
 
     @property
     def annotation_layers(self) -> AnnotationLayers:

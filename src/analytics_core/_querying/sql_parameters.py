@@ -94,6 +94,14 @@ def with_marks(sql: str, values: Values, spec: EngineSpec) -> str:
     return "".join([*pieces, sql[end:]])
 
 
+def without_parameters(sql: str, spec: EngineSpec) -> str:
+    """Return the SQL as it reads with a text for each parameter; StatementError as for `with_marks`."""
+    if ":" not in sql:
+        return sql
+    found = _parameters(read_tokens(sql, spec.dialect, _invalid))
+    return with_marks(sql, {name: "" for _, _, name, _ in found}, spec)
+
+
 def _invalid(what: str) -> QueryError:
     return StatementError(f"the statement: {what}")
 

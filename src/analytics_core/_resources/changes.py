@@ -18,6 +18,7 @@ from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import Role, RowRule, User
 from analytics_core._records.report import ReportSchedule
 from analytics_core._records.repositories import Record, Repository, UnitOfWork
+from analytics_core._records.sql_query import SavedQuery
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import StaleVersionError
@@ -40,6 +41,7 @@ _NAMES: Mapping[type[StoredRecord], tuple[str, str]] = {
     ReportSchedule: ("report schedule", "reports"),
     Role: ("role", "roles"),
     RowRule: ("row rule", "row_level_security"),
+    SavedQuery: ("saved query", "saved_queries"),
     Tag: ("tag", "tags"),
     User: ("user", "users"),
 }

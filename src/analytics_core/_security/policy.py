@@ -18,6 +18,7 @@ from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, Tag
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.report import ReportSchedule
+from analytics_core._records.sql_query import SavedQuery
 from analytics_core._security.actor import Actor
 from analytics_core._security.relationships import (
     AnyRelationship,
@@ -70,6 +71,7 @@ class Permission(StrEnum):
     ADD_ANNOTATION_LAYER = "create annotation layers"
     WRITE_ANNOTATION_LAYER = "change this annotation layer"
     WRITE_ANNOTATION = "change this annotation"
+    WRITE_SAVED_QUERY = "change this saved query"
     READ_CSS_TEMPLATES = "read CSS templates"
     ADD_CSS_TEMPLATE = "create CSS templates"
     WRITE_CSS_TEMPLATE = "change this CSS template"
@@ -106,6 +108,7 @@ RULES: Rules = MappingProxyType(
         Permission.ADD_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Relationship.SIGNED_IN}),
         Permission.WRITE_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Relationship.CREATOR}),
         Permission.WRITE_ANNOTATION: frozenset({ADMINISTRATOR, Relationship.CREATOR}),
+        Permission.WRITE_SAVED_QUERY: frozenset({ADMINISTRATOR, Relationship.CREATOR}),
         Permission.READ_CSS_TEMPLATES: frozenset({ADMINISTRATOR, Relationship.SIGNED_IN}),
         Permission.ADD_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Relationship.SIGNED_IN}),
         Permission.WRITE_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Relationship.CREATOR}),
@@ -340,6 +343,11 @@ class Policy:
         """Raise OwnershipError unless the actor may change or delete the CSS template."""
         if not self.can_write_css_template(actor, template):
             raise OwnershipError(f"only its creator or an administrator may change CSS template {template.id}")
+
+    def require_write_saved_query(self, actor: Actor, query: SavedQuery) -> None:
+        """Raise OwnershipError unless the actor may change or delete the saved query."""
+        if not self.allows(Permission.WRITE_SAVED_QUERY, creator_relationships(actor, query.audit.created_by)):
+            raise OwnershipError(f"only its creator or an administrator may change saved query {query.id}")
 
     def require_manage_people(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may manage users and roles."""

@@ -279,7 +279,7 @@ def _bound(ready: ReadySql) -> str:
 
 # ------------------------------------------------------------------------------------------------- columns of an answer
 @dataclass(frozen=True, slots=True)
-class ShownColumns:
+class ColumnsOfAnswer:
     """The columns of an answer as the contract lists them, and its rows; `expanded` came out of nested ones."""
 
     columns: tuple[dict[str, Any], ...]
@@ -288,7 +288,7 @@ class ShownColumns:
     data: tuple[dict[str, Any], ...]
 
 
-def shown_columns(result: QueryResult, *, expand: bool) -> ShownColumns:
+def shown_columns(result: QueryResult, *, expand: bool) -> ColumnsOfAnswer:
     """Return the columns and rows of a result; with `expand`, each column of objects is followed by those in it."""
     frame = result.frame
     selected = tuple(map(_told, frame.columns))
@@ -298,7 +298,7 @@ def shown_columns(result: QueryResult, *, expand: bool) -> ShownColumns:
         columns += [column, *inner]
         expanded += inner
     shown = Frame(columns=tuple(columns))
-    return ShownColumns(
+    return ColumnsOfAnswer(
         columns=tuple(map(_told, shown.columns)),
         selected=selected,
         expanded=tuple(map(_told, expanded)),

@@ -109,7 +109,8 @@ _NAMES = {
     ),
     "shapes": "SHAPES",
     "sql_editor": (
-        "DatabaseOfQuery EstimateQueryCost ExecutePayload QueryExecutionResponse QueryGet QueryListItem SqlQueryResult"
+        "DatabaseOfQuery EstimateQueryCost ExecutePayload QueryExecutionResponse QueryGet QueryListItem SavedQueryGet "
+        "SavedQueryListItem SavedQueryPost SavedQueryPut SqlQueryResult"
     ),
 }
 """The public names of each module of this package."""

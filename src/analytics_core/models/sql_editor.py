@@ -26,10 +26,11 @@ from analytics_core.models.base import (
     Text16,
     Text64,
     Text256,
+    Title250,
     Whole,
 )
-from analytics_core.models.dataset import DatabaseNameOnly
-from analytics_core.models.references import UserDetails
+from analytics_core.models.dataset import DatabaseNameOnly, DatabaseOfDatasetItem
+from analytics_core.models.references import TagReference, UserDetails, UserReference
 
 
 class ExecutePayload(StrictShape):
@@ -153,3 +154,51 @@ class QueryListItem(_QueryAnswer):
     database: DatabaseNameOnly | None = None
     sql_tables: ReadOnly[tuple[Any, ...]] = None
     user: UserDetails | None = None
+
+
+class SavedQueryPost(StrictShape):
+    """A statement to keep; the contract has no shape for it."""
+
+    label: Title250
+    database: Whole
+    sql: SqlText
+    description: str | None = None
+    schema_name: Text256 | None = Field(default=None, alias="schema")
+    template_params: JsonInput | None = None
+    tags: tuple[TagReference, ...] = ()
+
+
+class SavedQueryPut(StrictShape):
+    """Changes of a statement that is kept."""
+
+    label: Omittable[Title250] = None
+    database: Omittable[Whole] = None
+    sql: Omittable[SqlText] = None
+    description: str | None = None
+    schema_name: Text256 | None = Field(default=None, alias="schema")
+    template_params: JsonInput | None = None
+    tags: Omittable[tuple[TagReference, ...]] = None
+
+
+class SavedQueryGet(AnswerWithSchema):
+    """A statement that somebody keeps."""
+
+    id: Whole = 0
+    uuid: str
+    label: str
+    database: DatabaseOfDatasetItem
+    sql: str
+    description: str | None = None
+    schema_name: Text256 | None = Field(default=None, alias="schema")
+    template_params: str | None = None
+    tags: tuple[TagReference, ...] = ()
+    created_by: UserReference | None = None
+    changed_on: Moment | None = None
+
+
+class SavedQueryListItem(SavedQueryGet):
+    """One statement of a list of those that are kept."""
+
+    created_on: Moment | None = None
+    changed_by: UserReference | None = None
+    changed_on_delta_humanized: ReadOnly[str] = None
