@@ -27,6 +27,7 @@ _MARK: Final = "\ue0f7"
 """A private character, which no text may hold beside parameters."""
 
 _MARKED: Final = re.compile(f"{_MARK}(\\w+){_MARK}")
+_SHOWN: Final = re.compile(rf"""["']*(?:{_MARK}|\\ue0f7)(\w+?)(?:{_MARK}|\\ue0f7)["']*""")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _SCALARS: Final = (bool, int, float, str, bytes, Decimal, datetime, date)
 _LISTS: Final = (list, tuple, AbstractSet)
@@ -88,7 +89,7 @@ def with_marks(sql: str, values: Values, spec: EngineSpec) -> str:
     _reject_strange(names, values)
     pieces, end = [], 0
     for start, stop, name, after_in in found:
-        literal = f"'{_MARK}{name}{_MARK}'"
+        literal = _literal(name)
         pieces += [sql[end:start], f"({literal})" if after_in else literal]
         end = stop
     return "".join([*pieces, sql[end:]])
@@ -100,6 +101,10 @@ def without_parameters(sql: str, spec: EngineSpec) -> str:
         return sql
     found = _parameters(read_tokens(sql, spec.dialect, _invalid))
     return with_marks(sql, {name: "" for _, _, name, _ in found}, spec)
+
+
+def _literal(name: str) -> str:
+    return f"'{_MARK}{name}{_MARK}'"
 
 
 def _invalid(what: str) -> QueryError:
@@ -128,11 +133,22 @@ def _reject_strange(names: AbstractSet[str], values: Values) -> None:
         raise StatementError(f"params names {name!r}, and the statement has no :{name}")
 
 
-def reject_lost(sql: str, values: Values) -> None:
-    """Refuse a statement in which a parameter is not a literal any more where it was written; StatementError."""
+def as_written(message: str) -> str:
+    """Return what an error says with `:name` for what stood in its place while the statement was checked."""
+    return _SHOWN.sub(r":\1", message)
+
+
+def reject_lost(sql: str, marked: str, values: Values) -> None:
+    """Refuse a statement in which a parameter is not a literal any more wherever it was written; StatementError."""
     for name in values:
-        if f"'{_MARK}{name}{_MARK}'" not in sql:
+        if sql.count(_literal(name)) < marked.count(_literal(name)):
             raise StatementError(f"parameter :{name} stands where no value can be bound; write it into the statement")
+
+
+def reject_left(sql: str) -> None:
+    """Refuse what a driver would get with a parameter that is no bound value; StatementError."""
+    if _MARK in sql:
+        raise StatementError("a parameter stands where no value can be bound; write it into the statement")
 
 
 def holds_other_than_text(values: Values) -> bool:
@@ -144,14 +160,14 @@ def holds_other_than_text(values: Values) -> bool:
 def value_of(node: exp.Expr, values: Values) -> Any:
     """Return the value of the parameter that a node is; the node itself when it is none."""
     found = _MARKED.fullmatch(node.name) if isinstance(node, exp.Literal) and node.is_string else None
-    return node if found is None else values[found[1]]
+    return node if found is None else values.get(found[1], node)
 
 
 def bind_parameters(tree: exp.Expr, values: Values, binds: Binds) -> None:
     """Put bound values into the places of the parameters of a tree.
 
     Raises:
-        StatementError: a list outside IN, or a parameter inside another literal.
+        StatementError: a list outside IN.
     """
     for node in list(tree.find_all(exp.Literal)):
         value = value_of(node, values)
@@ -159,8 +175,6 @@ def bind_parameters(tree: exp.Expr, values: Values, binds: Binds) -> None:
             _bind_list(node, value, binds)
         elif value is not node:
             node.replace(binds(value))
-        elif _MARK in node.name:
-            raise StatementError("a parameter stands where no value can be bound; write it into the statement")
 
 
 def _bind_list(node: exp.Expr, value: list[BindScalar], binds: Binds) -> None:

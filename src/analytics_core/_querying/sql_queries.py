@@ -28,8 +28,10 @@ from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.observing import Stopwatch, fingerprint_of
 from analytics_core._querying.sql_parameters import (
     Values,
+    as_written,
     bind_parameters,
     holds_other_than_text,
+    reject_left,
     reject_lost,
     value_of,
     with_marks,
@@ -42,7 +44,13 @@ from analytics_core._results.batch_stream import BatchStream
 from analytics_core._results.rows import ResultRows, coltypes
 from analytics_core._security.actor import Actor
 from analytics_core._settings import Settings
-from analytics_core.errors import AnalyticsError, DatabaseAccessError, LimitError
+from analytics_core.errors import (
+    AnalyticsError,
+    DatabaseAccessError,
+    LimitError,
+    StatementError,
+    StatementRefusedError,
+)
 from analytics_core.models.query import ChartDataQueryObject
 from analytics_core.ports import Observer
 
@@ -143,8 +151,8 @@ class SqlQueries:
         templates = self._templates.for_query(ChartDataQueryObject(), asked, spec, request)
         rendered = templates.render(question.sql)
         marked = with_marks(rendered, question.values, spec)
-        source = self._gate.statement(admission, marked)
-        reject_lost(source.sql, question.values)
+        source = self._checked(admission, marked)
+        reject_lost(source.sql, marked, question.values)
         tree = _tree_of(source)
         if question.schema:
             tree = _in_schema(tree, question.schema, spec)
@@ -173,6 +181,13 @@ class SqlQueries:
                 f"database {database.id} is closed to the SQL editor; an administrator may set expose_in_sqllab"
             )
         return self._gate.admit(actor, database, on=DatabaseUse.QUERY)
+
+    def _checked(self, admission: Admission, marked: str) -> SqlSource:
+        """Return a checked statement; what is wrong with it is told with the names of its parameters."""
+        try:
+            return self._gate.statement(admission, marked)
+        except (StatementError, StatementRefusedError) as error:
+            raise type(error)(as_written(error.message)) from None
 
     def _wanted(self, asked: int | None) -> int:
         """Return how many rows are given at the most."""
@@ -348,10 +363,11 @@ def _statement(source: SqlSource, values: Values, spec: EngineSpec) -> Statement
     """Return what the driver gets: row rules and parameters in their places, their values bound."""
     fences = not is_plain_query(source.tree, spec) or holds_other_than_text(values)
     low = Lowering(spec=spec, binds=Binds(), alias=VIRTUAL_ALIAS, fences_relations=fences)
-    tree = bound_tree(source, low)
-    if values:
-        bind_parameters(tree, values, low.binds)
-    return render(tree, low.binds, spec, labels=(), kinds=())
+    tree = _tree_of(source).copy()
+    bind_parameters(tree, values, low.binds)  # before the rules come in, which hold literals of others
+    statement = render(bound_tree(replace(source, tree=tree), low), low.binds, spec, labels=(), kinds=())
+    reject_left(statement.sql)
+    return statement
 
 
 def _explained(source: SqlSource) -> Iterable[ExplainedClause]:

@@ -1,0 +1,170 @@
+"""A database under row rules, and two mirrors that a plain driver asks: one with all rows, one with the permitted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import date, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Self
+
+import sqlalchemy as sa
+from tests.support.servers import LOOPBACK
+
+from analytics_core import AnalyticsCore, Settings
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowFilter, User
+
+KEY = "k3y-of-the-mirrored-core-0123456789"
+
+
+@dataclass(kw_only=True)
+class Rules:
+    """The clause of each table, which binds everybody but the administrator."""
+
+    clauses: dict[str, str]
+
+    def row_filters(self, user: User, dataset: Dataset) -> Sequence[RowFilter]:
+        """Return the rule on the table of a dataset."""
+        clause = self.clauses.get(dataset.table_name)
+        return () if clause is None or user.username == "admin" else (RowFilter(name="rule", clause=clause),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mirror:
+    """One database that a driver asks by itself."""
+
+    engine: str
+    schema: str
+    connection: Any = field(repr=False)
+
+    @classmethod
+    def of(cls, url: str) -> Self:
+        """Return the database of a URL."""
+        made = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
+        engine = made.dialect.name
+        return cls(engine=engine, schema=schema_of(engine, url), connection=made.connect().connection)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return what the driver gives for a statement."""
+        cursor = self.connection.cursor()
+        try:
+            cursor.execute(sql)
+            return list(cursor.fetchall()) if cursor.description else []
+        finally:
+            cursor.close()
+
+    def keep(self, clauses: Mapping[str, str], names: Iterable[str]) -> None:
+        """Fill the tables anew from those that hold all rows (`all_` before the name), as far as rules permit."""
+        for name in names:
+            table, whole = quoted(self.engine, name), quoted(self.engine, f"all_{name}")
+            self.rows(f"DELETE FROM {table}")
+            self.rows(f"INSERT INTO {table} SELECT * FROM {whole} WHERE {clauses.get(name, '1 = 1')}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mirrored:
+    """A core over one database; `reader` is bound by the rules, `admin` is not."""
+
+    engine: str
+    admin: AnalyticsCore
+    reader: AnalyticsCore
+    schema: str
+    rules: Rules
+    whole: Mirror
+    permitted: Mirror
+
+
+def schema_of(engine: str, url: str) -> str:
+    """Return the schema of a database in which its tables are."""
+    return {"postgresql": "public", "mysql": str(sa.make_url(url).database)}.get(engine, "main")
+
+
+def quoted(engine: str, name: str) -> str:
+    """Return a name in the quotes of the engine."""
+    return f"`{name}`" if engine == "mysql" else f'"{name}"'
+
+
+@contextmanager
+def mirrored(
+    engine: str,
+    urls: Sequence[str],
+    folder: Path,
+    tables: Mapping[str, str],
+    clauses: Mapping[str, str],
+    views: Mapping[str, str],
+) -> Iterator[Mirrored]:
+    """Make tables (name -> `columns | rows`) and views in three databases; the core reads the first.
+
+    The SQL of a view reads the table `{all}t`: a view shows what its own rule permits, whatever binds on the table.
+    """
+    mirrors = [Mirror.of(url) for url in urls]
+    for mirror in mirrors:
+        for name, made in tables.items():
+            columns, _, rows = made.partition("|")
+            for table in (name, f"all_{name}"):
+                mirror.rows(f"CREATE TABLE {quoted(engine, table)} ({columns})")
+                mirror.rows(f"INSERT INTO {quoted(engine, table)} VALUES {rows}")
+    first, whole, permitted = mirrors
+    for name, sql in views.items():
+        inside = sql.format(all="all_")
+        first.rows(f"CREATE VIEW {name} AS {sql.format(all='')}")
+        whole.rows(f"CREATE VIEW {name} AS {inside}")
+        permitted.rows(f"CREATE VIEW {name} AS SELECT * FROM ({inside}) AS v WHERE {clauses[name]}")
+    for name in tables:
+        first.rows(f"DROP TABLE {quoted(engine, f'all_{name}')}")
+    first.connection.close()
+    permitted.keep(clauses, tables)
+    rules = Rules(clauses=dict(clauses))
+    settings = Settings(
+        secret_key=KEY, data_roots=(folder,), allowed_networks=LOOPBACK, metadata_freshness_s=60, statement_timeout_s=20
+    )
+    with ExitStack() as stack:
+        stack.callback(whole.connection.close)
+        stack.callback(permitted.connection.close)
+        host = stack.enter_context(AnalyticsCore(settings, row_filters=[rules]))
+        admin = host.as_user(host.create_first_administrator("admin").id)
+        admin.databases.create({"database_name": "shop", "orm_uri": urls[0]})
+        for name in clauses:
+            admin.datasets.create({"database": 1, "table_name": name})
+        role = admin.roles.create({"name": "readers"})
+        admin.roles.grant(role, on=("database", 1))
+        admin.users.create({"username": "reader", "roles": [role.id]})
+        yield Mirrored(
+            engine=engine,
+            admin=admin,
+            reader=host.as_user("reader"),
+            schema=first.schema,
+            rules=rules,
+            whole=whole,
+            permitted=permitted,
+        )
+
+
+def shown(rows: Iterable[Sequence[Any]]) -> list[str]:
+    """Return rows in a form in which drivers agree, sorted: SQL gives them in no order."""
+    return sorted(repr([_shown(value) for value in row]) for row in rows)
+
+
+def _shown(value: Any) -> Any:
+    match value:
+        case bool():
+            return int(value)
+        case int() | float() | Decimal():
+            return f"{float(value):.9g}"
+        case bytes() | bytearray() | memoryview():
+            return bytes(value).hex()
+        case date() | time():
+            return value.isoformat().replace("T", " ").removesuffix(" 00:00:00")
+        case timedelta():
+            return value.total_seconds()
+        case str() if value[:1] in ("[", "{"):
+            return _shown(json.loads(value))
+        case list() | tuple():
+            return [_shown(item) for item in value]
+        case dict():
+            return {key: _shown(item) for key, item in value.items()}
+    return value
