@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -138,6 +139,13 @@ class RowSecurity:
         # Rules of a guest's token for all datasets bind once, on the dataset.
         over = (self._guest_filter(ruled, *item) for item in self._rules_over(ruled, name, loose=loose))
         return filter_clauses((*self._rendered(ruled, filters), *over, *guest_rules), read)
+
+    def stores(self, ruled: RuledActor, tables: Iterable[TableRef], columns: AbstractSet[str]) -> bool:
+        """Tell whether datasets know tables to be stored, with these columns (lower case): no view computes them."""
+        over = [self._books.tables(ruled.dataset.database_id, table_name(table)) for table in tables]
+        known = [column for datasets in over for one in datasets for column in one.columns if not column.expression]
+        names = {column.column_name.casefold() for column in known}
+        return all(over) and all(column.stored_type is not None for column in known) and columns <= names
 
     def concerning(self, ruled: RuledActor, tables: Sequence[TableRef]) -> Iterator[tuple[RowRule, str]]:
         """Yield every stored rule on the dataset or on the tables that its SQL reads, and on what it is a rule."""

@@ -157,16 +157,16 @@ class SqlQueries:
         if question.schema:
             tree = _in_schema(tree, question.schema, spec)
         tree, limit, factor = _limited(tree, question, self._wanted(question.row_limit))
-        ruled = self._row_security.in_source(
-            self._row_security.ruled(request.actor, asked, spec), replace(source, tree=tree)
-        )
+        tables, bound = tables_of(tree, spec), self._row_security.ruled(request.actor, asked, spec)
+        source = self._row_security.in_source(bound, replace(source, tree=tree))
+        is_safe = _is_plain(source, question.values, spec) and self._row_security.stores(bound, tables, _columns(tree))
         return ReadySql(
             admission=admission,
-            statement=_statement(ruled, question.values, spec),
-            tables=tables_of(tree, spec),
+            statement=_statement(source, question.values, spec, fences=not is_safe),
+            tables=tables,
             limit=limit,
             factor=factor,
-            rules=tuple(_explained(ruled)),
+            rules=tuple(_explained(source)),
             rendered=rendered,
         )
 
@@ -359,9 +359,18 @@ def _own_limit(clause: exp.Expr | None, values: Values) -> int | None:
     return found if type(found) is int and found >= 0 else None
 
 
-def _statement(source: SqlSource, values: Values, spec: EngineSpec) -> Statement:
+def _is_plain(source: SqlSource, values: Values, spec: EngineSpec) -> bool:
+    """Tell whether a statement that row rules bind computes nothing that can fail on a row of a stored table."""
+    return bool(source.rules) and is_plain_query(source.tree, spec) and not holds_other_than_text(values)
+
+
+def _columns(tree: exp.Expr) -> frozenset[str]:
+    """Return the names of the columns in a statement, in lower case."""
+    return frozenset(node.name.casefold() for node in tree.find_all(exp.Column) if not node.is_star)
+
+
+def _statement(source: SqlSource, values: Values, spec: EngineSpec, *, fences: bool) -> Statement:
     """Return what the driver gets: row rules and parameters in their places, their values bound."""
-    fences = not is_plain_query(source.tree, spec) or holds_other_than_text(values)
     low = Lowering(spec=spec, binds=Binds(), alias=VIRTUAL_ALIAS, fences_relations=fences)
     tree = _tree_of(source).copy()
     bind_parameters(tree, values, low.binds)  # before the rules come in, which hold literals of others
