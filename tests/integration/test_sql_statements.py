@@ -70,3 +70,11 @@ def test_a_parameter_that_is_bound_in_one_place_and_lost_in_another_is_refused(w
     with pytest.raises((StatementError, StatementRefusedError, DatabaseError)) as raised:
         world.reader.sql(sql, params={"k": "Orders"})
     assert "ue0f7" not in ascii(raised.value.message)
+
+
+@for_each("name", ["rowid", "OID", "orders._rowid_"])
+def test_row_numbers_that_rules_would_make_null_are_refused(world: Mirrored, name: str) -> None:
+    if world.engine == "sqlite":
+        assert world.admin.sql(f"SELECT {name} FROM orders ORDER BY id").rows()[0] == (1,)
+    with pytest.raises(AnalyticsError):
+        world.reader.sql(f"SELECT {name} FROM orders")

@@ -158,6 +158,8 @@ class TableNames:
         parted: whether dots inside one quoted name part it, so that it may lead into another schema.
         loose: whether the first of two parts may be a catalog as well as a schema.
         is_file: name -> whether the engine would read a file of that name.
+        row_ids: columns, in lower case, that the tables of the engine have without being asked, and that are NULL in a
+            sub-query of their rows, without a word.
     """
 
     longest: int | None
@@ -166,10 +168,17 @@ class TableNames:
     parted: bool
     loose: bool
     is_file: Callable[[str], bool]
+    row_ids: frozenset[str]
 
 
 STANDARD_TABLE_NAMES: Final = TableNames(
-    longest=None, after_in=False, calls=False, parted=False, loose=False, is_file=reads_no_files
+    longest=None,
+    after_in=False,
+    calls=False,
+    parted=False,
+    loose=False,
+    is_file=reads_no_files,
+    row_ids=frozenset(),
 )
 """A name is one name, whole, of a table."""
 

@@ -7,6 +7,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sqlglot import exp
+
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.plan import Clause, FragmentExpr, RelationRule, SqlSource
@@ -20,7 +22,7 @@ from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import GuestPass, GuestRule, RowFilter, RowRule
 from analytics_core._security.actor import Actor
 from analytics_core._security.row_rules import RuledDataset, RuleSet, RuleUnit, TableName, ruled_dataset
-from analytics_core.errors import DatasetAccessError, TemplateError
+from analytics_core.errors import DatasetAccessError, StatementRefusedError, TemplateError
 from analytics_core.ports import RowFilterSource
 
 _Columns = tuple[tuple[str, str | None], ...]
@@ -109,7 +111,10 @@ class RowSecurity:
                 known[relation.table] = self._on_relation(inside, relation.table)
             if clauses := known[relation.table]:
                 rules.append(RelationRule(position=relation.position, relation=str(relation.table), clauses=clauses))
-        return replace(source, rules=tuple(rules)) if rules else source
+        if not rules:
+            return source
+        _reject_row_ids(source.tree, ruled.spec)
+        return replace(source, rules=tuple(rules))
 
     def on_table(self, ruled: RuledActor, table: TableRef) -> tuple[Clause, ...]:
         """Return the conditions on a table that is read outside of a dataset's SQL, about `RELATION_ALIAS`.
@@ -293,6 +298,19 @@ def guest_facts(actor: Actor, rule: GuestRule) -> ActorFacts:
     """Return what the clause of a guest's rule may know: the guest, and the values of the rule."""
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in rule.values}
     return replace(facts_of(actor), user_id=None, values=values)
+
+
+def _reject_row_ids(tree: exp.Expr, spec: EngineSpec) -> None:
+    """Refuse the row numbers of tables where a sub-query of permitted rows gives NULL for them; StatementRefusedError.
+
+    In quotes the name is that of a column of the table's own.
+    """
+    for column in tree.find_all(exp.Column):
+        if column.name.lower() in spec.guards.table_names.row_ids and not column.this.quoted:
+            raise StatementRefusedError(
+                f"{column.name} cannot be read under row rules, use a key of the table; a column that it has of this "
+                f'name is written in quotes: "{column.name}"'
+            )
 
 
 def _numbered(guest: GuestPass) -> Iterator[tuple[int, GuestRule]]:

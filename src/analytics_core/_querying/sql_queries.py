@@ -372,9 +372,11 @@ def _columns(tree: exp.Expr) -> frozenset[str]:
 def _statement(source: SqlSource, values: Values, spec: EngineSpec, *, fences: bool) -> Statement:
     """Return what the driver gets: row rules and parameters in their places, their values bound."""
     low = Lowering(spec=spec, binds=Binds(), alias=VIRTUAL_ALIAS, fences_relations=fences)
-    tree = _tree_of(source).copy()
-    bind_parameters(tree, values, low.binds)  # before the rules come in, which hold literals of others
-    statement = render(bound_tree(replace(source, tree=tree), low), low.binds, spec, labels=(), kinds=())
+    if values:  # before the rules come in, which hold literals of others
+        tree = _tree_of(source).copy()
+        bind_parameters(tree, values, low.binds)
+        source = replace(source, tree=tree)
+    statement = render(bound_tree(source, low), low.binds, spec, labels=(), kinds=())
     reject_left(statement.sql)
     return statement
 

@@ -416,7 +416,9 @@ _GUARDS = guards.Guards(
         harmless="",
         functions="",
     ),
-    table_names=replace(guards.STANDARD_TABLE_NAMES, after_in=True, calls=True),
+    table_names=replace(
+        guards.STANDARD_TABLE_NAMES, after_in=True, calls=True, row_ids=frozenset({"rowid", "oid", "_rowid_"})
+    ),
     fence=fences.limited(-1),
     by_case=False,
     casts_columns=False,
