@@ -110,7 +110,8 @@ def _one_statement(
     if only_queries and first and first not in _QUERY_STARTS:
         raise rejected(_ONLY_QUERIES)
     reject_denied(tokens, spec.guards.denied_functions, rejected)
-    trees = parse_statements(sql, spec.dialect, invalid)
+    # Of a word that begins another statement, the tokens are not those that a parser takes.
+    trees = parse_statements(sql, spec.dialect, invalid, tokens=tokens if only_queries else None)
     if not trees:
         raise invalid("it is empty")
     if len(trees) > 1:

@@ -80,22 +80,34 @@ def tables_of(tree: exp.Expr, spec: EngineSpec) -> tuple[TableRef, ...]:
 
 def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
     """Return each place where `tree` reads a relation; StatementRefusedError as for `tables_of`."""
-    for member in tree.find_all(exp.In):
-        if spec.guards.table_names.after_in and member.args.get("field") is not None:
-            raise StatementRefusedError("IN takes values or a sub-query: write IN (SELECT ... FROM ...)")
-    reject_revealing_calls(tree, spec)
-    tables = list(tree.find_all(exp.Table))
-    for node in tables:
-        _reject_unresolvable(node, spec)
-    for rows in tree.find_all(exp.TableFromRows):
-        if not isinstance(rows.this, exp.Func):
-            raise StatementRefusedError("TABLE(...) takes a function; write the name of a table without it")
-        _reject_unknown_function(rows.this, spec)
+    tables = []
+    for node in tree.find_all(exp.Table, exp.In, exp.Anonymous, exp.TableFromRows):
+        match node:
+            case exp.Table():
+                tables.append(node)
+                _reject_unresolvable(node, spec)
+            case exp.In():
+                _reject_name_after_in(node, spec)
+            case exp.Anonymous():
+                _reject_revealing_call(node, spec)
+            case exp.TableFromRows():
+                _reject_unknown_rows(node, spec)
     return tuple(
         Relation(position=position, table=_reference(node, spec))
         for position, node in enumerate(tables)
         if not isinstance(node.this, exp.Func) and not is_cte(node, spec)
     )
+
+
+def _reject_name_after_in(member: exp.In, spec: EngineSpec) -> None:
+    if spec.guards.table_names.after_in and member.args.get("field") is not None:
+        raise StatementRefusedError("IN takes values or a sub-query: write IN (SELECT ... FROM ...)")
+
+
+def _reject_unknown_rows(rows: exp.TableFromRows, spec: EngineSpec) -> None:
+    if not isinstance(rows.this, exp.Func):
+        raise StatementRefusedError("TABLE(...) takes a function; write the name of a table without it")
+    _reject_unknown_function(rows.this, spec)
 
 
 def _reject_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
@@ -128,8 +140,8 @@ def is_cte(table: exp.Table, spec: EngineSpec) -> bool:
     name = table.this
     if table.db or table.catalog or not isinstance(name, exp.Identifier):
         return False
-    wanted = _folded(name, spec)
-    return any(_folded(cte, spec) == wanted for cte in _visible(table))
+    alike = [cte for cte in _visible(table) if cte.name.casefold() == name.name.casefold()]
+    return any(_folded(cte, spec) == _folded(name, spec) for cte in alike)
 
 
 def _visible(node: exp.Expr) -> Iterator[exp.Identifier]:
@@ -216,10 +228,12 @@ def reject_revealing_table(dataset: Dataset, spec: EngineSpec) -> None:
 def reject_revealing_calls(tree: exp.Expr, spec: EngineSpec) -> None:
     """Refuse the function that stands behind such relations; StatementRefusedError."""
     for call in tree.find_all(exp.Anonymous):
-        if (name := call.name.lower()) in spec.guards.revealing.functions:
-            raise StatementRefusedError(
-                f"the function {name} is not allowed: it shows values of rows that may be hidden"
-            )
+        _reject_revealing_call(call, spec)
+
+
+def _reject_revealing_call(call: exp.Anonymous, spec: EngineSpec) -> None:
+    if (name := call.name.lower()) in spec.guards.revealing.functions:
+        raise StatementRefusedError(f"the function {name} is not allowed: it shows values of rows that may be hidden")
 
 
 def reject_cut_names(parts: Iterable[str | None], spec: EngineSpec) -> None:

@@ -277,10 +277,13 @@ def _as_select_item(text: str, dialect: str, reject: Refuse) -> exp.Expr:
     return item
 
 
-def parse_statements(text: str, dialect: str, reject: Refuse) -> list[exp.Expr]:
-    """Return the statements of `text`; empty ones and stray semicolons do not count."""
+def parse_statements(
+    text: str, dialect: str, reject: Refuse, *, tokens: Sequence[Token] | None = None
+) -> list[exp.Expr]:
+    """Return the statements of `text`; empty ones and stray semicolons do not count. `tokens` are its own, if known."""
+    known = Dialect.get_or_raise(dialect)
     try:
-        trees = sqlglot.parse(text, read=dialect)
+        trees = known.parse(text) if tokens is None else known.parser().parse(list(tokens), text)
     except ParseError as error:
         raise reject(f"it is not valid SQL{_where(error)}") from None
     except FAULTS:
