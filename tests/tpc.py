@@ -92,7 +92,7 @@ def _report(spec: EngineSpec, queries: dict[str, str]) -> int:
 
 
 def _in_dialect(text: str, spec: EngineSpec) -> str:
-    """Return a query as people write it on the engine: as it is where that can be read, else translated from Spark's."""
+    """Return a query as people write it on the engine: as it is, or translated from Spark where that cannot be read."""
     try:
         sqlglot.parse_one(text, read=spec.dialect)
     except SqlglotError:

@@ -161,6 +161,26 @@ def _template(world: World, text: str) -> str:
     return _virtual(world, "{% set part = " + repr(text) + " %}{{ part }}")
 
 
+def _asked(world: World, text: str) -> str:
+    found = world.core.sql(text)
+    return f"{found.rows()} {found.to_payload()}"
+
+
+def _in_batches(world: World, text: str) -> str:
+    with world.core.sql.batches(text) as batches:
+        return "".join(str(batch.to_pylist()) for batch in batches)
+
+
+def _plan_of(world: World, text: str) -> str:
+    """Nothing runs: whatever is in the explanation was in the text, or is a name."""
+    return str(world.core.sql.explain(text)).replace(text, "")
+
+
+def _executed(world: World, text: str) -> str:
+    done = world.core.sql.execute({"database_id": 1, "sql": text})
+    return f"{done.data} {done.columns} {done.status}"
+
+
 CONDITION_ROADS: Mapping[str, Callable[[World, str], str]] = {
     "where": _payload(lambda text: {"columns": ["id"], "extras": {"where": text}}),
     "fetch values predicate": _predicate,
@@ -193,7 +213,17 @@ AGGREGATE_ROADS: Mapping[str, Callable[[World, str], str]] = {
     "saved metric": _saved_metric,
 }
 FRAGMENT_ROADS = {**CONDITION_ROADS, **GROUP_ROADS, **VALUE_ROADS, **AGGREGATE_ROADS}
-STATEMENT_ROADS: Mapping[str, Callable[[World, str], str]] = {"virtual dataset": _virtual, "template": _template}
+EDITOR_ROADS: Mapping[str, Callable[[World, str], str]] = {
+    "sql": _asked,
+    "sql batches": _in_batches,
+    "sql explain": _plan_of,
+    "sql execute": _executed,
+}
+STATEMENT_ROADS: Mapping[str, Callable[[World, str], str]] = {
+    "virtual dataset": _virtual,
+    "template": _template,
+    **EDITOR_ROADS,
+}
 
 
 def reset(world: World) -> None:
