@@ -326,6 +326,8 @@ def _limited(tree: exp.Expr, question: SqlQuestion, wanted: int) -> tuple[exp.Ex
 
     A limit that is no number (a share of the rows, rows with ties) stays as it is written.
     """
+    while isinstance(tree, exp.Subquery) and not any(part for name, part in tree.args.items() if name != "this"):
+        tree = tree.this  # in parentheses alone: PostgreSQL and DuckDB take no second limit around them
     if not isinstance(tree, exp.Query):
         return tree, wanted, LimitingFactor.DROPDOWN
     clause = tree.args.get("limit")

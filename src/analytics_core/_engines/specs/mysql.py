@@ -252,6 +252,15 @@ def _utc(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     return exp.Anonymous(this=node.sql_name(), expressions=[precision] if precision else [])
 
 
+def _without_dual(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
+    """Leave `FROM DUAL` out, which reads no table: in the quotes that a reserved word gets it would name one."""
+    source = node.args.get("from_") if isinstance(node, exp.Select) and not node.args.get("joins") else None
+    table = source and source.this
+    if isinstance(table, exp.Table) and table.name.upper() == "DUAL" and not (table.db or table.this.quoted):
+        node.set("from_", None)
+    return None
+
+
 def _sounds_like(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Close the comparison that SOUNDS LIKE becomes."""
     made = isinstance(node, exp.EQ) and isinstance(node.this, exp.Soundex) and isinstance(node.expression, exp.Soundex)
@@ -403,7 +412,7 @@ _AUTHORITIES = TrustedAuthorities(
     },
 )
 _SYNTAX = Syntax(
-    repairs=(_sounds_like, _regexp, _median, _utc, _timestamp_add),
+    repairs=(_without_dual, _sounds_like, _regexp, _median, _utc, _timestamp_add),
     bare_calls=frozenset({"utc_date", "utc_time", "utc_timestamp", "localtime", "localtimestamp"}),
     groups_comparisons=True,
     told_sizes={"format": None},
