@@ -1,8 +1,7 @@
 """A plug-in of pytest: every log record of the run, at DEBUG level, is searched for secrets.
 
 SQLAlchemy tells each statement and row, which costs a fifth of the suite's time: one test in twelve hears it, always
-the same ones, and those marked `hears_sqlalchemy`; one in three of those that the usual run leaves out; all of them
-where ANALYTICS_CORE_HEAR_ALL is set (`nox -s night`).
+the same ones, and those marked `hears_sqlalchemy`; all of them where ANALYTICS_CORE_HEAR_ALL is set (`nox -s night`).
 
 A test fails in whose time a record was written that holds a seeded word, a guest token, or a URI with its password.
 `@pytest.mark.logs_secrets("why")` leaves a test out whose own code, not the library's, writes such a record.
@@ -86,8 +85,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def _hears_sqlalchemy(item: pytest.Item) -> bool:
-    is_usual = not any(item.get_closest_marker(name) for name in ("server", "slow", "repeats"))
-    chosen = zlib.crc32(item.nodeid.encode()) % (12 if is_usual else 3) == 0
+    chosen = zlib.crc32(item.nodeid.encode()) % 12 == 0
     return chosen or HEAR_ALL in os.environ or item.get_closest_marker("hears_sqlalchemy") is not None
 
 
