@@ -164,6 +164,12 @@ def metadata_url(request: pytest.FixtureRequest) -> str:
     return url
 
 
+@pytest.fixture(scope="session")
+def kept_stores() -> dict[str, str]:
+    """The URLs of the stores that modules share, one of each kind of server: making the tables takes a second."""
+    return {}
+
+
 @pytest.fixture(
     scope="module",
     params=[
@@ -172,9 +178,11 @@ def metadata_url(request: pytest.FixtureRequest) -> str:
         pytest.param("mariadb", marks=pytest.mark.server),
     ],
 )
-def module_store_url(request: pytest.FixtureRequest) -> str:
+def module_store_url(request: pytest.FixtureRequest, kept_stores: dict[str, str]) -> str:
     """The URL of an empty metadata store that a module's tests share: in memory, on PostgreSQL, on MariaDB."""
     if request.param == "sqlite":
         return "sqlite://"
-    url: str = request.getfixturevalue(f"make_{request.param}_database")()
-    return url
+    if request.param not in kept_stores:
+        kept_stores[request.param] = request.getfixturevalue(f"make_{request.param}_database")()
+    empty_store(kept_stores[request.param])
+    return kept_stores[request.param]
