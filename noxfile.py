@@ -144,7 +144,7 @@ def attacks(session: nox.Session) -> None:
     """Try to learn of hidden rows and hidden things: every road, four engines; `-- quick`: fewer."""
     _install(session, ENGINES)
     words = [word for word in session.posargs if word != "quick"]
-    quick = {"ANALYTICS_CORE_ATTACK_ROWS": "20000", "ANALYTICS_CORE_ATTACK_SHARE": "4"}
+    quick = {"ANALYTICS_CORE_ATTACK_ROWS": "20000", "ANALYTICS_CORE_ATTACK_SHARE": "8"}
     small = quick if "quick" in session.posargs else {}
     session.run("python", "-m", "pytest", "-n", "2", "-m", "not long", "tests/attacks", *words, env=small)
 

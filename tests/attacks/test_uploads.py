@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import multiprocessing
 import os
 import resource
 import struct
@@ -15,13 +14,13 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.support.apart import result_apart
 from tests.support.small_core import SmallCore, small_core
 from tests.support.uploading import workbook
 
@@ -153,8 +152,8 @@ FILES: dict[str, Callable[[], Any]] = {
 }
 
 
-def _try(name: str, folder: str, told: Connection) -> None:
-    """Upload one file, and tell what came of it, in which time, and the megabytes that were used for it."""
+def _try(name: str, folder: str) -> tuple[Any, float, int, list[str]]:
+    """Upload one file, and return what came of it, in which time, the megabytes used for it, and all tables."""
     with small_core(Path(folder), **LIMITS) as shop:
         shop.core.databases.update(1, {"allow_file_upload": True})
         file = FILES[name]()
@@ -168,19 +167,12 @@ def _try(name: str, folder: str, told: Connection) -> None:
             answer = ("UNTYPED", repr(error))
         used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
         tables = [table.value for table in shop.core.databases.tables(1)]
-        told.send((answer, time.process_time() - started, used, tables))
+        return answer, time.process_time() - started, used, tables
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_hostile_file_is_refused_in_bounded_time_and_memory(name: str, tmp_path: Path) -> None:
-    ours, theirs = multiprocessing.get_context("spawn").Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_try, args=(name, str(tmp_path), theirs))
-    process.start()
-    theirs.close()
-    try:
-        answer, seconds, megabytes, tables = ours.recv()
-    finally:
-        process.join(timeout=120)
+    answer, seconds, megabytes, tables = result_apart(_try, name, str(tmp_path))
     print(f"{name}: {answer} in {seconds:.1f} s, {megabytes} MB")
     assert answer[0] in ("FileUploadError", "PayloadSchemaError"), answer
     assert seconds < MOST_SECONDS
