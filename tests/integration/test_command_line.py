@@ -327,7 +327,13 @@ def test_an_output_without_unicode_gets_other_letters_escaped(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [("load", "bundle.zip", *SHOP), ("export", "-"), ("check",)])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("load", "bundle.zip", *SHOP),
+        *(pytest.param(said, marks=pytest.mark.long) for said in (("export", "-"), ("check",))),
+    ],
+)
 def test_a_closed_output_is_told_before_anything_is_done(call: Call, folder: Path, arguments: tuple[str, ...]) -> None:
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "analytics_core", *arguments],

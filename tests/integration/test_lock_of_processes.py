@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 TIMES, PROCESSES, TTL_S = 5, 4, 3.0
 STORES = [
     "file",
-    pytest.param("postgres", marks=pytest.mark.server),
+    pytest.param("postgres", marks=[pytest.mark.server, pytest.mark.long]),
     pytest.param("mariadb", marks=[pytest.mark.server, pytest.mark.long]),
 ]
 

@@ -74,7 +74,7 @@ def test_a_killed_upload_leaves_no_table(url: str, tmp_path: Path) -> None:
         assert tables_when_cleaned_up(target) == ["uploaded"]
 
 
-@pytest.mark.parametrize("if_exists", ["replace", "append"])
+@pytest.mark.parametrize("if_exists", ["replace", pytest.param("append", marks=pytest.mark.long)])
 def test_a_killed_upload_leaves_the_table_that_was_there(url: str, if_exists: str, tmp_path: Path) -> None:
     with upload_target(url) as target:
         target.upload(b"id,text\n1,first\n")
