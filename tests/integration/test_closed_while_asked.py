@@ -35,6 +35,6 @@ def test_closing_a_core_harms_nobody_who_asks_it(
     fill_visits(url)
     command = [sys.executable, "-X", "faulthandler", "-m", "tests.support.closed_while_asked"]
     ended = subprocess.run(
-        [*command, url, store.format(folder=tmp_path), "10"], capture_output=True, text=True, check=False, timeout=120
+        [*command, url, store.format(folder=tmp_path), "5"], capture_output=True, text=True, check=False, timeout=120
     )
     assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr[-3_000:]

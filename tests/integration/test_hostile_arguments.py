@@ -120,7 +120,7 @@ CALLS: dict[str, Ask] = {
 
 @pytest.fixture
 def shop(tmp_path: Path, metadata_url: str) -> Iterator[SmallCore]:
-    with small_core(tmp_path, ports={"metadata_url": metadata_url}, metadata_freshness_s=0) as made:
+    with small_core(tmp_path, ports={"metadata_url": metadata_url}) as made:
         made.orders()
         requested = {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["country"]}]}
         given = {

@@ -20,7 +20,7 @@ from analytics_core._storage.store import DeferredInterrupts
 pytestmark = pytest.mark.slow
 
 PROCESS = Path(__file__).parents[1] / "support" / "interrupted_process.py"
-ROUNDS = 40
+ROUNDS = 20
 
 
 def run(*arguments: object) -> dict[str, int]:
@@ -36,9 +36,9 @@ def test_a_write_that_is_interrupted_leaves_the_store_unlocked(tmp_path: Path) -
 
 
 def test_no_place_of_a_write_is_a_bad_one_for_an_interrupt(tmp_path: Path) -> None:
-    counted = run("everywhere", tmp_path, "sqlite", 150)
+    counted = run("everywhere", tmp_path, "sqlite", 100)
     assert (counted["locked"], counted["lost"]) == (0, 0)
-    assert counted["interrupts"] > 100
+    assert counted["interrupts"] > 60
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])

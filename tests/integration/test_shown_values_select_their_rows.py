@@ -102,6 +102,10 @@ class ShownTable:
         answer = self.core.charts.data({"datasource": {"id": self.dataset, "type": "table"}, "queries": list(queries)})
         return answer.raise_for_error().results
 
+    @property
+    def is_shown_alike(self) -> bool:
+        return [*map(_typed, self.as_json.values())] == [*map(_typed, self.as_python.values())]
+
     def wrong(self, shown: Mapping[int, Any], operators: Sequence[str]) -> Iterator[str]:
         """Yield the values with which a filter finds other rows than those that show them."""
         values = list({_typed(value): value for value in shown.values()}.values())
@@ -193,7 +197,7 @@ def test_each_comparison_finds_the_rows_of_a_value_or_all_others(world: ShownWor
     found = {}
     for kind, table in world.items():
         found[kind] = list(table.wrong(table.as_json, ["==", "!=", "IN", "NOT IN"]))
-        if kind != "blob":  # whose bytes JSON cannot say
+        if kind != "blob" and not table.is_shown_alike:  # whose bytes JSON cannot say
             found[kind] += table.wrong(table.as_python, ["==", "!=", "IN", "NOT IN"])
     assert {kind: wrong for kind, wrong in found.items() if wrong} == {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -96,8 +96,14 @@ class FilteredDashboard:
 
 def answered(core: AnalyticsCore, name: str, **given: Any) -> list[tuple[Any, ...]]:
     """Return the rows of one chart of the dashboard, sorted, as `by_hand` gives them."""
-    rows = core.dashboards.data(1, **given).chart(name).results[0].rows()
-    return in_order([tuple(_plain(name, value) for value in row) for row in rows])
+    return answered_together(core, (name,), **given)[name]
+
+
+def answered_together(core: AnalyticsCore, names: Iterable[str], **given: Any) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows of charts of the dashboard, which is asked once."""
+    shown = core.dashboards.data(1, **given)
+    rows = {name: shown.chart(name).results[0].rows() for name in names}
+    return {name: in_order([tuple(_plain(name, value) for value in row) for row in rows[name]]) for name in rows}
 
 
 def by_hand(name: str, *conditions: str, axis: str = "day") -> list[tuple[Any, ...]]:

@@ -34,7 +34,7 @@ def main(url: str, journal: str, verb: str, argument: str) -> None:
     while done < int(argument):
         lease = lock.acquire(NAME, ttl_s=30)
         if lease is None:
-            time.sleep(0.005)
+            time.sleep(0.02)
             continue
         write(Path(journal), f"{lease.fencing_number} begin")
         time.sleep(0.01)
