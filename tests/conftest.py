@@ -165,9 +165,20 @@ def metadata_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def kept_stores() -> dict[str, str]:
-    """The URLs of the stores that modules share, one of each kind of server: making the tables takes a second."""
-    return {}
+def kept_store(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Return the URL of an empty store on `postgres` or `mariadb`: the same each time, since its tables take a second.
+
+    Who asks for it is done with it when the next one asks.
+    """
+    urls: dict[str, str] = {}
+
+    def emptied(kind: str) -> str:
+        if kind not in urls:
+            urls[kind] = request.getfixturevalue(f"make_{kind}_database")()
+        empty_store(urls[kind])
+        return urls[kind]
+
+    return emptied
 
 
 @pytest.fixture(
@@ -178,11 +189,6 @@ def kept_stores() -> dict[str, str]:
         pytest.param("mariadb", marks=pytest.mark.server),
     ],
 )
-def module_store_url(request: pytest.FixtureRequest, kept_stores: dict[str, str]) -> str:
+def module_store_url(request: pytest.FixtureRequest, kept_store: Callable[[str], str]) -> str:
     """The URL of an empty metadata store that a module's tests share: in memory, on PostgreSQL, on MariaDB."""
-    if request.param == "sqlite":
-        return "sqlite://"
-    if request.param not in kept_stores:
-        kept_stores[request.param] = request.getfixturevalue(f"make_{request.param}_database")()
-    empty_store(kept_stores[request.param])
-    return kept_stores[request.param]
+    return "sqlite://" if request.param == "sqlite" else kept_store(request.param)

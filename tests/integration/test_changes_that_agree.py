@@ -15,14 +15,12 @@ from analytics_core._resources.changes import until_accepted
 from analytics_core.errors import AnalyticsError, StaleVersionError
 
 SESSIONS = 6
-SERVERS = {"postgresql": "make_postgres_database", "mysql": "make_mariadb_database"}
-STORES = ["sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in SERVERS)]
+STORES = ["sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in ("postgres", "mariadb"))]
 
 
 @pytest.fixture(params=STORES)
-def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SmallCore]:
-    server = SERVERS.get(request.param)
-    store = request.getfixturevalue(server)() if server else f"sqlite:///{tmp_path / 'meta.db'}"
+def shop(request: pytest.FixtureRequest, tmp_path: Path, kept_store: Callable[[str], str]) -> Iterator[SmallCore]:
+    store = f"sqlite:///{tmp_path}/meta.db" if request.param == "sqlite" else kept_store(request.param)
     with small_core(tmp_path, metadata_url=store) as made:
         made.orders()
         made.core.charts.create({"slice_name": "x", "datasource_id": 1, "datasource_type": "table"})

@@ -33,10 +33,8 @@ STORES = [
 
 
 @pytest.fixture(params=["file"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GuestWorld]:
-    store = f"sqlite:///{tmp_path}/meta.db"
-    if request.param != "file":
-        store = request.getfixturevalue(f"make_{request.param}_database")()
+def world(request: pytest.FixtureRequest, tmp_path: Path, kept_store: Callable[[str], str]) -> Iterator[GuestWorld]:
+    store = f"sqlite:///{tmp_path}/meta.db" if request.param == "file" else kept_store(request.param)
     with guest_world(f"sqlite:///{tmp_path}/shop.db", metadata_url=store) as made:
         yield made
 

@@ -31,6 +31,8 @@ CLOCK = FixedClock(START)
 
 
 SERVERS = [pytest.param(kind, marks=pytest.mark.server) for kind in ("postgres", "mariadb")]
+ONE_SERVER = ["file", SERVERS[0], pytest.param("mariadb", marks=[pytest.mark.server, pytest.mark.long])]
+"""Where making the tables, which MariaDB takes longest for, is no part of what is tried."""
 
 
 @pytest.fixture(params=["file", *SERVERS])
@@ -194,6 +196,7 @@ def test_a_later_revision_runs_once_on_a_store_with_data(url, engine, later_hist
         assert connection.execute(sa.select(METADATA.tables["ac_datasets"].c.id)).scalars().all() == [dataset.id]
 
 
+@pytest.mark.parametrize("make_url", ONE_SERVER, indirect=True)
 def test_a_store_of_a_newer_version_of_the_library_is_left_alone(engine, url, later_history):
     migrate(engine, history=later_history, head="9999")
     with pytest.raises(SettingsError, match="newer version"), open_store(url, CLOCK):
@@ -201,6 +204,7 @@ def test_a_store_of_a_newer_version_of_the_library_is_left_alone(engine, url, la
     assert version_rows(engine) == ["9999"]
 
 
+@pytest.mark.parametrize("make_url", ONE_SERVER, indirect=True)
 def test_a_store_from_before_the_first_release_is_refused_with_what_to_do(engine, url):
     migrate(engine)
     for revision in ("0001", "0009"):
@@ -213,6 +217,7 @@ def test_a_store_from_before_the_first_release_is_refused_with_what_to_do(engine
         assert version_rows(engine) == [revision]
 
 
+@pytest.mark.parametrize("make_url", ONE_SERVER, indirect=True)
 def test_a_process_that_a_newer_version_overtook_reads_and_no_longer_writes(engine, url, later_history):
     with open_store(url, CLOCK) as store:
         with store.unit_of_work() as unit:
@@ -226,6 +231,7 @@ def test_a_process_that_a_newer_version_overtook_reads_and_no_longer_writes(engi
             assert [tag.name for tag in unit.tags.list(ListQuery())[1]] == ["before"]
 
 
+@pytest.mark.parametrize("make_url", ONE_SERVER, indirect=True)
 def test_a_process_that_a_newer_version_overtook_changes_no_report_and_no_job(engine, url, later_history):
     """Of every kind of record; what is written while somebody reads goes on, so that a renewed token is not lost."""
     with open_store(url, CLOCK) as store:

@@ -32,9 +32,8 @@ READING = {
         pytest.param("mariadb", marks=pytest.mark.server),
     ],
 )
-def world(request):
-    memory = request.param == "memory"
-    url = "sqlite://" if memory else request.getfixturevalue(f"make_{request.param}_database")()
+def world(request, kept_store):
+    url = "sqlite://" if request.param == "memory" else kept_store(request.param)
     with open_store(url, FixedClock(START)) as store:
         yield fill(store)
 
