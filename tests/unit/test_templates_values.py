@@ -129,6 +129,7 @@ def test_text_without_a_template_does_not_load_the_template_engine() -> None:
         ("{{ get_time_filter('ts', target_type='date').to_expr }}", "DATE '2024-02-02'"),
         ("{{ get_time_filter('ts', target_type='TIMESTAMP').to_expr }}", "TIMESTAMP '2024-02-01 05:30:00'"),
         ("{{ get_time_filter('ts', target_type='TEXT').from_expr }}", "'2024-01-01'"),
+        ("{{ get_time_filter('ts', target_type='timestamptz').from_expr }}", "TIMESTAMPTZ '2024-01-01 00:00:00+00:00'"),
         ("'{{ from_dttm[:10] }}' {{ to_dttm.replace('T', ' ') }}", "'2024-01-01' 2024-02-01 05:30:00"),
         ("{{ get_time_filter('ts', strftime='%Y%m%d').to_expr }}", "20240201"),
         ("{{ get_time_filter('day').to_expr }}", "'2021-01-01'"),
