@@ -119,6 +119,14 @@ def test_a_core_shows_what_there_is_and_what_to_type_first(core: AnalyticsCore, 
     cell(shown[-1])
     fill(core)
     assert cell("core")["text/plain"].splitlines()[-1] == "core.charts.data(1)"
+    core.charts.delete(1)
+    first = core.datasets.list(page_size=1)[0].table_name
+    assert cell("core")["text/plain"].splitlines()[-1] == f"{first} = core.dataset({first!r})"
+    for dataset in core.datasets.list():
+        core.datasets.delete(dataset.id)
+    assert cell("core")["text/plain"].splitlines()[-1] == "core.databases.tables(1)"
+    core.databases.delete(1)
+    assert cell("core")["text/plain"].splitlines()[-1].startswith("core.databases.create(")
 
 
 def test_a_closed_core_and_one_that_nobody_acts_on_can_be_looked_at(core: AnalyticsCore, cell: Cell) -> None:

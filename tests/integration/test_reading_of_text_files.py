@@ -217,6 +217,13 @@ def test_rows_above_the_header_are_left_out(tmp_path: Path) -> None:
             assert rows(core, "city", "n") == [("Rome", 3)]
 
 
+def test_a_file_of_another_encoding_is_read_by_the_name_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "sales.csv"
+    path.write_bytes("city,n\nKöln,3\n".encode("windows-1252"))
+    with analytics_core.connect(path, encoding="windows-1252") as core:
+        assert rows(core, "city", "n") == [("Köln", 3)]
+
+
 def test_rows_above_the_header_of_a_sheet_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "sales.xlsx"
     with xlsxwriter.Workbook(path) as book:

@@ -114,6 +114,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/parts_of_bundles", "integration/messages_of_reports", "integration/filters_of_lists"),
         *("integration/guests", "integration/cache_control", "integration/explore", "unit/user_tokens"),
         *("integration/form_fields_in_errors", "integration/batches", "integration/oauth"),
+        *("integration/notebook_shell", "integration/jobs_road", "integration/advanced_data_types"),
         "unit/ssh_tunnel_payloads",
     ),
     "_results": (

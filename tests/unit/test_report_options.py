@@ -7,7 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.support.cases import for_each
 
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.report import ReportSchedule
+from analytics_core._records.secret import Secret
 from analytics_core._reporting.options import (
     DeliveryPromise,
     FurtherFormat,
@@ -20,6 +24,7 @@ from analytics_core._reporting.options import (
     size_problem,
 )
 from analytics_core._reporting.texts import FACTS, RunFacts, filled_in, local_time, unknown_names
+from analytics_core._resources.reports.records import selected_tabs
 from analytics_core.errors import StoredDataError
 
 LONGEST = "x" * 10_000
@@ -136,3 +141,12 @@ def test_a_due_time_is_written_in_the_zone_of_the_schedule() -> None:
     assert local_time(moment, "Europe/Berlin") == "2026-03-29 09:05 CEST"
     with pytest.raises(StoredDataError, match="is no time zone that this system knows"):
         local_time(moment, "Europe/Nowhere")
+
+
+@for_each("text", ["[", "7", '"x"', '{"a": 1}', "[null]", "[1.5]"])
+def test_stored_numbers_of_tabs_that_cannot_be_read_are_a_typed_error(text: str) -> None:
+    named = {"uuid": "u", "name": "weekly", "type": "Report", "crontab": "@weekly"}
+    schedule = ReportSchedule(**named, report_format="PNG", recipients=Secret("[]"), selected_tabs=text)
+    board = Dashboard(uuid="b", dashboard_title="Board", position_json=json.dumps({"TAB-1": {"type": "TAB"}}))
+    with pytest.raises(StoredDataError, match="selected_tabs of report schedule"):
+        selected_tabs(schedule, board)
