@@ -38,6 +38,8 @@ PROSE: Final = {"description", "title", "hint", "message", "reason", "help", "do
 """Keywords whose values are for readers, or guard what types guard, too."""
 TYPING_CALLS: Final = {"TypeVar", "ParamSpec", "NewType", "cast", "getLogger", "TypedDict"}
 LOGGING: Final = re.compile(r"(_?LOG|_?LOGGER|logging|logger|warnings)\.")
+_DEEPEST: Final = 3
+"""So many times a value outside of functions may be made of another."""
 MESSAGE_CALLS: Final = re.compile(r"\w*(Error|Warning|Exception)|assert_never")
 
 
@@ -55,7 +57,7 @@ class Mutant:
     lines: tuple[int, int]
     """First and last line of the statement's part that has to run for the fault to matter."""
     readers: frozenset[int]
-    """The lines that read the name which a statement outside of functions gives a value."""
+    """The lines that read the name which a statement outside of functions gives a value, or one made of it."""
     start: int
     end: int
     text: str
@@ -149,9 +151,15 @@ class _Collector(ast.NodeVisitor):
 
     def collect(self, module: ast.Module) -> None:
         """Collect the faults of a module."""
-        for node in ast.walk(module):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                self._readers[node.id].add(node.lineno)
+        reads = [
+            (node.id, node.lineno, _assigned_name(statement))
+            for statement in module.body
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        ]
+        for _ in range(_DEEPEST):
+            for name, line, target in reads:
+                self._readers[name] |= {line, *self._readers[target]}
         self.visit(module)
 
     def visit(self, node: ast.AST) -> None:

@@ -111,10 +111,10 @@ def test_each_operator_changes_what_a_test_can_notice_and_no_message() -> None:
 
 
 def test_tests_that_run_what_reads_a_constant_are_nearer_than_others_of_its_file() -> None:
-    (limit,) = [mutant for mutant in mutants_of("prices.py", PRICES.encode()) if mutant.before == "10"]
+    source = "def total():\n    return LIMITS\n\n\ndef free():\n    return 0\n\n\nLIMIT = 10\nLIMITS = [LIMIT]\n"
+    (limit,) = [mutant for mutant in mutants_of("prices.py", source.encode()) if mutant.before == "10"]
     free, total = (Reach(test=name, seconds=0.1) for name in ("free", "total"))
-    lines = {"prices.py": {1 << 18: [0], 1 << 11 | 1 << 14: [1]}}
-    record = Record(tests=(free, total), shared={"prices.py": 1 << limit.line}, lines=lines)
+    record = Record(tests=(free, total), shared={"prices.py": 1 << 9}, lines={"prices.py": {1 << 6: [0], 1 << 2: [1]}})
     assert dict(record.reaching(limit)) == {free: False, total: True}
 
 
