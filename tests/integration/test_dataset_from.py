@@ -154,7 +154,11 @@ def reader(core: AnalyticsCore, dataset: Any) -> tuple[AnalyticsCore, int]:
 
 @pytest.mark.slow
 def test_only_an_administrator_hands_over(core: AnalyticsCore) -> None:
-    ann, _ = reader(core, core.dataset_from(frame(), "sales"))
+    ann, role = reader(core, core.datasets.create({"database": 1, "table_name": "products"}))
+    with pytest.raises(AccessError):
+        ann.dataset_from(frame(), "sales")
+    assert not core._runtime.connector.handed_tables()  # type: ignore[attr-defined]
+    core.roles.grant(role, on=core.dataset_from(frame(), "sales"))
     for replace in (False, True):
         with pytest.raises(AccessError):
             ann.dataset_from(frame(), "sales", replace=replace)

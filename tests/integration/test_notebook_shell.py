@@ -116,6 +116,7 @@ def test_a_core_shows_what_there_is_and_what_to_type_first(core: AnalyticsCore, 
     shown = cell("core")["text/plain"].splitlines()
     assert shown[0] == "AnalyticsCore  user 1 acts"
     assert "3 datasets" in shown
+    assert not any(" more: " in line for line in shown)
     cell(shown[-1])
     fill(core)
     assert cell("core")["text/plain"].splitlines()[-1] == "core.charts.data(1)"
