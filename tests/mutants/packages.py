@@ -72,6 +72,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_lookups": (
         *("unit/gate", "unit/rule_sets", "integration/look_ups", "integration/template_lookups", "unit/guest_*"),
         *("integration/guests", "integration/guests_and_annotations", "integration/annotation_layers"),
+        "integration/chart_data_results",
     ),
     "_oauth": (
         *("unit/user_tokens", "unit/oauth_*", "unit/purposes_of_keys", "integration/oauth*"),
