@@ -194,7 +194,7 @@ def test_what_hangs_on_a_record_is_no_change_of_it(world: GuestWorld) -> None:
 
 def test_the_moment_is_no_field_where_the_contract_has_none(read: Read) -> None:
     answer = read.life.get(read.world.admin, read.key)
-    shows = {"datasets", "dashboards", "embedded", "tags", "users", "roles"}  # the last three are shapes of ours
+    shows = {"datasets", "dashboards", "embedded", *("tags", "users", "roles", "saved_queries")}  # the last are ours
     assert ("changed_on" in answer.to_payload()) is (read.life.namespace in shows)
     assert ("changed_on" in type(answer).model_json_schema()["properties"]) is (read.life.namespace in shows)
     assert type(answer).model_validate(answer.to_payload()).to_payload() == answer.to_payload()

@@ -346,4 +346,5 @@ def _told(error: csv.Error) -> str:
 
 
 def is_text(cell: str) -> bool:
+    """Tell whether a cell holds valid text: what was none became lone surrogates."""
     return not any("\ud800" <= letter <= "\udfff" for letter in cell)
