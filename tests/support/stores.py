@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import sqlalchemy as sa
 
@@ -31,13 +32,18 @@ def open_store(url: str, clock: Clock, *, box: SecretBox | None = None) -> Itera
         store.close()
 
 
+@cache
+def _engine(url: str) -> sa.Engine:
+    """Return an engine that keeps no connection open, and knows its server from the second time on."""
+    return sa.create_engine(url, poolclass=sa.pool.NullPool)
+
+
 def empty_store(url: str) -> None:
     """Delete all records of a store on a server; ids begin anew. Without tables nothing happens.
 
     TRUNCATE would take twice as long: it makes the files of all tables and indexes anew.
     """
-    engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
-    with engine.begin() as connection:
+    with _engine(url).begin() as connection:
         made = set(sa.inspect(connection).get_table_names())
         tables = [table.name for table in reversed(METADATA.sorted_tables) if table.name in made]
         if not tables:
