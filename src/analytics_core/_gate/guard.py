@@ -124,12 +124,13 @@ def _one_statement(
 
 def _check_query(tree: exp.Expr, *, rejected: Refuse) -> None:
     """Drop the hints of a query and check every node of it."""
-    for hint in list(tree.find_all(exp.Hint)):
-        hint.pop()
-    for change in tree.find_all(*_CHANGES):
-        raise rejected(f"{change.key.upper()} changes data; a query must be read-only")
-    if any(not select.expressions for select in tree.find_all(exp.Select)):
-        raise rejected("a SELECT in it names no column")
+    for node in list(tree.find_all(exp.Hint, exp.Select, *_CHANGES)):
+        if isinstance(node, exp.Hint):
+            node.pop()
+        elif not isinstance(node, exp.Select):
+            raise rejected(f"{node.key.upper()} changes data; a query must be read-only")
+        elif not node.expressions:
+            raise rejected("a SELECT in it names no column")
     reject_unknown_nodes(tree, rejected, queries=True)
 
 
