@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from tests.support.cases import for_each
-from tests.support.fence_trials import FRAGMENTS, Trials, arrange, fill, leaks, one_rule_each
+from tests.support.fence_trials import FRAGMENTS, Trials, arrange, editor_leaks, fill, leaks, one_rule_each
+from tests.support.mirrors import Rules, ruled_core
 from tests.support.tenant_world import ENGINES, url_on
 
 Orders = tuple[str, sa.Connection]
@@ -44,3 +45,14 @@ def test_without_a_fence_fragments_tell_of_hidden_rows(orders: Orders) -> None:
     pairs = [("null", fragment) for fragment in FRAGMENTS[name]]
     _, failed = leaks(connection, Trials(name).make(pairs, old=True))
     assert len(failed) > 4
+
+
+def test_no_statement_of_the_editor_fails_on_a_hidden_row(request: pytest.FixtureRequest, orders: Orders) -> None:
+    name, connection = orders
+    url, folder = connection.engine.url.render_as_string(hide_password=False), request.getfixturevalue("tmp_path")
+    connection.close()
+    rules = Rules(clauses={"orders": "tenant_id = 1"})
+    with ruled_core(url, folder, rules) as (_, reader):
+        count, failed = editor_leaks(reader, rules.clauses, name, one_rule_each(name))
+    assert failed == {}
+    assert count >= 16 * len(FRAGMENTS[name])

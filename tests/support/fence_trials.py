@@ -16,6 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from tests.support.planning import PARSER, plan, spec_of
 
+from analytics_core import AnalyticsCore
 from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.plan import Origin, OriginKind, QueryPlan, RelationRule, SqlSource, Statement, TableSource
 from analytics_core._compile.planning_context import DatasetView, make_view
@@ -26,6 +27,7 @@ from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import relations_of
 from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import RowFilter
+from analytics_core.errors import AnalyticsError
 
 HIDDEN_ID = 77
 TYPES: Mapping[str, str] = MappingProxyType(
@@ -319,6 +321,25 @@ def leaks(connection: sa.Connection, trials: Iterator[Trial]) -> tuple[int, dict
         count += 1
         if (error := run(connection, trial)) is not None:
             failed[trial.name] = error
+    return count, failed
+
+
+def editor_leaks(
+    core: AnalyticsCore, rules: dict[str, str], engine: str, pairs: Iterable[tuple[str, str]]
+) -> tuple[int, dict[str, str]]:
+    """Ask statements of the SQL editor whose fragments fail on hidden rows only; `rules` bind the actor of the core.
+
+    Return how many there were, and the errors of those that failed.
+    """
+    count, failed = 0, {}
+    for rule, fragment in pairs:
+        rules["orders"] = RULES[rule]
+        for place, sql in virtual_sqls(FRAGMENTS[engine][fragment]).items():
+            count += 1
+            try:
+                core.sql(sql)
+            except AnalyticsError as error:
+                failed[f"{place} / {rule} / {fragment}"] = error.message
     return count, failed
 
 
