@@ -259,10 +259,10 @@ def _checked(delivery: Delivery) -> Delivery:
     Raises:
         ValueError: it tells none of the four states.
     """
-    rest_s = delivery.retry_after_s
-    has_rest = isinstance(rest_s, int | float) and rest_s > 0  # NaN is not
+    asked_s, rest_s = delivery.retry_after_s, None
+    if isinstance(asked_s, int | float) and asked_s > 0:  # NaN is not
+        rest_s = float(min(asked_s, _LONGEST_REST_S))
     reason = plain_text(str(delivery.reason))
-    rest_s = float(min(rest_s, _LONGEST_REST_S)) if has_rest else None
     return replace(delivery, state=DeliveryState(delivery.state), reason=reason, retry_after_s=rest_s)
 
 

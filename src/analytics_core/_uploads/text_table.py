@@ -324,7 +324,7 @@ def fitted(cells: list[str], width: int) -> list[str]:
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _FIRST_ROWS: Final = 5
 _ABOVE: Final = "; mend it, or give skip_rows=1 if it is a row above the header that differs"
-_EMPTY: Final = ([], [""])
+_EMPTY: Final[tuple[list[str], ...]] = ([], [""])
 _PARTING: Final = re.compile(r"[;|\t](?=[^ ])")
 _DIGITS: Final = re.compile(r"[-0-9. ]*")
 _FRACTION: Final = re.compile(r" *-?[0-9][0-9.,]*,[0-9]+ *")
