@@ -13,7 +13,7 @@ from analytics_core._execution.connection_uri import CheckedUri, check_uri
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._gate.gate import Gate
-from analytics_core._gate.metadata import MetadataReader
+from analytics_core._gate.metadata import CachedNames, MetadataReader
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._gate.tables import TableReader
 from analytics_core._gate.uploads import FileUploads
@@ -58,6 +58,7 @@ from analytics_core.ports import (
 
 if TYPE_CHECKING:
     from analytics_core._querying.sql_queries import SqlQueries
+    from analytics_core._querying.sql_scripts import SqlScripts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +123,7 @@ class Runtime(Components):
     oauth_tokens: OAuthTokens
     advanced_types: Mapping[str, AdvancedDataType]
     alert_queries: AlertQueries
+    table_names: CachedNames
     deliveries: Deliveries
 
     @property
@@ -135,6 +137,15 @@ class Runtime(Components):
             templates=self.templates,
             settings=self.settings,
             observer=self.observer,
+        )
+
+    @property
+    def sql_scripts(self) -> SqlScripts:
+        """What runs scripts that people write."""
+        from analytics_core._querying.sql_scripts import SqlScripts
+
+        return SqlScripts(
+            queries=self.sql_queries, gate=self.gate, row_security=self.row_security, names=self.table_names
         )
 
     @property

@@ -198,7 +198,7 @@ class SqlAlchemyConnector:
         self._opened, self._sessions, self._tunnels, self._handed_over = {}, {}, {}, {}
 
     def _open(self, database: Database, identity: Identity | None, access: Access) -> PooledEngine:
-        if access is Access.WRITE and not (database.allow_dml or database.allow_file_upload):
+        if access is Access.WRITE and not database.may_change:
             raise DatabaseAccessError(
                 f"database {database.database_name!r} may only be read; set allow_dml or allow_file_upload to change it"
             )
@@ -310,7 +310,7 @@ class SqlAlchemyConnector:
             file=checked.file,
             memory_name=memory_name,
             access=key.access,
-            may_change=database.allow_dml or database.allow_file_upload,
+            may_change=database.may_change,
             connect_args={
                 **_handed_over(checked),
                 **({} if self._settings.environment_passwords else _without_passwords_of_process(checked)),

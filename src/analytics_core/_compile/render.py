@@ -40,14 +40,24 @@ def relation_sql(plan: QueryPlan, spec: EngineSpec) -> str:
 
 
 def render(
-    tree: exp.Expr, binds: Binds, spec: EngineSpec, *, labels: tuple[str, ...], kinds: tuple[ValueKind, ...]
+    tree: exp.Expr,
+    binds: Binds,
+    spec: EngineSpec,
+    *,
+    labels: tuple[str, ...],
+    kinds: tuple[ValueKind, ...],
+    binds_values: bool = True,
 ) -> Statement:
-    """Return the statement of a tree whose bound values are marked; the tree may be changed by it."""
+    """Return the statement of a tree whose bound values are marked; the tree may be changed by it.
+
+    Without `binds_values` they are literals: no engine binds values in the definition of a table or view.
+    """
     text = Dialect.get_or_raise(spec.dialect).generator(comments=False).generate(tree, copy=False)
     pieces = text.split(MARK)
-    sql, parameters = _STYLES[spec.paramstyle](pieces, _taken_by(spec, binds.values))
-    shown = [spec.literal(binds.values[piece]) if i % 2 else piece for i, piece in enumerate(pieces)]
-    return Statement(sql=sql, parameters=parameters, display_sql="".join(shown), labels=labels, kinds=kinds)
+    shown = "".join(spec.literal(binds.values[piece]) if i % 2 else piece for i, piece in enumerate(pieces))
+    style = _STYLES[spec.paramstyle]
+    sql, parameters = style(pieces, _taken_by(spec, binds.values)) if binds_values else style([shown], {})
+    return Statement(sql=sql, parameters=parameters, display_sql=shown, labels=labels, kinds=kinds)
 
 
 Rendered = tuple[str, tuple[BindValue, ...] | dict[str, BindValue]]

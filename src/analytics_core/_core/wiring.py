@@ -269,7 +269,14 @@ def _databases(
     alerts = AlertQueries(
         gate=gate, metadata=metadata, row_security=row_security, templates=templates, settings=parts.settings
     )
-    return {"reflector": reflector, "metadata": metadata, "tables": tables, "uploads": uploads, "alert_queries": alerts}
+    return {
+        "reflector": reflector,
+        "metadata": metadata,
+        "tables": tables,
+        "table_names": names,
+        "uploads": uploads,
+        "alert_queries": alerts,
+    }
 
 
 def _annotator(parts: Components, chart_contexts: ChartContexts) -> Annotator:

@@ -77,6 +77,16 @@ class ParamStyle(StrEnum):
     NAMED = "named"
 
 
+class Undone(StrEnum):
+    """What a transaction takes back when it is rolled back."""
+
+    ALL = "all"
+    ROWS = "rows"
+    """Changes of rows; a change of the structure commits, and all before it."""
+    NOTHING = "nothing"
+    """Or it is not known: each statement stays."""
+
+
 def nulls_are_small(descending: bool) -> bool:
     """Tell whether NULLs come first where they count as the smallest value."""
     return not descending
@@ -290,6 +300,7 @@ class EngineSpec:
         secret_options: options of `extra` of a database that are secret, and that the dialect takes.
         authorities: how the driver is told whom to trust; None: it takes no certificates.
         handed_over: options of URIs that the dialect leaves out, which the driver takes as arguments.
+        undone: what a rollback takes back.
         compares_moments_as_text: whether moments are stored as texts, and a bound compares with them letter by letter.
     """
 
@@ -345,6 +356,7 @@ class EngineSpec:
     closes_group_keys: bool = False
     folds_names: bool = False
     as_declared: Callable[[exp.Expr, str], exp.Expr | None] = lambda _column, _type_text: None
+    undone: Undone = Undone.NOTHING
     compares_moments_as_text: bool = False
     sorted_moment: Callable[[exp.Expr, TimeFormat], exp.Expr] | None = None
     partitions: PartitionReader | None = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Final
@@ -13,17 +14,30 @@ import sqlalchemy as sa
 
 from analytics_core._bounded_calls import BoundedCalls, PendingCall
 from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
-from analytics_core._execution.connections import LATEST_S, AdmittedStatement, Connections, Failure, Loan
+from analytics_core._execution.connections import LATEST_S, Admission, AdmittedStatement, Connections, Failure, Loan
 from analytics_core._execution.fetching import FetchedResult, FetchLimits, Give
 from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._execution.sessions.base import RunRequest, Session
+from analytics_core._execution.sessions.base import RunRequest, ScriptRequest, ScriptStatement, Session, ends_stops
 from analytics_core._frames.frame import Frame
 from analytics_core._oauth.user_tokens import UserTokens
-from analytics_core.errors import AnalyticsError, StatementTimeoutError
+from analytics_core._records.datasource import Access
+from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, StatementTimeoutError
 from analytics_core.ports import Connector
 
 _PATIENCE_S: Final = 0.3
 """How long a statement may take to end by itself once nobody wants more of its rows."""
+
+
+def _unconfirmed(error: DatabaseError) -> DatabaseError:
+    """Return the error for a commit that failed: what the database answered is no doubt, a lost connection is one."""
+    if error.retryable and error.error_type is ErrorType.GENERIC_DB_ENGINE_ERROR:
+        return error
+    return DatabaseError(
+        f"the database did not confirm that the changes are there ({error.message}); look before you run it again",
+        error_type=error.error_type,
+        engine=error.engine,
+        retryable=False,
+    )
 
 
 class Handover:
@@ -251,6 +265,56 @@ class StatementRunner:
         if budget:
             budget.take_cells(fetched.frame)
         return replace(fetched, duration_s=time.perf_counter() - started)
+
+    def run_script(
+        self,
+        admission: Admission,
+        statements: Sequence[ScriptStatement],
+        *,
+        limits: FetchLimits,
+        done: Callable[[int | None], None],
+        cancel: CancelToken | None = None,
+        budget: RequestBudget | None = None,
+    ) -> FetchedResult | None:
+        """Run statements in one transaction, commit it, and return the rows of the last that gave some.
+
+        `limits` are those of the whole, in seconds, and of each statement, in rows and bytes. `done` is told what each
+        gave or changed. Where this raises, all is undone that the engine undoes.
+
+        Raises:
+            DatabaseError: the database did not confirm that the changes are there, or as for `run`.
+            AnalyticsError: as for `run`.
+        """
+        commits, started = threading.Event(), time.perf_counter()
+        timeout_s = budget.begin_statement(limits.timeout_s) if budget else limits.timeout_s
+
+        def run(
+            connection: sa.Connection, session: Session, stopper: Stopper, left_s: float
+        ) -> tuple[FetchedResult | None]:
+            request = ScriptRequest(
+                connection=connection,
+                statements=statements,
+                limits=replace(limits, timeout_s=left_s),
+                stopper=stopper,
+                access=admission.access,
+                done=done,
+                begin_to_commit=ends_stops(stopper, commits),
+            )
+            return (session.run_script(request),)
+
+        sent = ";\n".join(one.statement.sql for one in statements)
+        try:
+            loan = self._connections.loan(admission, run, timeout_s=timeout_s, sql=sent)
+            return loan.result(self._connections.calls, cancel)[0]
+        except DatabaseError as error:
+            if commits.is_set() and admission.access is Access.WRITE:
+                raise _unconfirmed(error) from None
+            if isinstance(error, StatementTimeoutError) and budget and timeout_s < limits.timeout_s:
+                raise budget.timeout_error() from None
+            raise
+        finally:
+            if budget:
+                budget.end_statement(time.perf_counter() - started)
 
     def stream(
         self,

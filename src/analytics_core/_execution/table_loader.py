@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import sqlalchemy as sa
 
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.connections import Admission, Connections
-from analytics_core._execution.sessions.base import DriverFailureError, Session
+from analytics_core._execution.sessions.base import Session, ends_stops
 from analytics_core._execution.sessions.loaders import loader_of
 from analytics_core._execution.sessions.loading import Loader, LoadRequest
 from analytics_core._oauth.user_tokens import UserTokens
@@ -50,7 +50,7 @@ class TableLoader:
 
         def work(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> int:
             with session.limited(connection, stopper, timeout_s=left_s):
-                stoppable = replace(request, begin_to_commit=_ends_stops(stopper, commits))
+                stoppable = replace(request, begin_to_commit=ends_stops(stopper, commits))
                 try:
                     return loader.load(connection, stoppable)
                 except Exception as error:  # the driver's goes on upwards to be diagnosed, every other as it is
@@ -89,15 +89,3 @@ def _rejected(error: DatabaseError, request: LoadRequest, columns: Sequence[str]
     row = None if place is None else request.row_number(place)
     column = next((name for name in columns if name.casefold() == str(found).casefold()), None)
     return broken(f"the table does not take it: {error.message}", row=row, column=column)
-
-
-def _ends_stops(stopper: Stopper, commits: threading.Event) -> Callable[[], None]:
-    """Return what ends the time in which the work may be stopped: from there on it is committed, and that is told."""
-
-    def end() -> None:
-        if stopper.reason is not None:
-            raise DriverFailureError("stopped before the commit")
-        stopper.finish()
-        commits.set()
-
-    return end

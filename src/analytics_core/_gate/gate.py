@@ -146,8 +146,8 @@ class Gate:
                 self._policy.require_manage_databases(actor)
             case UploadSchema():
                 self._require_upload(actor, database, on)
-        uploads = isinstance(on, UploadSchema)
-        if access is Access.WRITE and not uploads and not (on is DatabaseUse.QUERY and database.allow_dml):
+        uploads, makes = isinstance(on, UploadSchema), database.allow_ctas or database.allow_cvas
+        if access is Access.WRITE and not uploads and not (on is DatabaseUse.QUERY and (database.allow_dml or makes)):
             raise DatabaseAccessError(
                 f"database {database.id} does not let SQL change its data; an administrator may set allow_dml"
             )

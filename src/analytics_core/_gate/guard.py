@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,17 +24,16 @@ from analytics_core._compile.fragments.sql_text import (
 )
 from analytics_core._compile.plan import SqlSource
 from analytics_core._engines.spec import EngineSpec, Refuse
+from analytics_core._gate.changes import CHANGES, QUERY_STARTS, check_change, is_of_schema, reject_hidden_targets
 from analytics_core._gate.relations import TableRef, tables_of
 from analytics_core.errors import QueryError, StatementRefusedError, VirtualDatasetError
 
+Check = Callable[..., None]
+"""Checks every node of a tree, which it may change; it is given `rejected`."""
+
 MAX_STATEMENT_LENGTH: Final = 200_000
 _QUERIES: Final[tuple[type[exp.Expr], ...]] = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
-_DDL_KINDS: Final = frozenset({"TABLE", "VIEW", "INDEX", "SCHEMA"})
-_QUERY_STARTS: Final = frozenset({"SELECT", "WITH", "(", "VALUES", "FROM", "TABLE"})
 _ONLY_QUERIES: Final = "it must be read-only: one query (SELECT or WITH ... SELECT)"
-_CHANGES: Final[tuple[type[exp.Expr], ...]] = (
-    exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +44,11 @@ class CheckedStatement:
     tree: exp.Expr
     tables: tuple[TableRef, ...]
     changes_data: bool = False
+
+    @property
+    def source(self) -> SqlSource:
+        """The statement as what is read."""
+        return SqlSource(sql=self.sql, tree=self.tree)
 
 
 def check_select(
@@ -74,31 +78,41 @@ def check_select(
     return SqlSource(sql=_written_twice(tree, tokens, spec, rejected=rejected), tree=tree)
 
 
-def check_statement(sql: str, *, spec: EngineSpec, allow_dml: bool = False) -> CheckedStatement:
+def check_statement(
+    sql: str,
+    *,
+    spec: EngineSpec,
+    allow_dml: bool = False,
+    place: str = "the statement",
+    invalid_as: type[QueryError] = VirtualDatasetError,
+) -> CheckedStatement:
     """Return one statement that may run as it is; `allow_dml` also lets INSERT, UPDATE, DELETE, MERGE and DDL through.
 
     Raises:
-        VirtualDatasetError: not one statement of the engine's SQL.
+        VirtualDatasetError: not one statement of the engine's SQL; `invalid_as` is another class for it.
         StatementRefusedError: a kind of statement that is not allowed.
     """
 
     def invalid(what: str) -> QueryError:
-        return VirtualDatasetError(f"the statement: {what}")
+        return invalid_as(f"{place}: {what}")
 
     def rejected(what: str) -> QueryError:
-        return StatementRefusedError(f"the statement: {what}")
+        return StatementRefusedError(f"{place}: {what}")
 
     tree, tokens = _one_statement(sql, spec, invalid=invalid, rejected=rejected, only_queries=not allow_dml)
-    if isinstance(tree, _QUERIES):
-        _check_query(tree, rejected=rejected)
-        text = _written_twice(tree, tokens, spec, rejected=rejected)
-        return CheckedStatement(sql=text, tree=tree, tables=tables_of(tree, spec))
-    if not (allow_dml and isinstance(tree, _CHANGES)):
-        raise rejected(_ONLY_QUERIES)
-    if isinstance(tree, exp.Create | exp.Drop) and tree.args.get("kind") not in _DDL_KINDS:
-        raise rejected("only tables, views, indexes and schemas may be created or dropped")
-    text = write_sql(tree, spec.dialect, rejected)
-    return CheckedStatement(sql=text, tree=tree, tables=tables_of(tree, spec), changes_data=True)
+    is_query = isinstance(tree, _QUERIES)
+    if not is_query and not (allow_dml and isinstance(tree, CHANGES)):
+        raise rejected(_ONLY_QUERIES if not allow_dml else "only queries and changes of tables may run")
+    check = _check_query if is_query else check_change
+    check(tree, rejected=rejected)
+    if not is_query:
+        reject_hidden_targets(tree, spec, rejected)
+    try:
+        text = _written_twice(tree, tokens, spec, rejected=rejected, check=check)
+        tables = () if is_of_schema(tree) else tables_of(tree, spec)
+    except StatementRefusedError as error:
+        raise (error if error.message.startswith(place) else rejected(error.message)) from None
+    return CheckedStatement(sql=text, tree=tree, tables=tables, changes_data=not is_query)
 
 
 def _one_statement(
@@ -107,7 +121,7 @@ def _one_statement(
     check_characters(sql, max_length=MAX_STATEMENT_LENGTH, reject=invalid)
     tokens = read_tokens(sql, spec.dialect, invalid)
     first = next((token.text.upper() for token in tokens if token.text != ";"), "")
-    if only_queries and first and first not in _QUERY_STARTS:
+    if only_queries and first and first not in QUERY_STARTS:
         raise rejected(_ONLY_QUERIES)
     reject_denied(tokens, spec.guards.denied_functions, rejected)
     # Of a word that begins another statement, the tokens are not those that a parser takes.
@@ -124,7 +138,7 @@ def _one_statement(
 
 def _check_query(tree: exp.Expr, *, rejected: Refuse) -> None:
     """Drop the hints of a query and check every node of it."""
-    for node in list(tree.find_all(exp.Hint, exp.Select, *_CHANGES)):
+    for node in list(tree.find_all(exp.Hint, exp.Select, *CHANGES)):
         if isinstance(node, exp.Hint):
             node.pop()
         elif not isinstance(node, exp.Select):
@@ -134,13 +148,18 @@ def _check_query(tree: exp.Expr, *, rejected: Refuse) -> None:
     reject_unknown_nodes(tree, rejected, queries=True)
 
 
-def _written_twice(tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, *, rejected: Refuse) -> str:
+def _written_twice(
+    tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, *, rejected: Refuse, check: Check = _check_query
+) -> str:
     """Return the text of the tree, after making sure that it reads back as the same statement."""
     text = write_sql(tree, spec.dialect, rejected)
     check_characters(text, max_length=max(len(text), 1), reject=rejected)
-    again, after = _one_statement(text, spec, invalid=rejected, rejected=rejected)
+    is_query = isinstance(tree, _QUERIES)
+    again, after = _one_statement(text, spec, invalid=rejected, rejected=rejected, only_queries=is_query)
     reject_new_groups(spec.syntax, before, after, rejected)
-    _check_query(again, rejected=rejected)
+    if not is_query and type(again) is not type(tree):
+        raise rejected("it cannot be written again as the same kind of statement")
+    check(again, rejected=rejected)
     if not means_the_same(again, tree, spec):
         raise rejected("a part of it cannot be written again with the same meaning; write it in another way")
     return text
@@ -148,4 +167,5 @@ def _written_twice(tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, *,
 
 def means_the_same(one: exp.Expr, other: exp.Expr, spec: EngineSpec) -> bool:
     """Tell whether two queries group their operators alike and read the same relations."""
-    return operators(one) == operators(other) and tables_of(one, spec) == tables_of(other, spec)
+    same = operators(one) == operators(other)
+    return same and (is_of_schema(one) or tables_of(one, spec) == tables_of(other, spec))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from sqlglot import exp
 
@@ -19,11 +19,11 @@ from analytics_core._compile.render import render
 from analytics_core._engines.nodes import quoted
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connections import Admission
-from analytics_core._execution.fetching import FetchLimits
+from analytics_core._execution.fetching import FetchedResult, FetchLimits
 from analytics_core._frames.frame import Frame
 from analytics_core._gate.gate import DatabaseUse, Gate
 from analytics_core._gate.relations import TableRef, relations_of, tables_of
-from analytics_core._gate.row_security import RowSecurity
+from analytics_core._gate.row_security import RowSecurity, RuledActor
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.observing import Stopwatch, fingerprint_of
 from analytics_core._querying.sql_parameters import (
@@ -86,6 +86,15 @@ class SqlQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BegunSql:
+    """The text of a person before it is read: who may read what, the rules that may bind, its template rendered."""
+
+    admission: Admission
+    ruled: RuledActor
+    rendered: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadySql:
     """A statement that may run: what the driver gets, which tables it reads, and how many rows it gives.
 
@@ -109,6 +118,17 @@ class SqlAnswer:
     result: QueryResult
     ready: ReadySql
     factor: LimitingFactor
+
+
+class Answered(Protocol):
+    """What has a result."""
+
+    @property
+    def result(self) -> QueryResult:
+        """The rows."""
+
+
+Answer = TypeVar("Answer", bound=Answered)
 
 
 class SqlQueries:
@@ -139,6 +159,18 @@ class SqlQueries:
             StatementRefusedError: it is not one query that only reads, or it reads what cannot be told to be a table.
             LimitError: a limit of rows that there cannot be.
         """
+        begun = self.begun(request, database, question)
+        marked = with_marks(begun.rendered, question.values, begun.admission.spec)
+        source = self._checked(begun.admission, marked)
+        reject_lost(source.sql, marked, question.values)
+        return self.bound(begun, source, question)
+
+    def begun(self, request: ChartRequest, database: Database, question: SqlQuestion) -> BegunSql:
+        """Return what a text of a person is read with: their admission for reading, its template rendered, the rules.
+
+        Raises:
+            DatabaseAccessError, TemplateError: as for `ready`.
+        """
         admission = self.admit(request.actor, database)
         asked = Dataset(
             uuid="",
@@ -149,25 +181,29 @@ class SqlQueries:
         )
         spec = admission.spec
         templates = self._templates.for_query(ChartDataQueryObject(), asked, spec, request)
-        rendered = templates.render(question.sql)
-        marked = with_marks(rendered, question.values, spec)
-        source = self._checked(admission, marked)
-        reject_lost(source.sql, marked, question.values)
-        tree = _tree_of(source)
-        if question.schema:
-            tree = _in_schema(tree, question.schema, spec)
-        tree, limit, factor = _limited(tree, question, self._wanted(question.row_limit))
-        tables, bound = tables_of(tree, spec), self._row_security.ruled(request.actor, asked, spec)
+        ruled = self._row_security.ruled(request.actor, asked, spec)
+        return BegunSql(admission=admission, ruled=ruled, rendered=templates.render(question.sql))
+
+    def bound(self, begun: BegunSql, source: SqlSource, question: SqlQuestion) -> ReadySql:
+        """Return a checked query with its limit, and with the row rules on each of its relations.
+
+        Raises:
+            AnalyticsError: as for `ready`.
+        """
+        spec = begun.admission.spec
+        tree = in_schema(tree_of(source), question.schema, spec)
+        tree, limit, factor = _limited(tree, question, self.wanted(question.row_limit))
+        tables, bound = tables_of(tree, spec), begun.ruled
         source = self._row_security.in_source(bound, replace(source, tree=tree))
         is_safe = _is_plain(source, question.values, spec) and self._row_security.stores(bound, tables, _columns(tree))
         return ReadySql(
-            admission=admission,
-            statement=_statement(source, question.values, spec, fences=not is_safe),
+            admission=begun.admission,
+            statement=statement_of(source, question.values, spec, fences=not is_safe),
             tables=tables,
             limit=limit,
             factor=factor,
-            rules=tuple(_explained(source)),
-            rendered=rendered,
+            rules=explained(source),
+            rendered=begun.rendered,
         )
 
     def admit(self, actor: Actor, database: Database) -> Admission:
@@ -189,59 +225,48 @@ class SqlQueries:
         except (StatementError, StatementRefusedError) as error:
             raise type(error)(as_written(error.message)) from None
 
-    def _wanted(self, asked: int | None) -> int:
+    def wanted(self, asked: int | None) -> int:
         """Return how many rows are given at the most."""
         if asked is not None and (type(asked) is not int or asked < 0):
             raise LimitError("the limit of rows must be a whole number, 0 or more; 0 takes that of the settings")
         return min(asked or self._settings.default_row_limit, self._settings.max_row_limit)
 
-    def run(
-        self,
-        request: ChartRequest,
-        database: Database,
-        question: SqlQuestion,
-        *,
-        begins: Callable[[ReadySql], None] = lambda _ready: None,
-    ) -> SqlAnswer:
-        """Return the rows of a statement; `begins` is told before it runs, and may raise.
+    def run(self, request: ChartRequest, database: Database, question: SqlQuestion) -> SqlAnswer:
+        """Return the rows of a statement.
 
         Raises:
             AnalyticsError: as for `ready`.
             DatabaseError: the database refuses it, or cannot be reached.
         """
-        watch = Stopwatch(request.budget)
-        try:
+
+        def work(watch: Stopwatch) -> SqlAnswer:
             ready = self.ready(request, database, question)
             watch.fingerprint = fingerprint_of([ready.statement])
             watch.begin("results")
-            begins(ready)
-            answer = self._answer(request, ready)
+            return self.answer(request, ready)
+
+        return self.observed(request, database, work)
+
+    def observed(self, request: ChartRequest, database: Database, work: Callable[[Stopwatch], Answer]) -> Answer:
+        """Return what some work answers; the observer is told how it went."""
+        watch = Stopwatch(request.budget)
+        try:
+            answer = work(watch)
         except AnalyticsError as error:
             self._observe(request, database, watch, error=error)
             raise
         self._observe(request, database, watch, rows=answer.result.rowcount)
         return answer
 
-    def _answer(self, request: ChartRequest, ready: ReadySql) -> SqlAnswer:
+    def answer(self, request: ChartRequest, ready: ReadySql) -> SqlAnswer:
+        """Run a query that is ready, and return its rows; DatabaseError."""
         fetched = self._gate.statements.run(
             ready.admission.to_run(ready.statement),
-            limits=self._limits(ready.limit),
+            limits=self.limits(ready.limit),
             cancel=request.cancel,
             budget=request.budget,
         )
-        frame = with_own_names(fetched.frame)
-        factor = ready.factor if fetched.has_more else LimitingFactor.NOT_LIMITED
-        result = QueryResult(
-            query=ready.statement.display_sql,
-            colnames=frame.names,
-            coltypes=coltypes(frame, declared={}, temporal=frozenset()),
-            rowcount=len(frame),
-            sql_rowcount=len(frame),
-            notes=fetched.notes,
-            limits=(_entry(ready, was_cut=fetched.has_more),),
-            held=ResultRows(frame),
-        )
-        return SqlAnswer(result=result, ready=ready, factor=factor)
+        return answer_of(fetched, ready)
 
     def stream(self, request: ChartRequest, database: Database, question: SqlQuestion) -> BatchStream:
         """Return the rows of a statement in batches; its first rows are there when this returns.
@@ -260,7 +285,7 @@ class SqlQueries:
             watch.begin("results")
             frames = self._gate.statements.stream(
                 ready.admission.to_run(ready.statement),
-                limits=replace(self._limits(ready.limit), timeout_s=self._settings.request_timeout_s),
+                limits=replace(self.limits(ready.limit), timeout_s=self._settings.request_timeout_s),
                 wait_s=self._settings.statement_timeout_s,
                 cancel=request.cancel,
                 budget=request.budget,
@@ -278,7 +303,8 @@ class SqlQueries:
             ended(0, error)
             raise
 
-    def _limits(self, rows: int) -> FetchLimits:
+    def limits(self, rows: int) -> FetchLimits:
+        """Return what one statement may give."""
         settings = self._settings
         return FetchLimits(max_rows=rows, max_bytes=settings.max_result_bytes, timeout_s=settings.statement_timeout_s)
 
@@ -306,17 +332,38 @@ class SqlQueries:
         )
 
 
-def _tree_of(source: SqlSource) -> exp.Expr:
+def answer_of(fetched: FetchedResult, ready: ReadySql) -> SqlAnswer:
+    """Return the rows of a query as its answer."""
+    frame = with_own_names(fetched.frame)
+    factor = ready.factor if fetched.has_more else LimitingFactor.NOT_LIMITED
+    result = QueryResult(
+        query=ready.statement.display_sql,
+        colnames=frame.names,
+        coltypes=coltypes(frame, declared={}, temporal=frozenset()),
+        rowcount=len(frame),
+        sql_rowcount=len(frame),
+        notes=fetched.notes,
+        limits=(_entry(ready, was_cut=fetched.has_more),),
+        held=ResultRows(frame),
+    )
+    return SqlAnswer(result=result, ready=ready, factor=factor)
+
+
+def tree_of(source: SqlSource) -> exp.Expr:
+    """Return the tree of a source that the guard gave."""
     assert source.tree is not None  # noqa: S101 - the guard gives a source with its tree; tells the type checker
     return source.tree
 
 
-def _in_schema(tree: exp.Expr, schema: str, spec: EngineSpec) -> exp.Expr:
-    """Return the tree with the schema before each table that names none."""
+def in_schema(tree: exp.Expr, schema: str | None, spec: EngineSpec) -> exp.Expr:
+    """Return the tree with the schema, where there is one, before each table that names none."""
+    if not schema:
+        return tree
     tree = tree.copy()
     tables = list(tree.find_all(exp.Table))
     for relation in relations_of(tree, spec):
-        if relation.table.schema is None:
+        is_part = isinstance(tree, exp.Alter) and tables[relation.position] is not tree.this
+        if relation.table.schema is None and not is_part:
             tables[relation.position].set("db", quoted(schema))
     return tree
 
@@ -371,23 +418,27 @@ def _columns(tree: exp.Expr) -> frozenset[str]:
     return frozenset(node.name.casefold() for node in tree.find_all(exp.Column) if not node.is_star)
 
 
-def _statement(source: SqlSource, values: Values, spec: EngineSpec, *, fences: bool) -> Statement:
+def statement_of(
+    source: SqlSource, values: Values, spec: EngineSpec, *, fences: bool = True, binds_values: bool = True
+) -> Statement:
     """Return what the driver gets: row rules and parameters in their places, their values bound."""
     low = Lowering(spec=spec, binds=Binds(), alias=VIRTUAL_ALIAS, fences_relations=fences)
     if values:  # before the rules come in, which hold literals of others
-        tree = _tree_of(source).copy()
+        tree = tree_of(source).copy()
         bind_parameters(tree, values, low.binds)
         source = replace(source, tree=tree)
-    statement = render(bound_tree(source, low), low.binds, spec, labels=(), kinds=())
+    statement = render(bound_tree(source, low), low.binds, spec, labels=(), kinds=(), binds_values=binds_values)
     reject_left(statement.sql)
     return statement
 
 
-def _explained(source: SqlSource) -> Iterable[ExplainedClause]:
-    """Yield each row rule of the statement with its origin."""
-    for rule in source.rules:
-        for clause in rule.clauses:
-            yield ExplainedClause(part=f"from {rule.relation}", sql="", origin=str(clause.origin))
+def explained(source: SqlSource) -> tuple[ExplainedClause, ...]:
+    """Return each row rule of the statement with its origin."""
+    return tuple(
+        ExplainedClause(part=f"from {rule.relation}", sql="", origin=str(clause.origin))
+        for rule in source.rules
+        for clause in rule.clauses
+    )
 
 
 def _entry(ready: ReadySql, *, was_cut: bool) -> LimitEntry:

@@ -40,6 +40,11 @@ class Database(StoredRecord):
     external_url: str | None = None
     is_managed_externally: bool = False
 
+    @property
+    def may_change(self) -> bool:
+        """Whether anything at all may write to it: SQL, what SQL makes, or files."""
+        return self.allow_dml or self.allow_file_upload or self.allow_ctas or self.allow_cvas
+
     def sets(self, option: str) -> bool:
         """Tell whether a switch of `extra` is on, or may be meant to be: it says something else than false or null."""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -77,6 +78,12 @@ class SqlQuery(StoredRecord):
     start_running_time: float | None = None
     end_time: float | None = None
     end_result_backend_time: float | None = None
+    extra: str | None = None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What `extra` tells, a JSON text: of each statement of a script, and what to know of what it made."""
+        return dict(json.loads(self.extra or "{}"))
 
     def moved(self, state: QueryState, **told: Any) -> SqlQuery | None:
         """Return the record in another state, with what is told of it then; None where that state does not follow."""

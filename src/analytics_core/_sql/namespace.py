@@ -13,6 +13,7 @@ from analytics_core._execution.connections import Admission
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.sql_parameters import checked_values
 from analytics_core._querying.sql_queries import SqlQuestion
+from analytics_core._querying.sql_scripts import MadeKind
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListQuery
 from analytics_core._records.sql_query import SqlQuery
@@ -27,6 +28,7 @@ from analytics_core._sql.explanation import ExplainedSql
 from analytics_core._sql.reading import ColumnLineage, KnownTables, SqlProblem, formatted, lineage_of, problems_of
 from analytics_core._sql.result import SqlResult
 from analytics_core._sql.runs import SqlRuns, new_query, settled, shown_columns
+from analytics_core._uploads.names import is_plain_name
 from analytics_core.errors import (
     DatabaseAccessError,
     DatabaseNotFoundError,
@@ -184,7 +186,11 @@ class Sql(Namespace):
         return self._runtime.sql_queries.admit(self._actor, database)
 
     def execute(self, payload: ExecutePayload | Payload) -> QueryExecutionResponse:
-        """Run a statement and keep a record of it (contract, `ExecutePayloadSchema`).
+        """Run a statement, or a script of several, and keep a record of it (contract, `ExecutePayloadSchema`).
+
+        All statements are checked before the first one runs, on one connection and in one transaction; the rows of the
+        last query are the answer. Those that change data take `allow_dml` of the database, and no table whose row rules
+        bind the actor. With `select_as_cta` a table or view (`ctas_method`) is made of the last query.
 
         A `client_id` that the actor gave before runs nothing again: the answer tells of that execution. With `runAsync`
         it runs in the background: `core.queries.get` tells how far it is, and `core.sql.results` gives its rows under
@@ -193,6 +199,8 @@ class Sql(Namespace):
         Raises:
             PayloadError: the payload breaks the shape.
             DatabaseAccessError: the database takes nothing in the background (`allow_run_async`); and as `core.sql`.
+            StatementRefusedError: a statement may not run, because of its kind, a flag or a row rule; then none did.
+            StatementError: INVALID_CTAS_QUERY_ERROR, INVALID_CVAS_QUERY_ERROR: nothing can be made of it.
             AnalyticsError: what the statement fails with; its record tells it, too.
 
         Examples:
@@ -204,7 +212,7 @@ class Sql(Namespace):
         database = self._database(asked.database_id)
         _check(asked, database)
         runs = SqlRuns(self._runtime, self._actor)
-        query, is_new = runs.begin(_asked_query(asked, database, self._actor))
+        query, is_new = runs.begin(_asked_query(asked, database, self._actor, self._runtime.wall_clock.now()))
         if not is_new:
             return self._told(self._settled(query), database, None)
         if asked.run_async:
@@ -318,6 +326,10 @@ def _check(asked: ExecutePayload, database: Database) -> None:
     """Refuse what the shape lets through and nothing can run."""
     if asked.client_id is not None and not 0 < len(asked.client_id) <= _LONGEST_CLIENT_ID:
         raise payload_error(_SHAPE, "client_id", f"must have 1 to {_LONGEST_CLIENT_ID} characters")
+    if asked.ctas_method is not None and asked.ctas_method not in [*MadeKind]:
+        raise payload_error(_SHAPE, "ctas_method", "must be TABLE or VIEW")
+    if asked.tmp_table_name and not is_plain_name(asked.tmp_table_name):
+        raise payload_error(_SHAPE, "tmp_table_name", "must be letters, digits and underscores, at most 63 bytes")
     if asked.query_limit is not None and asked.query_limit < 0:
         raise payload_error(_SHAPE, "queryLimit", "must be 0 or more")
     if asked.run_async and not database.allow_run_async:
@@ -326,7 +338,14 @@ def _check(asked: ExecutePayload, database: Database) -> None:
         )
 
 
-def _asked_query(asked: ExecutePayload, database: Database, actor: Actor) -> SqlQuery:
+def _asked_query(asked: ExecutePayload, database: Database, actor: Actor, now: datetime) -> SqlQuery:
+    made = dict[str, str | None]()
+    if asked.select_as_cta:
+        made = {
+            "ctas_method": asked.ctas_method or MadeKind.TABLE.value,
+            "tmp_table_name": asked.tmp_table_name or f"tmp_{actor.id}_table_{now:%Y_%m_%d_%H_%M_%S}",
+            "tmp_schema_name": database.force_ctas_schema or asked.schema_name or None,
+        }
     return new_query(
         database,
         actor,
@@ -338,6 +357,8 @@ def _asked_query(asked: ExecutePayload, database: Database, actor: Actor) -> Sql
         template_params=asked.template_params,
         asked_limit=asked.query_limit,
         expand_data=bool(asked.expand_data),
+        select_as_cta=bool(asked.select_as_cta),
+        **made,
     )
 
 
@@ -367,7 +388,7 @@ def client_result(query: SqlQuery, database: Database, actor: Actor) -> SqlQuery
         "changed_on": query.audit.changed_on,
         "ctas": query.select_as_cta,
         "errorMessage": query.error_message,
-        "extra": {"tables": list(query.tables)},
+        "extra": {"tables": list(query.tables), **query.facts},
         "tempSchema": query.tmp_schema_name,
         "tempTable": query.tmp_table_name,
         "trackingUrl": None,

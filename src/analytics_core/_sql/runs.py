@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any, Final
 
 from analytics_core._compile.fingerprint import digest_of
@@ -15,7 +17,8 @@ from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._jobs.handlers import JobKind, JobOutcome
 from analytics_core._jobs.registry import new_job_id
 from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.sql_queries import ReadySql, SqlAnswer, SqlQuestion
+from analytics_core._querying.sql_queries import SqlQuestion
+from analytics_core._querying.sql_scripts import MadeKind, MadeRelation, ReadyScript, ScriptAnswer
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
@@ -35,6 +38,7 @@ from analytics_core.errors import (
     StatementStoppedError,
     StatementTimeoutError,
     StoredDataError,
+    StoreUnavailableError,
 )
 
 _JOB_STATES: Final[Mapping[JobState, QueryState]] = {
@@ -42,6 +46,9 @@ _JOB_STATES: Final[Mapping[JobState, QueryState]] = {
     JobState.TIMED_OUT: QueryState.TIMED_OUT,
 }
 _LOST: Final = "the process that ran it ended; run it again"
+_LOST_CHANGES: Final = "the process that ran it ended; look whether its changes are there before you run it again"
+_TELL_EVERY_S: Final = 0.1
+_DONE: Final = 100
 _CLIENT_ID_BYTES: Final = 8
 
 
@@ -72,7 +79,7 @@ class SqlRuns:
                 raise
             return known, False
 
-    def run_here(self, query: SqlQuery, database: Database) -> tuple[SqlQuery, SqlAnswer]:
+    def run_here(self, query: SqlQuery, database: Database) -> tuple[SqlQuery, ScriptAnswer]:
         """Run an execution in this thread; whoever may stop it finds it meanwhile.
 
         Raises:
@@ -97,41 +104,47 @@ class SqlRuns:
             raise
         return self._changed(query.id, job_id=job.job_id, results_key=job.job_id) or query
 
-    def run(self, query: SqlQuery, database: Database, cancel: CancelToken) -> tuple[SqlQuery, SqlAnswer]:
+    def run(self, query: SqlQuery, database: Database, cancel: CancelToken) -> tuple[SqlQuery, ScriptAnswer]:
         """Run an execution, its record moved on as it goes.
 
         Raises:
             StatementStoppedError: it was stopped before it began.
             AnalyticsError: what it fails with.
         """
-        runtime = self._runtime
+        runtime, progress = self._runtime, _Progress(lambda percent: self._changed(query.id, progress=percent))
 
-        def begins(ready: ReadySql) -> None:
+        def begins(ready: ReadyScript) -> None:
+            answering = ready.answering
             running = self._moved(
                 query.id,
                 QueryState.RUNNING,
                 start_running_time=self._now_ms(),
-                executed_sql=ready.statement.display_sql,
-                select_sql=ready.rendered,
-                limit=ready.limit,
+                executed_sql=ready.display_sql,
+                select_sql=ready.select_sql or ready.rendered,
+                limit=None if answering is None else answering.ready.limit,
                 tables=tuple(map(str, ready.tables)),
+                extra=_extra(ready),
             )
             if running is None:
                 raise StatementStoppedError("the query was stopped before it began")
 
         try:
             request = runtime.queries.begun(ChartRequest(actor=self._actor, now=runtime.clock.now(), cancel=cancel))
-            answer = runtime.sql_queries.run(request, database, question_of(query), begins=begins)
+            answer = runtime.sql_scripts.run(
+                request, database, question_of(query), made_of(query), begins=begins, tell=progress.tell
+            )
         except AnalyticsError as error:
-            self._moved(query.id, state_of(error), **self._told(error))
+            self._moved(query.id, state_of(error), progress=progress.percent, **self._told(error))
             raise
         done = self._moved(
             query.id,
             QueryState.SUCCESS,
-            rows=answer.result.rowcount,
+            rows=answer.rows[-1] if answer.ready.answering is None else answer.result.rowcount,
             limiting_factor=answer.factor.value,
             progress=100,
             end_time=self._now_ms(),
+            extra=_extra(answer.ready, answer.rows),
+            select_as_cta_used=query.select_as_cta,
         )
         return done or query, answer
 
@@ -167,6 +180,37 @@ class SqlRuns:
         return now_ms(self._runtime)
 
 
+class _Progress:
+    """Records how far a script is, but not more often than it pays: each statement waits for it.
+
+    A store that takes no record now, such as one in the very file that the script changes, is not asked again.
+    """
+
+    def __init__(self, record: Callable[[int], object]) -> None:
+        self._record: Callable[[int], object] | None = record
+        self._recorded_at = time.monotonic()
+        self.percent = 0
+
+    def tell(self, percent: int) -> None:
+        """Take what share of the script is done."""
+        self.percent, now = percent, time.monotonic()
+        if self._record is None or percent == _DONE or now < self._recorded_at + _TELL_EVERY_S:
+            return
+        self._recorded_at = now
+        try:
+            self._record(percent)
+        except StoreUnavailableError:
+            self._record = None
+
+
+def _extra(ready: ReadyScript, rows: tuple[int | None, ...] = ()) -> str | None:
+    """Return what a record tells of a script beyond its fields; None of one query."""
+    if len(ready.steps) == 1 and ready.steps[0].is_query:
+        return None
+    steps = ({"kind": step.kind, "rows": count} for step, count in zip_longest(ready.steps, rows))
+    return json.dumps({"changes_data": ready.changes_data, "statements": [*steps], "notes": ready.notes})
+
+
 def now_ms(runtime: Runtime) -> float:
     """Return the time in milliseconds since 1970."""
     return round(runtime.wall_clock.now().timestamp() * 1_000, 3)
@@ -180,6 +224,14 @@ def question_of(query: SqlQuery) -> SqlQuestion:
         template_params=query.template_params,
         row_limit=query.asked_limit,
     )
+
+
+def made_of(query: SqlQuery) -> MadeRelation | None:
+    """Return the table or view that an execution is to make."""
+    if not query.select_as_cta:
+        return None
+    kind = MadeKind(query.ctas_method or MadeKind.TABLE)
+    return MadeRelation(kind=kind, name=query.tmp_table_name or "", schema=query.tmp_schema_name)
 
 
 def state_of(error: AnalyticsError) -> QueryState:
@@ -201,9 +253,11 @@ def settled(runtime: Runtime, unit: UnitOfWork, query: SqlQuery) -> SqlQuery:
         state = runtime.job_registry.find(query.job_id).state
     if not state.is_over:
         return query
-    over = query.moved(
-        _JOB_STATES.get(state, QueryState.FAILED), error_message=_LOST, end_time=now_ms(runtime)
-    ) or query.moved(QueryState.FAILED, error_message=_LOST, end_time=now_ms(runtime))
+    told = {
+        "error_message": _LOST_CHANGES if query.facts.get("changes_data") else _LOST,
+        "end_time": now_ms(runtime),
+    }
+    over = query.moved(_JOB_STATES.get(state, QueryState.FAILED), **told) or query.moved(QueryState.FAILED, **told)
     if over is None:
         return query
     try:
@@ -249,7 +303,7 @@ class SqlJobs:
         runtime = self._runtime_of(job)
         query, database = self._asked(runtime, job)
         request = ChartRequest(actor=actor, now=runtime.clock.now())
-        ready = runtime.sql_queries.ready(runtime.queries.begun(request), database, question_of(query))
+        ready = runtime.sql_scripts.ready(runtime.queries.begun(request), database, question_of(query), made_of(query))
         return _bound(ready) == job.bound
 
     def read(self, job: JobRecord, data: bytes) -> ChartData:
@@ -272,9 +326,10 @@ class SqlJobs:
             return query, unit.databases.get(query.database_id)
 
 
-def _bound(ready: ReadySql) -> str:
+def _bound(ready: ReadyScript) -> str:
     """Return a digest of what bound the actor: another rule, or value of it, makes another statement."""
-    return digest_of((ready.statement.sql, repr(ready.statement.parameters)))
+    statements = [step.ready.statement for step in ready.steps]
+    return digest_of(tuple((statement.sql, repr(statement.parameters)) for statement in statements))
 
 
 # ------------------------------------------------------------------------------------------------- columns of an answer

@@ -463,6 +463,7 @@ CREATE TABLE ac_sql_queries (
     start_running_time DOUBLE,
     end_time DOUBLE,
     end_result_backend_time DOUBLE,
+    extra TEXT,
     created_on DATETIME NOT NULL,
     changed_on DATETIME NOT NULL,
     created_by INTEGER,

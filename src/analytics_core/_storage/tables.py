@@ -478,6 +478,7 @@ SQL_QUERIES = record_table(
     Column("progress", Integer, nullable=False),
     Column("tables", LongText, nullable=False),
     *(Column(name, Double) for name in ("start_time", "start_running_time", "end_time", "end_result_backend_time")),
+    Column("extra", LongText),
     UniqueConstraint("user_id", "client_id", name="uq_ac_sql_queries_client"),
     Index("ix_ac_sql_queries_database", "database_id"),
     Index("ix_ac_sql_queries_job", "job_id"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeGuard
 
 from analytics_core.models.parsing import payload_error
 
@@ -37,13 +37,18 @@ def column_names(given: Sequence[str | None], *, are_plain: bool = True) -> tupl
 def check_table_name(name: object) -> str:
     """Return the name of a table to upload into; PayloadSchemaError for what is no plain name on every engine."""
     shape = "databases.upload"
-    if not isinstance(name, str) or not _TABLE.fullmatch(name) or _cleaned(name) != name:
+    if not is_plain_name(name):
         raise payload_error(
             shape, "table", f"must be a name of letters, digits and underscores, of at most {LONGEST_NAME} bytes"
         )
     if is_unfinished(name):
         raise payload_error(shape, "table", f"must not begin with {RESERVED_PREFIX!r}, as unfinished uploads do")
     return name
+
+
+def is_plain_name(name: object) -> TypeGuard[str]:
+    """Tell whether every engine takes it for the name of a table, as it is."""
+    return isinstance(name, str) and _TABLE.fullmatch(name) is not None and _cleaned(name) == name
 
 
 def is_unfinished(table: str) -> bool:

@@ -69,10 +69,12 @@ _TUPLE_PARENTS: Final[tuple[type[exp.Expr], ...]] = (
 )  # fmt: skip
 
 
-def reject_unknown_nodes(tree: exp.Expr, reject: Refuse, *, queries: bool) -> None:
+def reject_unknown_nodes(
+    tree: exp.Expr, reject: Refuse, *, queries: bool, besides: tuple[type[exp.Expr], ...] = ()
+) -> None:
     """Refuse trees with nodes outside the allow-lists; `queries` says whether relations may be read."""
     _reject_catalog_types(tree, reject)
-    allowed = _ALLOWED + _RELATIONS if queries else _ALLOWED
+    allowed = (_ALLOWED + _RELATIONS if queries else _ALLOWED) + besides
     for node in tree.walk():
         if isinstance(node, _NEVER):
             raise reject("parameters and sequences cannot be used in it (?, :name, %s, @name, NEXT VALUE FOR)")

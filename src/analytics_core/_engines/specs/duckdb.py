@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type
-from analytics_core._engines.spec import FILE_PARAMETERS, BindScalar, ParamStyle, Refuse, Syntax, nulls_are_last
+from analytics_core._engines.spec import FILE_PARAMETERS, BindScalar, ParamStyle, Refuse, Syntax, Undone, nulls_are_last
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
 
@@ -293,6 +293,7 @@ ENGINES = (
         unsortable_kinds=frozenset(),
         nulls_first_by_default=nulls_are_last,
         as_declared=_as_declared,
+        undone=Undone.ALL,
         parameters=FILE_PARAMETERS,
     ),
 )

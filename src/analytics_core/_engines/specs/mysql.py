@@ -37,6 +37,7 @@ from analytics_core._engines.spec import (
     Refuse,
     Syntax,
     TrustedAuthorities,
+    Undone,
 )
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FilterValueError
@@ -460,6 +461,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         splits_nulls=True,
         searches_by_own_collation=True,
         partitions=_PARTITIONS,
+        undone=Undone.ROWS,
         parameters=ConnectionParameters.encrypted_by("ssl_verify_cert", "true"),
         user_token=TOKEN_AS_PASSWORD,
         authorities=_AUTHORITIES,

@@ -32,6 +32,7 @@ from analytics_core._engines.spec import (
     Refuse,
     Syntax,
     TrustedAuthorities,
+    Undone,
     nulls_are_large,
 )
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
@@ -399,6 +400,7 @@ ENGINES = (
         splits_nulls=True,
         nulls_first_by_default=nulls_are_large,
         partitions=_PARTITIONS,
+        undone=Undone.ALL,
         parameters=ConnectionParameters.encrypted_by("sslmode", "require"),
         user_token=TOKEN_AS_PASSWORD,
         authorities=AUTHORITIES,

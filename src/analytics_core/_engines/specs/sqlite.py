@@ -26,6 +26,7 @@ from analytics_core._engines.spec import (
     Refuse,
     Syntax,
     TimeBound,
+    Undone,
 )
 from analytics_core._engines.types import Collation, TextFormat, TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 from analytics_core.models.enums import TimeGrain
@@ -463,6 +464,7 @@ ENGINES = (
         tie_keys=_tie_keys,
         collation=lambda name: Collation.CODE_POINT if name == "BINARY" else Collation.UNKNOWN,
         joins_as_written=True,
+        undone=Undone.ALL,
         parameters=FILE_PARAMETERS,
         null_safe_equal=operators.null_safe_equal,
         number=_number,

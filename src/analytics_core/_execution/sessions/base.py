@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -97,6 +98,37 @@ class RunRequest:
     give: Give | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptStatement:
+    """A statement of a script, and what comes of it: `is_query` reads rows, `gives_rows` changes them and tells which.
+
+    A plan display has rows and is no query.
+    """
+
+    statement: Statement
+    is_query: bool
+    gives_rows: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptRequest:
+    """Statements for one transaction on one connection.
+
+    Attributes:
+        access: with which the connection was opened.
+        done: is told how many rows each statement gave or changed; None: not known.
+        begin_to_commit: is called right before the commit; what it raises undoes everything.
+    """
+
+    connection: sa.Connection
+    statements: Sequence[ScriptStatement]
+    limits: FetchLimits
+    stopper: Stopper
+    access: Access
+    done: Callable[[int | None], None]
+    begin_to_commit: Callable[[], None]
+
+
 class Session:
     """How the connections of an engine are opened, walled, timed and interrupted; this one suits most DBAPI drivers.
 
@@ -131,6 +163,59 @@ class Session:
             request.connection.invalidate()
             raise
 
+    def run_script(self, request: ScriptRequest) -> FetchedResult | None:
+        """Run statements in one transaction, commit, and return the rows of the last one that gave some.
+
+        When this raises, all is undone that the engine undoes. The connection is closed in any case: nothing that a
+        script left in its session reaches whoever comes next.
+
+        Raises:
+            StatementRefusedError: a statement that the session lets nobody run.
+            ResultTooLargeError: the byte budget is crossed.
+        """
+        connection, last = request.connection, None
+        raw: Any = connection.connection.driver_connection
+        try:
+            with self.limited(connection, request.stopper, timeout_s=request.limits.timeout_s):
+                self.begin(raw, request.access)
+                for one in request.statements:
+                    asked = RunRequest(
+                        connection=connection, statement=one.statement, limits=request.limits, stopper=request.stopper
+                    )
+                    if request.access is not Access.WRITE:
+                        reject_unless_reading(one.statement.sql)
+                    self.reject(raw, one.statement.sql)
+                    outcome = self.read(asked) if one.is_query else self.change(asked, gives_rows=one.gives_rows)
+                    last = outcome if isinstance(outcome, FetchedResult) else last
+                    request.done(len(outcome.frame) if isinstance(outcome, FetchedResult) else outcome)
+                request.begin_to_commit()
+                raw.commit()
+        except BaseException:  # whatever happens, an interruption too: nothing is left
+            with suppress(connection.dialect.loaded_dbapi.Error, *VALUE_FAILURES):
+                raw.rollback()
+            raise
+        finally:
+            connection.invalidate()
+        return last
+
+    def begin(self, _raw: Any, _access: Access) -> None:
+        """Begin the transaction of a script on a driver's connection, unless `limited` or the driver did."""
+
+    def reject(self, _raw: Any, _sql: str) -> None:
+        """Refuse a statement that this engine's sessions let nobody run; StatementRefusedError."""
+
+    def read(self, request: RunRequest) -> FetchedResult:
+        """Run a query in the transaction that is open, and read its rows."""
+        return run_statement(request)
+
+    def change(self, request: RunRequest, *, gives_rows: bool) -> FetchedResult | int | None:
+        """Run another statement there; return its rows where it gives any, or how many it changed (None: unknown)."""
+        statement = request.statement
+        result = request.connection.exec_driver_sql(statement.sql, statement.parameters or None)
+        if gives_rows:
+            return read_cursor(result.cursor, request)
+        return result.rowcount if result.rowcount >= 0 else None
+
     @contextmanager
     def limited(self, connection: sa.Connection, stopper: Stopper, *, timeout_s: float) -> Iterator[None]:
         """Hold what the block runs on the connection to a time limit, and tell `stopper` how to interrupt it."""
@@ -149,6 +234,18 @@ class Session:
 
     def release(self, _request: OpenRequest) -> None:
         """Close what the engines on this file or memory shared; nothing by default."""
+
+
+def ends_stops(stopper: Stopper, commits: threading.Event) -> Callable[[], None]:
+    """Return what ends the time in which the work may be stopped: from there on it is committed, and that is told."""
+
+    def end() -> None:
+        if stopper.reason is not None:
+            raise DriverFailureError("stopped before the commit")
+        stopper.finish()
+        commits.set()
+
+    return end
 
 
 def reject_missing_file(request: OpenRequest, *, engine: str) -> None:

@@ -32,6 +32,7 @@ from analytics_core._execution.sessions.base import (
     checker,
     columns_of,
     no_rows,
+    read_cursor,
     reject_missing_file,
     reject_plan_that_runs,
 )
@@ -129,19 +130,40 @@ class DuckdbSession(Session):
         """Run in a read-only transaction; the time limit is an interrupt from a timer thread."""
         raw: Any = request.connection.connection.driver_connection
         native = raw.native
-        statement = request.statement
-        _reject_unless_one_query(native, statement.sql)
+        _reject_unless_one_query(native, request.statement.sql)
         raw.begin()
         try:
             with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
-                if raw.changes is not None:
-                    raw.changes.check(native, statement.sql)
-                native.execute(statement.sql, statement.parameters or None)
-                if written := _written_out(native.description, statement.sql):
-                    native.execute(written, statement.parameters or None)
-                return _read(native, request)
+                return self.read(request)
         finally:
             native.rollback()
+
+    def begin(self, raw: Any, _access: Access) -> None:
+        """Begin, read-only unless the cursor may write."""
+        raw.begin()
+
+    def read(self, request: RunRequest) -> FetchedResult:
+        """Run a query and read its rows as Arrow."""
+        raw, statement = request.connection.connection.driver_connection, request.statement
+        assert isinstance(raw, PooledCursor)  # noqa: S101 - tells the type checker
+        if raw.changes is not None:
+            raw.changes.check(raw.native, statement.sql)
+        raw.native.execute(statement.sql, statement.parameters or None)
+        if written := _written_out(raw.native.description, statement.sql):
+            raw.native.execute(written, statement.parameters or None)
+        return _read(raw.native, request)
+
+    def change(self, request: RunRequest, *, gives_rows: bool) -> FetchedResult | int | None:
+        """Run another statement, of which DuckDB gives the count as a row."""
+        raw: Any = request.connection.connection.driver_connection
+        native, statement = raw.native, request.statement
+        if len(native.extract_statements(statement.sql)) != 1:
+            raise no_rows()
+        native.execute(statement.sql, statement.parameters or None)
+        if gives_rows:
+            return read_cursor(native, request)
+        counted = native.fetchone()
+        return int(counted[0]) if counted and isinstance(counted[0], int) else None
 
     @contextmanager
     def limited(self, connection: sa.Connection, stopper: Stopper, *, timeout_s: float) -> Iterator[None]:

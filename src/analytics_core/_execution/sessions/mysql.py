@@ -93,7 +93,7 @@ class MysqlSession(Session):
     def run(self, request: RunRequest) -> FetchedResult:
         """Pin the session again (a statement may have changed it), then stream the rows."""
         reject_unless_reading(request.statement.sql)
-        reject_file_writing(request.statement.sql)
+        self.reject(None, request.statement.sql)
         timeout_s = request.limits.timeout_s
         with self.limited(request.connection, request.stopper, timeout_s=timeout_s):
             expect_answers(request)
@@ -103,6 +103,14 @@ class MysqlSession(Session):
             # Some functions (BENCHMARK, SLEEP) end early at the limit and give 0 as if all were well.
             request.stopper.note(StopReason.TIMED_OUT)
         return fetched
+
+    def reject(self, _raw: Any, sql: str) -> None:
+        """Refuse statements that write files on the server."""
+        reject_file_writing(sql)
+
+    def read(self, request: RunRequest) -> FetchedResult:
+        """Run a query and stream its rows."""
+        return _read_stream(request)
 
     @contextmanager
     def limited(self, connection: sa.Connection, stopper: Stopper, *, timeout_s: float) -> Iterator[None]:

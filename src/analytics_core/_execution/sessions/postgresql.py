@@ -70,6 +70,7 @@ _SHORT_ROWS_PER_CHUNK = 128
 """The client library holds a whole chunk before anybody can weigh it, so rows that may be long come few at a time."""
 
 _CANCEL_TIMEOUT_S = 2.0
+_CURSOR = "analytics_core_rows"
 
 
 class PostgresqlSession(Session):
@@ -109,6 +110,15 @@ class PostgresqlSession(Session):
             expect_answers(request)
             return _read(cursor, rows, request)
 
+    def read(self, request: RunRequest) -> FetchedResult:
+        """Run a query in a script: through a cursor of the server, whose end leaves the transaction as it is."""
+        raw: Any = request.connection.connection.driver_connection
+        expect_answers(request)
+        with raw.cursor(name=_CURSOR) as cursor:
+            cursor.itersize = ROWS_UNWEIGHED
+            cursor.execute(request.statement.sql, request.statement.parameters or {})
+            return _fetched(cursor, iter(cursor), request)
+
     @contextmanager
     def limited(self, connection: sa.Connection, stopper: Stopper, *, timeout_s: float) -> Iterator[None]:
         """Set the server's own time limit; a cancel and the end of the connection follow where it does not answer."""
@@ -146,15 +156,18 @@ def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> 
     if not first and not statement.labels:
         # A stream without rows does not tell its columns; a plain run of the statement (again without rows) does.
         cursor.execute(statement.sql, statement.parameters or {})
-    labels, kinds = columns_of(statement, [column.name for column in cursor.description or ()])
-    kinds = [*map(_known_kind, kinds, cursor.description or ())] or kinds
-    all_rows = chain(first, rows)
-    fetched = fetch_rows(
-        all_rows, labels=labels, kinds=kinds, limits=request.limits, check=checker(request), give=request.give
-    )
+    fetched = _fetched(cursor, chain(first, rows), request)
     # A stream that is closed before its end is cancelled through a second connection; few rows are cheaper to read.
     deque(islice(rows, _FEW_ROWS), maxlen=0)
     return fetched
+
+
+def _fetched(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> FetchedResult:
+    labels, kinds = columns_of(request.statement, [column.name for column in cursor.description or ()])
+    kinds = [*map(_known_kind, kinds, cursor.description or ())] or kinds
+    return fetch_rows(
+        rows, labels=labels, kinds=kinds, limits=request.limits, check=checker(request), give=request.give
+    )
 
 
 def _known_kind(kind: ValueKind, column: Any) -> ValueKind:

@@ -97,12 +97,23 @@ class SqliteSession(Session):
     def run(self, request: RunRequest) -> FetchedResult:
         """Run under a clock that SQLite itself asks every few thousand steps; an interrupt comes from elsewhere."""
         reject_unless_reading(request.statement.sql)
+        self.reject(request.connection.connection.driver_connection, request.statement.sql)
+        with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
+            return self.read(request)
+
+    def begin(self, raw: Any, access: Access) -> None:
+        """Begin where the connection may write, and wait for whoever writes now; the others have no transactions."""
+        if access is Access.WRITE:
+            raw.execute("BEGIN IMMEDIATE")
+
+    def reject(self, raw: Any, sql: str) -> None:
+        """Refuse the tables behind full-text and spatial indexes."""
+        _reject_parts_of_indexes(raw, sql)
+
+    def read(self, request: RunRequest) -> FetchedResult:
+        """Run a query and read its rows."""
         raw: Any = request.connection.connection.driver_connection
-        _reject_parts_of_indexes(raw, request.statement.sql)
-        with (
-            self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s),
-            closing(raw.cursor()) as cursor,
-        ):
+        with closing(raw.cursor()) as cursor:
             cursor.execute(request.statement.sql, request.statement.parameters or ())
             return read_cursor(cursor, request, kept_as=_KEPT_AS)
 

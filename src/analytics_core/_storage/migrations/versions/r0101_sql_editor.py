@@ -45,6 +45,7 @@ def _create_queries(op: Operations) -> None:
         Column("progress", Integer(), nullable=False),
         Column("tables", LongText(), nullable=False),
         *_nullable(Double(), "start_time", "start_running_time", "end_time", "end_result_backend_time"),
+        Column("extra", LongText()),
         UniqueConstraint("user_id", "client_id", name="uq_ac_sql_queries_client"),
     )
     _create_indexes(op, "ac_sql_queries", database="database_id", job="job_id", end="end_time")
