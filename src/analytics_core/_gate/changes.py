@@ -112,7 +112,7 @@ def _explain_at(sql: str, start: int) -> re.Match[str] | None:
 def _reject_start(word: str, explains: str, rejected: Refuse) -> None:
     if word in _SHOWING:
         raise rejected(f"{word} is not allowed; databases.tables and databases.table_metadata tell what there is")
-    if explains and word not in QUERY_STARTS:
+    if explains and word not in QUERY_STARTS - {"("}:  # which begins options, too
         raise rejected("EXPLAIN takes a query alone, and no options")
     if word not in QUERY_STARTS | _CHANGE_STARTS:
         raise rejected(

@@ -183,7 +183,8 @@ class SqlScripts:
         self, begun: BegunSql, part: ScriptPart, question: SqlQuestion, *, made: MadeRelation | None, place: str
     ) -> ReadyStep:
         database, spec = begun.admission.database, begun.admission.spec
-        checked = check_statement(part.sql, spec=spec, allow_dml=True, place=place, invalid_as=StatementError)
+        may_change = not part.explains
+        checked = check_statement(part.sql, spec=spec, allow_dml=may_change, place=place, invalid_as=StatementError)
         if made is not None:
             if checked.changes_data or part.explains:
                 raise _not_made(made, "the last statement must be a query")
