@@ -255,8 +255,10 @@ def test_an_execution_whose_process_died_has_failed(shop: SmallCore) -> None:
             client_id="c", user_id=1, database_id=1, sql="SELECT 1", job_id="gone", state=QueryState.RUNNING
         )
         unit.sql_queries.add(lost, actor_id=1)
-    assert [one.status for one in shop.core.queries.list()] == ["failed"]
+        unit.sql_queries.add(replace(lost, client_id="d", extra='{"changes_data": true}'), actor_id=1)
+    assert [one.status for one in shop.core.queries.list()] == ["failed", "failed"]
     assert shop.core.queries.get(1).error_message == "the process that ran it ended; run it again"
+    assert "look whether its changes are there" in str(shop.core.queries.get(2).error_message)
 
 
 def test_executions_of_others_are_closed(shop: SmallCore) -> None:

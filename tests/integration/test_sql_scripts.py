@@ -158,7 +158,7 @@ def test_a_session_that_may_not_write_changes_nothing_whatever_the_guard_lets_th
     assert held(world, "SELECT id FROM targets") == before
 
 
-# ------------------------------------------------------------------------------------------------ flags, on SQLite alone
+# ------------------------------------------------------------------------------------------- flags, on SQLite alone
 @pytest.fixture
 def shop(tmp_path: Path) -> Iterator[SmallCore]:
     with small_core(tmp_path) as shop:
@@ -197,8 +197,14 @@ def test_flags_of_the_database_say_what_may_change(
 
 def test_a_table_is_made_by_its_own_flag_alone_and_named_by_the_moment(shop: SmallCore) -> None:
     shop.core.databases.update(1, {"allow_ctas": True, "force_ctas_schema": "main"})
-    made = execute(shop.core, "SELECT 0 AS x; SELECT id FROM orders", select_as_cta=True, queryLimit=1)
+    sql = "SELECT 0 AS x; SELECT id FROM orders"
+    made = execute(shop.core, sql, select_as_cta=True, queryLimit=1)
     assert made.query.temp_table.startswith("tmp_1_table_20")
     assert (made.query.temp_schema, made.query.extra["notes"]) == ("main", [])
     assert len(execute(shop.core, f"SELECT * FROM {made.query.temp_table}").data) == 2  # no limit in what is made
     assert made.query.temp_table in {table.value for table in shop.core.databases.tables(1)}
+    shop.core.databases.update(1, {"allow_run_async": True})
+    later = execute(shop.core, sql.split("; ")[1], select_as_cta=True, tmp_table_name="later", runAsync=True)
+    assert shop.core.jobs.get(later.query.results_key).wait(10)
+    found = shop.core.sql.results(later.query.results_key)
+    assert (found.status, found.data, found.query.temp_table) == ("success", (), "later")

@@ -305,7 +305,7 @@ class StatementRunner:
         sent = ";\n".join(one.statement.sql for one in statements)
         try:
             loan = self._connections.loan(admission, run, timeout_s=timeout_s, sql=sent)
-            return loan.result(self._connections.calls, cancel)[0]
+            fetched = loan.result(self._connections.calls, cancel)[0]
         except DatabaseError as error:
             if commits.is_set() and admission.access is Access.WRITE:
                 raise _unconfirmed(error) from None
@@ -315,6 +315,9 @@ class StatementRunner:
         finally:
             if budget:
                 budget.end_statement(time.perf_counter() - started)
+        if budget and fetched is not None:
+            budget.take_cells(fetched.frame)
+        return fetched
 
     def stream(
         self,

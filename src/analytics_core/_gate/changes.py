@@ -14,11 +14,12 @@ from typing import Final
 from sqlglot import TokenType, exp
 
 from analytics_core._compile.fragments.sql_nodes import reject_unknown_nodes
-from analytics_core._compile.fragments.sql_text import read_tokens
+from analytics_core._compile.fragments.sql_text import check_characters, read_tokens
 from analytics_core._engines.spec import EngineSpec, Refuse
 from analytics_core._gate.relations import is_cte
 
 MOST_STATEMENTS: Final = 200
+MOST_CHARACTERS: Final = 200_000
 
 QUERY_STARTS: Final = frozenset({"SELECT", "WITH", "(", "VALUES", "FROM", "TABLE"})
 _CHANGE_STARTS: Final = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "DROP", "ALTER", "TRUNCATE"})
@@ -66,6 +67,7 @@ class ScriptPart:
 
 def split_script(sql: str, *, spec: EngineSpec, invalid: Refuse, rejected: Refuse) -> tuple[ScriptPart, ...]:
     """Return the statements of a script, split by its tokens; each begins with a word that may begin one."""
+    check_characters(sql, max_length=MOST_CHARACTERS, reject=invalid)
     parts = tuple(_parts(sql, "", spec, invalid, rejected))
     if not parts:
         raise invalid("it is empty")

@@ -24,14 +24,20 @@ from analytics_core._compile.fragments.sql_text import (
 )
 from analytics_core._compile.plan import SqlSource
 from analytics_core._engines.spec import EngineSpec, Refuse
-from analytics_core._gate.changes import CHANGES, QUERY_STARTS, check_change, is_of_schema, reject_hidden_targets
+from analytics_core._gate.changes import (
+    CHANGES,
+    MOST_CHARACTERS,
+    QUERY_STARTS,
+    check_change,
+    is_of_schema,
+    reject_hidden_targets,
+)
 from analytics_core._gate.relations import TableRef, tables_of
 from analytics_core.errors import QueryError, StatementRefusedError, VirtualDatasetError
 
 Check = Callable[..., None]
 """Checks every node of a tree, which it may change; it is given `rejected`."""
 
-MAX_STATEMENT_LENGTH: Final = 200_000
 _QUERIES: Final[tuple[type[exp.Expr], ...]] = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _ONLY_QUERIES: Final = "it must be read-only: one query (SELECT or WITH ... SELECT)"
 
@@ -118,7 +124,7 @@ def check_statement(
 def _one_statement(
     sql: str, spec: EngineSpec, *, invalid: Refuse, rejected: Refuse, only_queries: bool = True
 ) -> tuple[exp.Expr, list[Token]]:
-    check_characters(sql, max_length=MAX_STATEMENT_LENGTH, reject=invalid)
+    check_characters(sql, max_length=MOST_CHARACTERS, reject=invalid)
     tokens = read_tokens(sql, spec.dialect, invalid)
     first = next((token.text.upper() for token in tokens if token.text != ";"), "")
     if only_queries and first and first not in QUERY_STARTS:

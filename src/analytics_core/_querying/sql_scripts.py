@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
 
 from sqlglot import exp
 
@@ -30,6 +29,7 @@ from analytics_core._gate.relations import TableRef, tables_of
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.observing import Stopwatch, fingerprint_of
+from analytics_core._querying.sql_parameters import with_marks
 from analytics_core._querying.sql_queries import (
     BegunSql,
     LimitingFactor,
@@ -159,6 +159,7 @@ class SqlScripts:
         """
         begun = self._queries.begun(request, database, question)
         spec = begun.admission.spec
+        with_marks(begun.rendered, {}, spec)  # scripts take no parameters
         parts = split_script(begun.rendered, spec=spec, invalid=_invalid, rejected=_rejected)
         if makes is not None:
             _reject_making(makes, database, parts)
@@ -192,7 +193,7 @@ class SqlScripts:
         if checked.changes_data:
             if not database.allow_dml:
                 raise StatementRefusedError(
-                    f"{place}: {_kind(checked.tree)} changes data, and SQL only reads from database {database.id}; an "
+                    f"{place}: {_kind(checked.tree)} changes data, and database {database.id} is read-only for SQL; an "
                     "administrator may set allow_dml"
                 )
             return self._change(begun, checked.tree, question, place)
@@ -320,12 +321,9 @@ def _rejected(what: str) -> QueryError:
     return StatementRefusedError(f"the statement: {what}")
 
 
-_NAMES_OF_KINDS: Final = {exp.TruncateTable: "TRUNCATE"}
-
-
 def _kind(tree: exp.Expr) -> str:
     """Return what a statement does: `INSERT`, `CREATE VIEW`."""
-    verb = _NAMES_OF_KINDS.get(type(tree), tree.key.upper())
+    verb = tree.key.upper().removesuffix("TABLE")  # that of TRUNCATE is one word with it
     return f"{verb} {str(tree.args['kind']).upper()}" if tree.args.get("kind") else verb
 
 

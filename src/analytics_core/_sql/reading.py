@@ -16,7 +16,8 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from analytics_core._compile.fragments.sql_text import FAULTS, check_characters, parse_statements, read_tokens
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._error_types import known_list
-from analytics_core._gate.guard import MAX_STATEMENT_LENGTH, check_select
+from analytics_core._gate.changes import MOST_CHARACTERS
+from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import TableRef, relations_of
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._runtime import Runtime
@@ -176,7 +177,7 @@ def _parsed(sql: str, spec: EngineSpec) -> exp.Expr:
 
 
 def _parsed_all(sql: str, spec: EngineSpec) -> list[exp.Expr]:
-    check_characters(sql, max_length=MAX_STATEMENT_LENGTH, reject=_invalid)
+    check_characters(sql, max_length=MOST_CHARACTERS, reject=_invalid)
     read_tokens(sql, spec.dialect, _invalid)
     found = parse_statements(sql, spec.dialect, _invalid)
     if not found:

@@ -43,7 +43,7 @@ BACKSTOP_S = 0.5
 ANSWER_GRACE_S = 1.0
 """How long after its time limit a statement's connection waits for the server; then the connection is given up."""
 
-_READING_WORDS = frozenset({"select", "with", "values", "table", "from", "explain", "show", "describe", "desc"})
+READING_WORDS = frozenset({"select", "with", "values", "table", "from", "explain", "show", "describe", "desc"})
 _MAY_WRITE = frozenset({"explain"})
 """EXPLAIN PLAN FOR of Oracle writes a table: a word for sessions that cannot write."""
 
@@ -133,11 +133,13 @@ class Session:
     """How the connections of an engine are opened, walled, timed and interrupted; this one suits most DBAPI drivers.
 
     Without a server-side time limit of its own, the statement is cancelled from a timer thread. With `opens_files_once`
-    a process reads the file that it opened first until all connections to it are closed.
+    a process reads the file that it opened first until all connections to it are closed. `reading_words` begin what may
+    run where nothing may be written.
     """
 
     opens_files_once: ClassVar[bool] = False
     repeat_s: ClassVar[float] = 0.25
+    reading_words: ClassVar[frozenset[str]] = READING_WORDS - _MAY_WRITE
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
         """Return a pooled engine; with `Access.READ` its connections can only read, by a wall of the engine's own."""
@@ -154,7 +156,7 @@ class Session:
             StatementRefusedError: the statement gives no rows.
             ResultTooLargeError: the byte budget is crossed; the statement was stopped.
         """
-        reject_unless_reading(request.statement.sql, words=_READING_WORDS - _MAY_WRITE)
+        reject_unless_reading(request.statement.sql, words=self.reading_words)
         try:
             with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
                 return run_statement(request)
@@ -179,13 +181,7 @@ class Session:
             with self.limited(connection, request.stopper, timeout_s=request.limits.timeout_s):
                 self.begin(raw, request.access)
                 for one in request.statements:
-                    asked = RunRequest(
-                        connection=connection, statement=one.statement, limits=request.limits, stopper=request.stopper
-                    )
-                    if request.access is not Access.WRITE:
-                        reject_unless_reading(one.statement.sql)
-                    self.reject(raw, one.statement.sql)
-                    outcome = self.read(asked) if one.is_query else self.change(asked, gives_rows=one.gives_rows)
+                    outcome = self._run_one(one, request)
                     last = outcome if isinstance(outcome, FetchedResult) else last
                     request.done(len(outcome.frame) if isinstance(outcome, FetchedResult) else outcome)
                 request.begin_to_commit()
@@ -197,6 +193,14 @@ class Session:
         finally:
             connection.invalidate()
         return last
+
+    def _run_one(self, one: ScriptStatement, request: ScriptRequest) -> FetchedResult | int | None:
+        connection, statement = request.connection, one.statement
+        if request.access is not Access.WRITE:
+            reject_unless_reading(statement.sql, words=self.reading_words)
+        self.reject(connection.connection.driver_connection, statement.sql)
+        asked = RunRequest(connection=connection, statement=statement, limits=request.limits, stopper=request.stopper)
+        return self.read(asked) if one.is_query else self.change(asked, gives_rows=one.gives_rows)
 
     def begin(self, _raw: Any, _access: Access) -> None:
         """Begin the transaction of a script on a driver's connection, unless `limited` or the driver did."""
@@ -261,7 +265,7 @@ def reject_missing_file(request: OpenRequest, *, engine: str) -> None:
     )
 
 
-def reject_unless_reading(sql: str, *, words: AbstractSet[str] = _READING_WORDS) -> None:
+def reject_unless_reading(sql: str, *, words: AbstractSet[str] = READING_WORDS) -> None:
     """Refuse a text whose first word does not begin a query: a second wall for engines that others leave open."""
     position = _first_word(sql)
     word = _WORD.match(sql, position)

@@ -25,6 +25,7 @@ from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.fetching import FetchedResult, fetch_arrow
 from analytics_core._execution.handed_over import HandedConnection, HandedTables
 from analytics_core._execution.sessions.base import (
+    READING_WORDS,
     DriverFailureError,
     OpenRequest,
     RunRequest,
@@ -108,6 +109,7 @@ class DuckdbSession(Session):
     """DuckDB through `duckdb_sqlalchemy`; the roots of one connector, by file or by name in memory."""
 
     opens_files_once = True
+    reading_words = READING_WORDS
 
     def __init__(self) -> None:
         self._lock = forkable_rlock()

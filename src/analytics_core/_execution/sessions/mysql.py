@@ -25,6 +25,7 @@ from analytics_core._execution.fetching import FetchedResult, fetch_rows
 from analytics_core._execution.sessions.base import (
     ANSWER_GRACE_S,
     BACKSTOP_S,
+    READING_WORDS,
     STREAM_OPTION,
     DriverFailureError,
     OpenRequest,
@@ -64,6 +65,8 @@ _WRITES_FILE = re.compile(r"\bINTO\s+(?:OUTFILE|DUMPFILE)\b|/\*M?!", re.IGNORECA
 
 class MysqlSession(Session):
     """MySQL and MariaDB."""
+
+    reading_words = READING_WORDS
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
         """Return an engine of sessions in UTC, read-only unless write access was asked for; it sends no local files."""

@@ -25,6 +25,7 @@ from analytics_core._execution.handed_over import HandedEngine
 from analytics_core._execution.sessions.base import (
     ANSWER_GRACE_S,
     BACKSTOP_S,
+    READING_WORDS,
     OpenRequest,
     RunRequest,
     Session,
@@ -75,6 +76,8 @@ _CURSOR = "analytics_core_rows"
 
 class PostgresqlSession(Session):
     """PostgreSQL, and servers that speak its protocol, through psycopg 3."""
+
+    reading_words = READING_WORDS
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
         """Return an engine of sessions in UTC, read-only unless write access was asked for."""

@@ -27,6 +27,7 @@ from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.fetching import FetchedResult, read_within
 from analytics_core._execution.sessions.base import (
     ANSWER_GRACE_S,
+    READING_WORDS,
     OpenRequest,
     RunRequest,
     Session,
@@ -66,6 +67,8 @@ _LIMITS = {
 
 class SqliteSession(Session):
     """SQLite through the standard library's driver; holds databases in memory open, which else end with their users."""
+
+    reading_words = READING_WORDS
 
     def __init__(self) -> None:
         self._anchors: dict[str, sqlite3.Connection] = {}
