@@ -291,16 +291,9 @@ class StatementRunner:
         def run(
             connection: sa.Connection, session: Session, stopper: Stopper, left_s: float
         ) -> tuple[FetchedResult | None]:
-            request = ScriptRequest(
-                connection=connection,
-                statements=statements,
-                limits=replace(limits, timeout_s=left_s),
-                stopper=stopper,
-                access=admission.access,
-                done=done,
-                begin_to_commit=ends_stops(stopper, commits),
-            )
-            return (session.run_script(request),)
+            left, begin_to_commit = replace(limits, timeout_s=left_s), ends_stops(stopper, commits)
+            script = ScriptRequest(connection, statements, left, stopper, admission.access, done, begin_to_commit)
+            return (session.run_script(script),)
 
         sent = ";\n".join(one.statement.sql for one in statements)
         try:

@@ -167,12 +167,11 @@ def changed_places(tree: exp.Expr) -> frozenset[int]:
 
 def reject_hidden_targets(tree: exp.Expr, spec: EngineSpec, rejected: Refuse) -> None:
     """Refuse a change of a table whose name a WITH clause has, too: engines change the table."""
-    for part in ("this", "tables"):
-        given = tree.args.get(part)
-        for one in given if isinstance(given, list) else [given]:
-            for table in one.find_all(exp.Table) if isinstance(one, exp.Expr) else ():
-                if is_cte(table, spec):
-                    raise rejected(f"{table.name} is the name of a WITH clause and of what is changed; rename the one")
+    targets = [tree.args.get("this"), *(tree.args.get("tables") or ())]
+    tables = (table for one in targets if isinstance(one, exp.Expr) for table in one.find_all(exp.Table))
+    for table in tables:
+        if is_cte(table, spec):
+            raise rejected(f"{table.name} is the name of a WITH clause and of what is changed; rename the one")
 
 
 def only_adds_rows(tree: exp.Expr) -> bool:

@@ -120,7 +120,7 @@ class SqlAnswer:
     factor: LimitingFactor
 
 
-class Answered(Protocol):
+class HasResult(Protocol):
     """What has a result."""
 
     @property
@@ -128,7 +128,7 @@ class Answered(Protocol):
         """The rows."""
 
 
-Answer = TypeVar("Answer", bound=Answered)
+Answer = TypeVar("Answer", bound=HasResult)
 
 
 class SqlQueries:

@@ -110,7 +110,7 @@ class ScriptStatement:
     gives_rows: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ScriptRequest:
     """Statements for one transaction on one connection.
 
