@@ -13,16 +13,19 @@ from typing import Any
 import pytest
 from tests.support.small_core import SmallCore, small_core
 
+from analytics_core._records.repositories import ListFilter
 from analytics_core._records.sql_query import NEXT_QUERY_STATES, QueryState, SqlQuery
 from analytics_core.errors import (
+    AlreadyExistsError,
     AnalyticsError,
     DatabaseAccessError,
     DatabaseError,
+    ErrorType,
     JobError,
-    JobNotFoundError,
     NotFoundError,
     PayloadSchemaError,
     QueryAccessError,
+    QueryError,
     StatementError,
     StatementRefusedError,
     StatementStoppedError,
@@ -97,6 +100,7 @@ LIMITS = {
     "0: that of the settings": ("SELECT 1", 0, 1, 50_000, "NOT_LIMITED"),
     "none: that of the settings": ("SELECT 1", None, 1, 50_000, "NOT_LIMITED"),
     "beyond the settings": ("SELECT 1", 10**9, 1, 100_000, "NOT_LIMITED"),
+    "a share of its own": ("SELECT 1 UNION SELECT 2 LIMIT 1 + 0", 5, 1, 5, "QUERY"),
     "with an offset": ("SELECT 1 UNION SELECT 2 LIMIT 5 OFFSET 1", 3, 1, 3, "NOT_LIMITED"),
 }
 
@@ -111,7 +115,9 @@ def test_the_smaller_limit_counts_and_the_answer_says_which_cut(shop: SmallCore)
 
 def test_a_client_id_runs_once(shop: SmallCore) -> None:
     first = execute(shop, "SELECT 1 AS one", client_id="once")
-    again = execute(shop, "SELECT 2 AS two", client_id="once")
+    again = execute(shop, "SELECT 1 AS one", client_id="once")
+    with pytest.raises(AlreadyExistsError, match="client_id"):
+        execute(shop, "SELECT 2 AS two", client_id="once")
     assert (again.query_id, again.status, again.query.sql, again.data) == (
         first.query_id,
         "success",
@@ -216,8 +222,19 @@ def test_rows_that_were_kept_are_closed_when_other_rules_bind(shop: SmallCore) -
     role = next(one.id for one in shop.core.roles.list() if one.name == "role of reader")
     rule = {"name": "r", "clause": "1 = 0", "filter_type": "Regular", "tables": [dataset.id], "roles": [role]}
     shop.core.row_level_security.create(rule)
-    with pytest.raises(JobNotFoundError):
+    with pytest.raises(QueryAccessError, match="other row rules"):
         reader.sql.results(told.query.results_key)
+
+
+def test_rows_that_are_not_kept_any_more_are_told(shop: SmallCore) -> None:
+    shop.core.databases.update(1, {"allow_run_async": True})
+    key = execute(shop, "SELECT 1 AS one", runAsync=True).query.results_key
+    assert shop.core.jobs.get(key).wait(10)
+    with shop.core._runtime.store.unit_of_work() as unit:
+        unit.jobs.delete_matching([ListFilter(col="job_id", op="eq", val=key)])
+    with pytest.raises(QueryError) as caught:
+        shop.core.sql.results(key)
+    assert caught.value.error_type is ErrorType.RESULTS_BACKEND_ERROR
 
 
 def test_what_runs_is_stopped_by_its_client_id(shop: SmallCore) -> None:

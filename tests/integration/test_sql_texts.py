@@ -7,10 +7,18 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+import pandas as pd
 import pytest
 from tests.support.small_core import SmallCore, small_core
 
-from analytics_core.errors import DatabaseError, DatabaseNotFoundError, LimitError, QueryError, StatementError
+from analytics_core.errors import (
+    DatabaseError,
+    DatabaseNotFoundError,
+    LimitError,
+    QueryError,
+    StatementError,
+    UnknownNameError,
+)
 
 TABLES = """
 CREATE TABLE visits (id INTEGER PRIMARY KEY, day DATE, page TEXT, people INTEGER);
@@ -34,6 +42,7 @@ BOUND: dict[str, tuple[str, dict[str, Any], list[tuple[Any, ...]]]] = {
     "an empty list": ("SELECT id FROM visits WHERE id IN :ids", {"ids": []}, []),
     "not in an empty list": ("SELECT id FROM visits WHERE id NOT IN :ids ORDER BY id", {"ids": ()}, [(1,), (2,), (3,)]),
     "null": ("SELECT COALESCE(:x, 7)", {"x": None}, [(7,)]),
+    "a moment of pandas": ("SELECT :t", {"t": pd.Timestamp("2024-01-01 12:00")}, [("2024-01-01 12:00:00",)]),
     "a day": ("SELECT id FROM visits WHERE day = :d", {"d": date(2024, 1, 1)}, [(1,)]),
     "used twice": ("SELECT id FROM visits WHERE id = :i OR people = :i", {"i": 3}, [(1,), (3,)]),
     "a limit": ("SELECT id FROM visits ORDER BY id LIMIT :n", {"n": 2}, [(1,), (2,)]),
@@ -106,6 +115,9 @@ PROBLEMS: dict[str, list[tuple[Any, ...]]] = {
     "SELECT 1 FROM visits a WHERE EXISTS (SELECT 1 FROM visits b WHERE b.id = a.idd)": [(1, 76, ("id",))],
     "SELECT * FROM (SELECT * FROM visits) t WHERE t.anything = 1": [],
     "SELECT rowid FROM visits": [],
+    "SELECT id FROM visits WHERE page IN :pages AND people > :n": [],
+    "SELECT {{ 1 + 1 }} AS two, peeple FROM visits": [(1, 18, ("people",))],
+    "SELECT name FROM sqlite_master": [],
     "SELECT id FROM": [(1, 11, ())],
     "DELETE FROM visits": [(None, None, ())],
     "SELECT load_extension('x')": [(None, None, ())],
@@ -119,7 +131,7 @@ def test_problems_are_told_with_their_places_and_the_nearest_names(shop: SmallCo
 
 
 def test_what_has_no_problem_runs(shop: SmallCore) -> None:
-    for sql in (sql for sql, places in PROBLEMS.items() if not places and "anything" not in sql):
+    for sql in (sql for sql, places in PROBLEMS.items() if not places and "anything" not in sql and ":" not in sql):
         assert shop.core.sql(sql).colnames, sql
 
 
@@ -142,6 +154,8 @@ def test_columns_are_traced_to_those_of_tables(shop: SmallCore) -> None:
         assert {one.column: one.sources for one in shop.core.sql.lineage(sql)} == columns, sql
     with pytest.raises(DatabaseError, match="nowhere"):
         shop.core.sql.lineage("SELECT id FROM nowhere")
+    with pytest.raises(StatementError, match="no column 'x'"):
+        shop.core.sql.lineage("SELECT x FROM visits")
 
 
 def test_a_statement_is_laid_out_and_means_the_same(shop: SmallCore) -> None:
@@ -173,9 +187,28 @@ def test_rows_are_drawn(shop: SmallCore) -> None:
         assert picture.failure is None, kind
 
 
+def test_columns_of_a_chart_are_chosen_and_no_rows_are_drawn_as_none(shop: SmallCore) -> None:
+    two = shop.core.sql("SELECT page, people, id FROM visits")
+    assert "2 series" in two.chart("bar", format="svg").description
+    assert "Bar chart of people by page" in two.chart("bar", format="svg", metrics="people").description
+    assert two.chart("pie", format="svg", metric="id").failure is None
+    empty = shop.core.sql("SELECT page, people FROM visits WHERE 1 = 0").chart("bar", format="svg")
+    assert (empty.failure, empty.data[:4]) == (None, b"<svg")
+
+
+def test_a_name_that_is_not_there_is_told_with_the_nearest(shop: SmallCore) -> None:
+    for sql, name in {"SELECT peeple FROM visits": "people", "SELECT id FROM visit": "visits"}.items():
+        with pytest.raises(DatabaseError, match=f"did you mean '{name}'"):
+            shop.core.sql(sql)
+
+
 def test_rows_that_a_chart_cannot_show_are_told(shop: SmallCore) -> None:
     with pytest.raises(QueryError, match="needs a column of numbers"):
         shop.core.sql("SELECT page FROM visits").chart("bar")
+    with pytest.raises(QueryError, match="x_axis, metrics, groupby"):
+        shop.core.sql("SELECT page, people FROM visits").chart("bar", x="people")
+    with pytest.raises(UnknownNameError, match="peeple"):
+        shop.core.sql("SELECT page, people FROM visits").chart("bar", metrics=["peeple"])
     with pytest.raises(QueryError, match="needs a column of times or texts"):
         shop.core.sql("SELECT people FROM visits").chart("line")
     with pytest.raises(QueryError, match="nope"):

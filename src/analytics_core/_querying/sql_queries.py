@@ -98,8 +98,8 @@ class BegunSql:
 class ReadySql:
     """A statement that may run: what the driver gets, which tables it reads, and how many rows it gives.
 
-    `factor` is the limit that counts if rows are cut; `rules` are the row rules in it, `rendered` its text after its
-    template.
+    `factor` is the limit that counts if rows are cut; one `with_share` has a limit of its own that is no number, and
+    cuts untold. `rules` are the row rules in it, `rendered` its text after its template.
     """
 
     admission: Admission
@@ -109,6 +109,7 @@ class ReadySql:
     factor: LimitingFactor
     rules: tuple[ExplainedClause, ...]
     rendered: str
+    with_share: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +205,7 @@ class SqlQueries:
             factor=factor,
             rules=explained(source),
             rendered=begun.rendered,
+            with_share=isinstance(tree, exp.Query) and _has_share(tree, question.values),
         )
 
     def admit(self, actor: Actor, database: Database) -> Admission:
@@ -335,7 +337,8 @@ class SqlQueries:
 def answer_of(fetched: FetchedResult, ready: ReadySql) -> SqlAnswer:
     """Return the rows of a query as its answer."""
     frame = with_own_names(fetched.frame)
-    factor = ready.factor if fetched.has_more else LimitingFactor.NOT_LIMITED
+    untold = LimitingFactor.QUERY if ready.with_share else LimitingFactor.NOT_LIMITED
+    factor = ready.factor if fetched.has_more else untold
     result = QueryResult(
         query=ready.statement.display_sql,
         colnames=frame.names,
@@ -343,7 +346,7 @@ def answer_of(fetched: FetchedResult, ready: ReadySql) -> SqlAnswer:
         rowcount=len(frame),
         sql_rowcount=len(frame),
         notes=fetched.notes,
-        limits=(_entry(ready, was_cut=fetched.has_more),),
+        limits=(_entry(ready, was_cut=fetched.has_more or (None if ready.with_share else False)),),
         held=ResultRows(frame),
     )
     return SqlAnswer(result=result, ready=ready, factor=factor)
@@ -371,7 +374,7 @@ def in_schema(tree: exp.Expr, schema: str | None, spec: EngineSpec) -> exp.Expr:
 def _limited(tree: exp.Expr, question: SqlQuestion, wanted: int) -> tuple[exp.Expr, int, LimitingFactor]:
     """Return the tree with a limit of its outermost query that gives one row more, how many count, and whose that is.
 
-    A limit that is no number (a share of the rows, rows with ties) stays as it is written.
+    A limit that is no number (a share of the rows, rows with ties) stays as it is written, and counts as what cut.
     """
     while isinstance(tree, exp.Subquery) and not any(part for name, part in tree.args.items() if name != "this"):
         tree = tree.this  # in parentheses alone: PostgreSQL and DuckDB take no second limit around them
@@ -393,12 +396,23 @@ def _factor(own: int | None, wanted: int) -> LimitingFactor:
     return LimitingFactor.QUERY if own < wanted else LimitingFactor.QUERY_AND_DROPDOWN
 
 
+def _has_share(tree: exp.Query, values: Values) -> bool:
+    clause = tree.args.get("limit")
+    return clause is not None and _own_limit(clause, values) is None
+
+
+def _is_share(clause: exp.Expr) -> bool:
+    """Tell whether a clause asks for a share of the rows, or for those that tie with the last one, too."""
+    options = clause.args.get("limit_options")
+    return isinstance(options, exp.Expr) and bool(options.args.get("percent") or options.args.get("with_ties"))
+
+
 def _own_limit(clause: exp.Expr | None, values: Values) -> int | None:
     """Return the number of rows that a clause says; None where it says none, or something else."""
     match clause:
-        case exp.Fetch() if not clause.args.get("limit_options"):
+        case exp.Fetch() if not _is_share(clause):
             number = clause.args.get("count")
-        case exp.Limit() if not (clause.args.get("limit_options") or clause.args.get("offset") or clause.expressions):
+        case exp.Limit() if not (_is_share(clause) or clause.args.get("offset") or clause.expressions):
             number = clause.expression
         case _:
             return None
@@ -441,7 +455,7 @@ def explained(source: SqlSource) -> tuple[ExplainedClause, ...]:
     )
 
 
-def _entry(ready: ReadySql, *, was_cut: bool) -> LimitEntry:
+def _entry(ready: ReadySql, *, was_cut: bool | None) -> LimitEntry:
     own = ready.factor in (LimitingFactor.QUERY, LimitingFactor.QUERY_AND_DROPDOWN)
     return LimitEntry(limit="row_limit", rows=ready.limit, set_by="statement" if own else "query limit", cut=was_cut)
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._builder.charts import check_fields
 from analytics_core._builder.forms import SHAPES, TABLE, ChartLayout, ChartShape
+from analytics_core._formdata.field_names import ASKED
+from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pipeline import read_steps, run_steps
 from analytics_core._frames.registry import Operations
 from analytics_core._resources.pictures import PictureDrawer, chart_look
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _LOOK: Final[Mapping[str, Any]] = {"format": "png", "theme": "light", "width_px": None, "height_px": None, "scale": 1.0}
 _BINS: Final = 20
+_CHOOSING: Final = ("x_axis", "metric", "metrics", "groupby")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +52,35 @@ def draw(result: QueryResult, kind: str, options: Mapping[str, Any], runtime: Ru
     look = chart_look(**{name: options.get(name, usual) for name, usual in _LOOK.items()})
     fields = {name: value for name, value in options.items() if name not in _LOOK and name != "title"}
     check_fields(kind, fields)
-    form, steps = _form(kind, uses_of(result), result.colnames)
-    answer = ChartData(results=(_after(result, steps),))
+    chosen: dict[str, Any] = {name: fields.pop(name) for name in _CHOOSING if name in fields}
+    if strange := next((name for name in fields if name in ASKED), None):
+        raise QueryError(
+            f"the rows are there, and {strange} would ask for others; columns are chosen by x_axis, metrics, groupby"
+        )
+    shown = kind if len(result) else TABLE  # of no rows nobody knows which are numbers: "No data"
+    uses = _chosen(uses_of(result), chosen, result)
+    form, steps = _form(shown, uses, result.colnames)
+    answer = ChartData(results=(result if shown == TABLE else _after(result, uses, steps),))
     return PictureDrawer(runtime).of_answer(answer, {**form, **fields}, look, title=str(options.get("title", "")))
+
+
+def _chosen(uses: ColumnUses, chosen: Mapping[str, Any], result: QueryResult) -> ColumnUses:
+    """Return the uses of columns with those that somebody chose; UnknownNameError for a column that there is not."""
+    named = {name: (value,) if isinstance(value, str) else tuple(value or ()) for name, value in chosen.items()}
+    for column in (one for names in named.values() for one in names):
+        if column not in result.colnames:
+            raise UnknownNameError(str(column), place="the columns of the rows", known=result.colnames)
+    axis = next(iter(named.get("x_axis", ())), uses.axis)
+    kinds = {column.name: column.kind for column in result.frame.columns}
+    metrics = named.get("metrics") or named.get("metric") or tuple(name for name in uses.metrics if name != axis)
+    left = tuple(name for name in uses.groups if name not in (axis, *metrics))
+    is_time = axis is not None and kinds[axis].is_temporal
+    return ColumnUses(axis=axis, groups=named.get("groupby", left), metrics=metrics, is_time=is_time)
 
 
 def uses_of(result: QueryResult) -> ColumnUses:
     """Return what the columns are for: the axis is the first column of times, or else the first that is no number."""
-    numbers = [column.name for column in result.frame.columns if column.kind.is_numeric]
+    numbers = [column.name for column in result.frame.columns if column.kind.is_numeric or _is_nothing(column)]
     times = [column.name for column in result.frame.columns if column.kind.is_temporal]
     others = [name for name in result.colnames if name not in numbers]
     if not others and len(numbers) > 1:
@@ -64,6 +88,11 @@ def uses_of(result: QueryResult) -> ColumnUses:
     axis = times[0] if times else next(iter(others), None)
     groups = tuple(name for name in others if name != axis)
     return ColumnUses(axis=axis, groups=groups, metrics=tuple(numbers), is_time=bool(times))
+
+
+def _is_nothing(column: FrameColumn) -> bool:
+    """Tell whether a column has rows, and no value in them: nobody knows what it would hold."""
+    return len(column.values) > 0 and column.null_count == len(column.values)
 
 
 def _form(kind: str, uses: ColumnUses, names: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -116,7 +145,10 @@ def _along(
     return {**form, shape.dimensions: [axis, *uses.groups]}, []
 
 
-def _after(result: QueryResult, steps: Sequence[Mapping[str, Any]]) -> QueryResult:
+def _after(result: QueryResult, uses: ColumnUses, steps: Sequence[Mapping[str, Any]]) -> QueryResult:
+    """Return the result with the columns that are drawn, after the steps."""
+    drawn = {uses.axis, *uses.groups, *uses.metrics}
+    frame = Frame(columns=tuple(column for column in result.frame.columns if column.name in drawn))
     asked = [PostProcessingOperation.model_validate(step) for step in steps]
-    frame = run_steps(result.frame, read_steps(asked, Operations({}))).frame
-    return replace(result, colnames=frame.names, rowcount=len(frame), held=ResultRows(frame)) if steps else result
+    frame = run_steps(frame, read_steps(asked, Operations({}))).frame
+    return replace(result, colnames=frame.names, rowcount=len(frame), held=ResultRows(frame))

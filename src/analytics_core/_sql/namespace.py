@@ -30,12 +30,18 @@ from analytics_core._sql.result import SqlResult
 from analytics_core._sql.runs import SqlRuns, new_query, settled, shown_columns
 from analytics_core._uploads.names import is_plain_name
 from analytics_core.errors import (
+    AlreadyExistsError,
     DatabaseAccessError,
+    DatabaseError,
     DatabaseNotFoundError,
+    ErrorType,
+    JobGoneError,
+    JobNotFoundError,
     NotFoundError,
     QueryAccessError,
     QueryError,
     StatementError,
+    TemplateError,
     nearest,
 )
 from analytics_core.models.parsing import Payload, parse, payload_error
@@ -88,7 +94,11 @@ class Sql(Namespace):
         """
         now = self._anew()
         asked = _question(sql, params, schema, row_limit)
-        answer = now._runtime.sql_queries.run(now._request(), now._database(database), asked)
+        named = now._database(database)
+        try:
+            answer = now._runtime.sql_queries.run(now._request(), named, asked)
+        except DatabaseError as error:
+            raise now._with_nearest_name(error, named, asked) from None
         return SqlResult.of(answer, now._runtime)
 
     def batches(
@@ -133,11 +143,14 @@ class Sql(Namespace):
         asked = _question(sql, params, schema, row_limit)
         return ExplainedSql.of(self._runtime.sql_queries.ready(self._request(), self._database(database), asked))
 
-    def check(self, sql: str, *, database: int | str | None = None) -> tuple[SqlProblem, ...]:
+    def check(
+        self, sql: str, *, database: int | str | None = None, schema: str | None = None
+    ) -> tuple[SqlProblem, ...]:
         """Return what is wrong with a statement, each problem with its place and the nearest names; nothing runs.
 
         Tables and columns are compared with those that there are, as far as the actor may see them. No problems: the
-        statement can be asked, which the database may still refuse for reasons of its own.
+        statement can be asked, which the database may still refuse for reasons of its own. A template is rendered
+        first; parameters need no values.
 
         Raises:
             DatabaseNotFoundError, DatabaseAccessError, QueryError: as for `core.sql(...)`.
@@ -147,9 +160,7 @@ class Sql(Namespace):
             >>> [(one.line, one.column, one.suggestions) for one in found]
             [(1, 8, ('amount',))]
         """
-        asked = self._database(database)
-        spec = self._admitted(asked).spec
-        return problems_of(_text(sql), spec, KnownTables(self._runtime, self._actor, asked))
+        return self._problems(self._database(database), _question(sql, None, schema, None))
 
     def format(self, sql: str, *, database: int | str | None = None) -> str:
         """Return a statement laid out over lines, in the SQL of its database; comments stay.
@@ -179,8 +190,26 @@ class Sql(Namespace):
             ('orders.amount',)
         """
         asked = self._database(database)
-        spec = self._admitted(asked).spec
-        return lineage_of(_text(sql), spec, KnownTables(self._runtime, self._actor, asked))
+        begun = self._runtime.sql_queries.begun(self._request(), asked, _question(sql, None, None, None))
+        return lineage_of(begun.rendered, begun.admission.spec, KnownTables(self._runtime, self._actor, asked))
+
+    def _problems(self, database: Database, asked: SqlQuestion) -> tuple[SqlProblem, ...]:
+        known = KnownTables(self._runtime, self._actor, database, asked.schema)
+        try:
+            begun = self._runtime.sql_queries.begun(self._request(), database, asked)
+        except TemplateError as error:
+            return (SqlProblem(message=error.message, error_type=error.error_type),)
+        return problems_of(begun.rendered, begun.admission.spec, known)
+
+    def _with_nearest_name(self, error: DatabaseError, database: Database, asked: SqlQuestion) -> DatabaseError:
+        """Return an error of a table or column that is not there with the name that comes nearest."""
+        if error.error_type not in (ErrorType.COLUMN_DOES_NOT_EXIST_ERROR, ErrorType.TABLE_DOES_NOT_EXIST_ERROR):
+            return error
+        found = next((one for one in self._problems(database, asked) if one.suggestions), None)
+        if found is None:
+            return error
+        said = f"{error.message}; did you mean {found.suggestions[0]!r}?"
+        return DatabaseError(said, error_type=error.error_type, engine=error.engine, extra=error.extra)
 
     def _admitted(self, database: Database) -> Admission:
         return self._runtime.sql_queries.admit(self._actor, database)
@@ -214,6 +243,8 @@ class Sql(Namespace):
         runs = SqlRuns(self._runtime, self._actor)
         query, is_new = runs.begin(_asked_query(asked, database, self._actor, self._runtime.wall_clock.now()))
         if not is_new:
+            if query.sql != asked.sql:
+                raise AlreadyExistsError("query of another statement", "client_id", query.client_id)
             return self._told(self._settled(query), database, None)
         if asked.run_async:
             submitted = runs.submit(query, database, find_actor=lambda: self._anew()._actor)
@@ -226,7 +257,8 @@ class Sql(Namespace):
 
         Raises:
             QueryAccessError: it is somebody else's, or other row rules bind the actor now.
-            DatabaseError: RESULTS_BACKEND_ERROR: the rows are not kept any more, or never were.
+            QueryError: RESULTS_BACKEND_ERROR: the rows are not kept any more.
+            JobError: it is not over yet.
             AnalyticsError: what the statement failed with.
 
         Examples:
@@ -243,10 +275,15 @@ class Sql(Namespace):
             if query.user_id != self._actor.id:
                 raise QueryAccessError(f"query {query.id} is somebody else's; run the statement yourself")
             database = unit.databases.get(query.database_id)
-        job = job_of(
-            self._runtime, job_record(self._runtime, key, owner=str(self._actor.id)), find_actor=lambda: self._actor
-        )
-        answer: ChartData = job.result(0)
+        try:
+            record = job_record(self._runtime, key, owner=str(self._actor.id))
+            answer: ChartData = job_of(self._runtime, record, find_actor=lambda: self._actor).result(0)
+        except JobGoneError:
+            told = f"the rows of query {query.id} are not kept any more; run the statement again"
+            raise QueryError(told, error_type=ErrorType.RESULTS_BACKEND_ERROR) from None
+        except JobNotFoundError:
+            told = f"other row rules bind you now than when query {query.id} ran; run the statement again"
+            raise QueryAccessError(told) from None
         return self._told(self._settled(query), database, answer.results[0])
 
     def _settled(self, query: SqlQuery) -> SqlQuery:

@@ -19,6 +19,7 @@ from analytics_core._error_types import known_list
 from analytics_core._gate.changes import MOST_CHARACTERS
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import TableRef, relations_of
+from analytics_core._querying.sql_parameters import as_written, without_parameters
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -28,6 +29,7 @@ from analytics_core.errors import (
     ErrorType,
     QueryError,
     StatementError,
+    StatementRefusedError,
     nearest,
 )
 
@@ -61,6 +63,15 @@ class ColumnLineage:
     sources: tuple[str, ...]
 
 
+_ENGINES_OWN: Final = frozenset({"information_schema", "pg_catalog", "mysql", "sys", "performance_schema"})
+
+
+def _is_of_the_engine(table: TableRef) -> bool:
+    """Tell whether a relation is one that engines have, and no list of tables tells."""
+    is_own = (table.schema or "").casefold() in _ENGINES_OWN
+    return is_own or table.table.casefold().startswith(("sqlite_", "pg_", "duckdb_"))
+
+
 @dataclass(frozen=True, slots=True)
 class KnownTables:
     """The columns of the tables that a statement reads, as the actor may see them."""
@@ -68,16 +79,19 @@ class KnownTables:
     runtime: Runtime
     actor: Actor
     database: Database
+    schema: str | None = None
     found: dict[TableRef, tuple[str, ...] | AnalyticsError] = field(default_factory=dict)
 
     def columns(self, table: TableRef) -> tuple[str, ...] | AnalyticsError:
         """Return the names of a table's columns, or why they are not known."""
+        if table not in self.found and _is_of_the_engine(table):
+            self.found[table] = StatementError(f"{table} is a relation of the engine itself")
         if table not in self.found:
             asked = Dataset(
                 uuid="",
                 database_id=self.database.id,
                 table_name=table.table,
-                schema=table.schema,
+                schema=table.schema or self.schema,
                 catalog=table.catalog,
             )
             try:
@@ -92,9 +106,9 @@ def problems_of(sql: str, spec: EngineSpec, known: KnownTables) -> tuple[SqlProb
     """Return what is wrong with a statement, in the order of its text; nothing: it can be asked."""
     try:
         _checked(sql, spec)
+        placed = _placed(sql, spec)  # the checked tree was repaired, and knows no places
     except QueryError as error:
         return (_of_error(error),)
-    placed = _parsed(sql, spec)  # the checked tree was repaired, and knows no places
     tables = _tables_of(placed, spec)
     columns = {node: known.columns(ref) for node, ref in tables.items()}
     problems = [_of_table(node, found) for node, found in columns.items() if isinstance(found, DatabaseError)]
@@ -116,7 +130,10 @@ def lineage_of(sql: str, spec: EngineSpec, known: KnownTables) -> tuple[ColumnLi
         DatabaseError: a table is not there.
     """
     _checked(sql, spec)
-    tree = _parsed(sql, spec)
+    tree = _placed(sql, spec)
+    for problem in problems_of(sql, spec, known):
+        if problem.error_type is ErrorType.COLUMN_DOES_NOT_EXIST_ERROR:
+            raise StatementError(f"{_PLACE}: {problem.message}")
     schema: dict[str, Any] = {}
     for ref in _tables_of(tree, spec).values():
         columns = known.columns(ref)
@@ -166,14 +183,24 @@ def _source(leaf: Node) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------------- its text
-def _checked(sql: str, spec: EngineSpec) -> exp.Expr:
-    source = check_select(sql, spec=spec, place=_PLACE, invalid_as=StatementError)
-    assert source.tree is not None  # noqa: S101 - the guard gives a source with its tree; tells the type checker
-    return source.tree
+def _checked(sql: str, spec: EngineSpec) -> None:
+    try:
+        check_select(without_parameters(sql, spec), spec=spec, place=_PLACE, invalid_as=StatementError)
+    except (StatementError, StatementRefusedError) as error:
+        raise type(error)(as_written(error.message)) from None
 
 
-def _parsed(sql: str, spec: EngineSpec) -> exp.Expr:
-    return _parsed_all(sql, spec)[0]
+def _placed(sql: str, spec: EngineSpec) -> exp.Expr:
+    """Return the tree of a statement with the places of its names; of one whose parameters it cannot read, nearly."""
+    try:
+        tree = _parsed_all(sql, spec)[0]
+    except StatementError:
+        tree = _parsed_all(without_parameters(sql, spec), spec)[0]
+    for member in tree.find_all(exp.In):
+        if isinstance(field := member.args.get("field"), exp.Placeholder):  # IN :names
+            member.set("field", None)
+            member.set("expressions", [field])
+    return tree
 
 
 def _parsed_all(sql: str, spec: EngineSpec) -> list[exp.Expr]:
@@ -261,7 +288,7 @@ class _Columns:
                 names = self._names(source)
                 if names is None:
                     return
-                known += names
+                known += [*names, source_name]
             if qualifier and known:
                 break
             around = around.parent

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from analytics_core._querying.sql_queries import LimitingFactor, SqlAnswer
-from analytics_core._results.answer import QueryResult
+from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.picture import Picture
 from analytics_core._runtime import Runtime
 from analytics_core._sql.charts import draw
+
+if TYPE_CHECKING:
+    import os
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -32,6 +35,16 @@ class SqlResult(QueryResult):
         given = {each.name: getattr(answer.result, each.name) for each in fields(answer.result)}
         tables = tuple(map(str, answer.ready.tables))
         return cls(**given, limiting_factor=answer.factor, tables=tables, runtime=runtime)
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> bytes | None:
+        r"""Return the rows as CSV, or write them to a file; errors are those of `ChartData.to_csv`.
+
+        Examples:
+            >>> core.sql("SELECT 1 AS one", database="shop").to_csv()
+            b'one\r\n1\r\n'
+        """
+        answer = ChartData(results=(self,))
+        return answer.to_csv() if path is None else answer.to_csv(path)
 
     def chart(self, kind: str = "table", **options: Any) -> Picture:
         """Return the rows as a picture; its axis is the first column of times, or else the first that is no number.
