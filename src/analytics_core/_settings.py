@@ -168,7 +168,7 @@ class Settings:
         metadata_freshness_s: seconds for which users, roles, databases, datasets and the charts of questions count as
             unchanged once they were read; changes made through the same core count at once, those of other processes
             after this time; 0: ask the store each time.
-        sql_query_keep_s: seconds for which the record of an execution of the SQL editor is kept after its end
+        sql_query_keep_s: seconds for which the record of an execution of the SQL editor is kept from its start on
             (`core.prune` removes older ones).
         form_data_keep_s: seconds for which stored form data of the explore view is kept after its last change.
         dataset_health_check: says what is wrong with a dataset (its description goes in, a message or None comes out),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import pytest
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core._records.repositories import ListFilter
+from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._records.sql_query import NEXT_QUERY_STATES, QueryState, SqlQuery
 from analytics_core.errors import (
     AlreadyExistsError,
@@ -34,6 +38,7 @@ from analytics_core.errors import (
 
 LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000000) SELECT COUNT(*) AS c FROM n"
 DATABASE = {"database_id": 1}
+LOST = SqlQuery(client_id="c", user_id=1, database_id=1, sql="SELECT 1", job_id="gone", state=QueryState.RUNNING)
 
 
 @pytest.fixture
@@ -265,17 +270,55 @@ def test_a_time_limit_ends_an_execution_as_timed_out(tmp_path: Path) -> None:
         assert [one.status for one in shop.core.queries.list()] == ["timed_out"]
 
 
-def test_an_execution_whose_process_died_has_failed(shop: SmallCore) -> None:
-    store = shop.core._runtime.store
-    with store.unit_of_work() as unit:
-        lost = SqlQuery(
-            client_id="c", user_id=1, database_id=1, sql="SELECT 1", job_id="gone", state=QueryState.RUNNING
-        )
-        unit.sql_queries.add(lost, actor_id=1)
-        unit.sql_queries.add(replace(lost, client_id="d", extra='{"changes_data": true}'), actor_id=1)
-    assert [one.status for one in shop.core.queries.list()] == ["failed", "failed"]
-    assert shop.core.queries.get(1).error_message == "the process that ran it ended; run it again"
-    assert "look whether its changes are there" in str(shop.core.queries.get(2).error_message)
+@pytest.mark.parametrize("is_file", [False, True], ids=["memory", "file"])
+def test_executions_whose_process_died_have_failed(tmp_path: Path, is_file: bool) -> None:
+    with small_core(tmp_path, metadata_url=f"sqlite:///{tmp_path / 'store.db'}" if is_file else "sqlite://") as shop:
+        with shop.core._runtime.store.unit_of_work() as unit:
+            unit.sql_queries.add(LOST, actor_id=1)
+            unit.sql_queries.add(replace(LOST, client_id="d", extra='{"changes_data": true}'), actor_id=1)
+            held = replace(LOST, client_id="e", job_id="held", results_key="held")
+            unit.sql_queries.add(held, actor_id=1)
+            ago = unit.now() - timedelta(hours=2)
+            job = JobRecord(job_id="held", kind="sql", payload="{}", user_id=1, state=JobState.RUNNING, worker="died")
+            unit.jobs.add(replace(job, started_on=ago, lease_until=ago), actor_id=1)
+        assert [one.status for one in shop.core.queries.list()] == ["failed"] * 3
+        assert str(shop.core.queries.get(1).error_message).endswith("lost the metadata store; run it again")
+        assert "look whether its changes are there" in str(shop.core.queries.get(2).error_message)
+
+
+def test_what_never_began_has_failed_after_the_time_of_a_lease(shop: SmallCore) -> None:
+    now_ms = time.time() * 1_000
+    waiting = replace(LOST, state=QueryState.PENDING)
+    with shop.core._runtime.store.unit_of_work() as unit:
+        unit.sql_queries.add(replace(waiting, start_time=now_ms), actor_id=1)
+        unit.sql_queries.add(replace(waiting, client_id="d", start_time=now_ms - 31_000), actor_id=1)
+    assert [one.status for one in shop.core.queries.list(order_by="id")] == ["pending", "failed"]
+
+
+def test_what_cannot_be_taken_as_a_job_has_failed(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    with small_core(tmp_path, metadata_url=f"sqlite:///{store}") as shop:
+        with closing(sqlite3.connect(store)) as outside:
+            outside.execute("ALTER TABLE ac_jobs RENAME TO away")
+            with pytest.raises(AnalyticsError):
+                execute(shop, "SELECT 1")
+            outside.execute("ALTER TABLE away RENAME TO ac_jobs")
+        assert [one.status for one in shop.core.queries.list()] == ["failed"]
+
+
+def test_an_execution_in_the_background_succeeds_when_its_rows_are_kept(shop: SmallCore) -> None:
+    shop.core.databases.update(1, {"allow_run_async": True})
+    for _ in range(20):
+        asked = execute(shop, "SELECT 1 AS one", runAsync=True)
+        while shop.core.queries.get(asked.query_id).status in {"pending", "running"}:
+            time.sleep(0.001)
+        assert shop.core.sql.results(asked.query.results_key).data == ({"one": 1},)
+
+
+def test_an_end_that_nobody_asked_for_while_its_job_was_kept_is_told(shop: SmallCore) -> None:
+    with shop.core._runtime.store.unit_of_work() as unit:
+        unit.sql_queries.add(replace(LOST, results_key="gone", end_time=1.0), actor_id=1)
+    assert shop.core.queries.get(1).status == "success"
 
 
 def test_executions_of_others_are_closed(shop: SmallCore) -> None:

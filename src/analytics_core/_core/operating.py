@@ -189,7 +189,7 @@ def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> PruneCounts:
             "logs": 0 if oldest is None else _remove(runtime, lambda unit: unit.logs, _before("dttm", oldest)),
             "report_executions": _remove_runs(runtime, now),
             "sql_queries": _remove(
-                runtime, lambda unit: unit.sql_queries, _before("end_time", _too_old_ms(runtime, now))
+                runtime, lambda unit: unit.sql_queries, _before("start_time", _too_old_ms(runtime, now))
             ),
         }
     finally:
@@ -198,7 +198,7 @@ def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> PruneCounts:
 
 
 def _too_old_ms(runtime: Runtime, now: datetime) -> float:
-    """Return the time in milliseconds since 1970 before which executions of the SQL editor ended that may go."""
+    """Return the time in milliseconds since 1970 before which executions of the SQL editor began that may go."""
     return (now - timedelta(seconds=runtime.settings.sql_query_keep_s)).timestamp() * 1_000
 
 

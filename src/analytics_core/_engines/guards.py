@@ -158,6 +158,7 @@ class TableNames:
         parted: whether dots inside one quoted name part it, so that it may lead into another schema.
         loose: whether the first of two parts may be a catalog as well as a schema.
         is_file: name -> whether the engine would read a file of that name.
+        own: relations and schemas of the engine itself, in lower case, of which its lists of tables do not tell.
         row_ids: columns, in lower case, that the tables of the engine have without being asked, and that are NULL in a
             sub-query of their rows, without a word.
     """
@@ -168,6 +169,7 @@ class TableNames:
     parted: bool
     loose: bool
     is_file: Callable[[str], bool]
+    own: NameSet
     row_ids: frozenset[str]
 
 
@@ -178,6 +180,7 @@ STANDARD_TABLE_NAMES: Final = TableNames(
     parted=False,
     loose=False,
     is_file=reads_no_files,
+    own=name_set("information_schema"),
     row_ids=frozenset(),
 )
 """A name is one name, whole, of a table."""

@@ -280,9 +280,15 @@ class JobRegistry:
                 job = unit.jobs.find(job_id=job_id) if isinstance(job_id, str) else None
                 if job is None or (job.expires_on is not None and job.expires_on < unit.now()):
                     raise JobNotFoundError(job_id)
+                if self._is_dropped(job):
+                    return self._ends.lose(unit, job, "its end could not be recorded")
                 return self._ends.settled(unit, job, own=self._heartbeat.token)
 
         return _repeated(find)
+
+    def _is_dropped(self, job: JobRecord) -> bool:
+        """Tell whether the store says that this process runs a job that it does not hold any more."""
+        return job.state is JobState.RUNNING and job.worker == self._heartbeat.token and self.ending(job.job_id) is None
 
     def is_held(self, unit: UnitOfWork, job_id: str, ago: timedelta) -> bool | None:
         """Tell whether a job was held so long ago, or waits to be; None: its process was not heard of since."""

@@ -65,7 +65,7 @@ def _checked_value(name: str, value: Any) -> BindScalar | list[BindScalar]:
 
 def _scalar(name: str, value: Any) -> BindScalar:
     if hasattr(value, "to_pydatetime"):
-        value = None if value != value else value.to_pydatetime()  # of pandas, whose NaT is not itself  # noqa: PLR0124
+        value = None if value != value else value.to_pydatetime()  # noqa: PLR0124 - pandas' NaT is not itself
     elif hasattr(value, "item") and not isinstance(value, bytes):
         value = value.item()  # of NumPy
     if value is None or isinstance(value, _SCALARS):

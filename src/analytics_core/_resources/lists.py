@@ -251,12 +251,8 @@ class Listing:
 
     @property
     def _shape(self) -> str:
-        return f"the list of {plural(self.shape)}"
-
-
-def plural(noun: str) -> str:
-    """Return the plural of a noun as English writes it."""
-    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+        noun = self.shape
+        return f"the list of {f'{noun[:-1]}ies' if noun.endswith('y') else f'{noun}s'}"
 
 
 def check_page(page: Any, page_size: Any, *, shape: str) -> None:

@@ -191,15 +191,15 @@ class Sql(Namespace):
         """
         asked = self._database(database)
         begun = self._runtime.sql_queries.begun(self._request(), asked, _question(sql, None, None, None))
-        return lineage_of(begun.rendered, begun.admission.spec, KnownTables(self._runtime, self._actor, asked))
+        return lineage_of(begun.rendered, KnownTables(self._runtime, self._actor, asked, begun.admission.spec))
 
     def _problems(self, database: Database, asked: SqlQuestion) -> tuple[SqlProblem, ...]:
-        known = KnownTables(self._runtime, self._actor, database, asked.schema)
         try:
             begun = self._runtime.sql_queries.begun(self._request(), database, asked)
         except TemplateError as error:
             return (SqlProblem(message=error.message, error_type=error.error_type),)
-        return problems_of(begun.rendered, begun.admission.spec, known)
+        known = KnownTables(self._runtime, self._actor, database, begun.admission.spec, asked.schema)
+        return problems_of(begun.rendered, known)
 
     def _with_nearest_name(self, error: DatabaseError, database: Database, asked: SqlQuestion) -> DatabaseError:
         """Return an error of a table or column that is not there with the name that comes nearest."""
@@ -287,8 +287,7 @@ class Sql(Namespace):
         return self._told(self._settled(query), database, answer.results[0])
 
     def _settled(self, query: SqlQuery) -> SqlQuery:
-        with self._runtime.store.unit_of_work() as unit:
-            return settled(self._runtime, unit, unit.sql_queries.get(query.id))
+        return settled(self._runtime, query)
 
     def _told(self, query: SqlQuery, database: Database, result: QueryResult | None) -> QueryExecutionResponse:
         shown = None if result is None else shown_columns(result, expand=query.expand_data)

@@ -68,7 +68,7 @@ LISTS = ResourceLists(
 )
 
 
-_UNFINISHED = ListQuery(filters=(ListFilter(col="end_time", op="is_null", val=True),), page_size=200)
+_UNFINISHED = ListQuery(filters=(ListFilter(col="state", op="in", val=("pending", "running")),), page_size=200)
 
 
 class Queries(NamespaceWithDistinct[QueryListItem]):
@@ -93,8 +93,9 @@ class Queries(NamespaceWithDistinct[QueryListItem]):
             1
         """
         with self._runtime.store.unit_of_work() as unit:
-            for unfinished in unit.sql_queries.list(_own(self._reader(unit), _UNFINISHED))[1]:
-                settled(self._runtime, unit, unfinished)
+            unfinished = unit.sql_queries.list(_own(self._reader(unit), _UNFINISHED))[1]
+        for query in unfinished:
+            settled(self._runtime, query)
         return super().list(filters, order_by, page, page_size, columns)
 
     def get(self, query_id: int) -> QueryGet:
@@ -150,4 +151,4 @@ class Queries(NamespaceWithDistinct[QueryListItem]):
                 raise NotFoundError("query", asked)
             if found.user_id != self._actor.id and not self._runtime.policy.reads_all_activity(self._actor):
                 raise QueryAccessError(f"query {found.id} is somebody else's; ask an administrator")
-            return settled(self._runtime, unit, found)
+        return settled(self._runtime, found)

@@ -63,15 +63,6 @@ class ColumnLineage:
     sources: tuple[str, ...]
 
 
-_ENGINES_OWN: Final = frozenset({"information_schema", "pg_catalog", "mysql", "sys", "performance_schema"})
-
-
-def _is_of_the_engine(table: TableRef) -> bool:
-    """Tell whether a relation is one that engines have, and no list of tables tells."""
-    is_own = (table.schema or "").casefold() in _ENGINES_OWN
-    return is_own or table.table.casefold().startswith(("sqlite_", "pg_", "duckdb_"))
-
-
 @dataclass(frozen=True, slots=True)
 class KnownTables:
     """The columns of the tables that a statement reads, as the actor may see them."""
@@ -79,12 +70,13 @@ class KnownTables:
     runtime: Runtime
     actor: Actor
     database: Database
+    spec: EngineSpec
     schema: str | None = None
     found: dict[TableRef, tuple[str, ...] | AnalyticsError] = field(default_factory=dict)
 
     def columns(self, table: TableRef) -> tuple[str, ...] | AnalyticsError:
         """Return the names of a table's columns, or why they are not known."""
-        if table not in self.found and _is_of_the_engine(table):
+        if table not in self.found and self._is_of_the_engine(table):
             self.found[table] = StatementError(f"{table} is a relation of the engine itself")
         if table not in self.found:
             asked = Dataset(
@@ -101,15 +93,19 @@ class KnownTables:
                 self.found[table] = error
         return self.found[table]
 
+    def _is_of_the_engine(self, table: TableRef) -> bool:
+        own = self.spec.guards.table_names.own
+        return (table.schema or table.table).casefold() in own or table.table.casefold() in own
 
-def problems_of(sql: str, spec: EngineSpec, known: KnownTables) -> tuple[SqlProblem, ...]:
+
+def problems_of(sql: str, known: KnownTables) -> tuple[SqlProblem, ...]:
     """Return what is wrong with a statement, in the order of its text; nothing: it can be asked."""
     try:
-        _checked(sql, spec)
-        placed = _placed(sql, spec)  # the checked tree was repaired, and knows no places
+        _checked(sql, known.spec)
+        placed = _placed(sql, known.spec)  # the checked tree was repaired, and knows no places
     except QueryError as error:
         return (_of_error(error),)
-    tables = _tables_of(placed, spec)
+    tables = _tables_of(placed, known.spec)
     columns = {node: known.columns(ref) for node, ref in tables.items()}
     problems = [_of_table(node, found) for node, found in columns.items() if isinstance(found, DatabaseError)]
     found = (*problems, *_Columns(tables=columns).problems(placed))
@@ -122,16 +118,17 @@ def formatted(sql: str, spec: EngineSpec) -> str:
     return ";\n\n".join(statements)
 
 
-def lineage_of(sql: str, spec: EngineSpec, known: KnownTables) -> tuple[ColumnLineage, ...]:
+def lineage_of(sql: str, known: KnownTables) -> tuple[ColumnLineage, ...]:
     """Return for each column of a statement which columns of tables it comes from.
 
     Raises:
         StatementError: it cannot be read, or a column cannot be traced.
         DatabaseError: a table is not there.
     """
+    spec = known.spec
     _checked(sql, spec)
     tree = _placed(sql, spec)
-    for problem in problems_of(sql, spec, known):
+    for problem in problems_of(sql, known):
         if problem.error_type is ErrorType.COLUMN_DOES_NOT_EXIST_ERROR:
             raise StatementError(f"{_PLACE}: {problem.message}")
     schema: dict[str, Any] = {}

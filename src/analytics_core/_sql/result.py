@@ -41,7 +41,7 @@ class SqlResult(QueryResult):
 
         Examples:
             >>> core.sql("SELECT 1 AS one", database="shop").to_csv()
-            b'one\r\n1\r\n'
+            b'\xef\xbb\xbfone\n1\n'
         """
         answer = ChartData(results=(self,))
         return answer.to_csv() if path is None else answer.to_csv(path)

@@ -20,7 +20,6 @@ from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.sql_queries import SqlQuestion
 from analytics_core._querying.sql_scripts import MadeKind, MadeRelation, ReadyScript, ScriptAnswer
 from analytics_core._records.datasource import Database
-from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._records.sql_query import QueryState, SqlQuery
 from analytics_core._resources.changes import begin_act
@@ -34,6 +33,7 @@ from analytics_core._security.keys import EntrySeal
 from analytics_core.errors import (
     AlreadyExistsError,
     AnalyticsError,
+    JobNotFoundError,
     StaleVersionError,
     StatementStoppedError,
     StatementTimeoutError,
@@ -45,8 +45,11 @@ _JOB_STATES: Final[Mapping[JobState, QueryState]] = {
     JobState.STOPPED: QueryState.STOPPED,
     JobState.TIMED_OUT: QueryState.TIMED_OUT,
 }
-_LOST: Final = "the process that ran it ended; run it again"
-_LOST_CHANGES: Final = "the process that ran it ended; look whether its changes are there before you run it again"
+_ENDED: Final = "the process that ran it ended, or lost the metadata store"
+_LOST: Final = f"{_ENDED}; run it again"
+_LOST_CHANGES: Final = f"{_ENDED}; look whether its changes are there before you run it again"
+_ATTEMPTS: Final = 10
+_PAUSE_S: Final = 0.2
 _TELL_EVERY_S: Final = 0.1
 _DONE: Final = 100
 _CLIENT_ID_BYTES: Final = 8
@@ -85,12 +88,16 @@ class SqlRuns:
         Raises:
             AnalyticsError: what it fails with, which its record tells, too.
         """
-        return self._runtime.job_registry.run_here(
-            JobKind.SQL,
-            user_id=self._actor.id,
-            job_id=query.job_id,
-            work=lambda cancel: self.run(query, database, cancel),
-        )
+        try:
+            return self._runtime.job_registry.run_here(
+                JobKind.SQL,
+                user_id=self._actor.id,
+                job_id=query.job_id,
+                work=lambda cancel: self.run(query, database, cancel),
+            )
+        except AnalyticsError as error:  # also where nothing began; what ended stays as it is
+            self._moved(query.id, QueryState.FAILED, **self._told(error))
+            raise
 
     def submit(self, query: SqlQuery, database: Database, *, find_actor: Callable[[], Actor]) -> SqlQuery:
         """Have an execution run in the background and return its record, which names where its rows will be."""
@@ -104,8 +111,10 @@ class SqlRuns:
             raise
         return self._changed(query.id, job_id=job.job_id, results_key=job.job_id) or query
 
-    def run(self, query: SqlQuery, database: Database, cancel: CancelToken) -> tuple[SqlQuery, ScriptAnswer]:
-        """Run an execution, its record moved on as it goes.
+    def run(
+        self, query: SqlQuery, database: Database, cancel: CancelToken, *, is_kept: bool = False
+    ) -> tuple[SqlQuery, ScriptAnswer]:
+        """Run an execution, its record moved on as it goes; one whose rows are kept succeeds when they are.
 
         Raises:
             StatementStoppedError: it was stopped before it began.
@@ -136,16 +145,18 @@ class SqlRuns:
         except AnalyticsError as error:
             self._moved(query.id, state_of(error), progress=progress.percent, **self._told(error))
             raise
-        done = self._moved(
-            query.id,
-            QueryState.SUCCESS,
-            rows=answer.rows[-1] if answer.ready.answering is None else answer.result.rowcount,
-            limiting_factor=answer.factor.value,
-            progress=100,
-            end_time=self._now_ms(),
-            extra=_extra(answer.ready, answer.rows),
-            select_as_cta_used=query.select_as_cta,
-        )
+        except BaseException:  # Ctrl-C: goes on upwards
+            self._moved(query.id, QueryState.STOPPED, **self._told(StatementStoppedError("it was interrupted")))
+            raise
+        told: dict[str, Any] = {
+            "rows": answer.rows[-1] if answer.ready.answering is None else answer.result.rowcount,
+            "limiting_factor": answer.factor.value,
+            "progress": _DONE,
+            "end_time": self._now_ms(),
+            "extra": _extra(answer.ready, answer.rows),
+            "select_as_cta_used": query.select_as_cta,
+        }
+        done = self._changed(query.id, **told) if is_kept else self._moved(query.id, QueryState.SUCCESS, **told)
         return done or query, answer
 
     def _told(self, error: AnalyticsError) -> dict[str, Any]:
@@ -162,7 +173,7 @@ class SqlRuns:
     def _changed(
         self, query_id: int, change: Callable[[SqlQuery], SqlQuery | None] | None = None, **told: Any
     ) -> SqlQuery | None:
-        for _ in range(10):
+        for attempt in range(_ATTEMPTS):
             try:
                 with self._runtime.store.unit_of_work() as unit:
                     query = unit.sql_queries.find(id=query_id)
@@ -170,11 +181,11 @@ class SqlRuns:
                     return None if after is None else unit.sql_queries.update(after, actor_id=self._actor.id)
             except StaleVersionError:  # somebody else moved it on at this moment
                 continue
+            except StoreUnavailableError:
+                if change is None or attempt == _ATTEMPTS - 1:
+                    raise
+                time.sleep(_PAUSE_S * (attempt + 1))  # a state is worth waiting for
         return None
-
-    def finished(self, query_id: int) -> None:
-        """Record when the rows of an execution were kept."""
-        self._changed(query_id, end_result_backend_time=self._now_ms())
 
     def _now_ms(self) -> float:
         return now_ms(self._runtime)
@@ -241,29 +252,46 @@ def state_of(error: AnalyticsError) -> QueryState:
     return QueryState.STOPPED if isinstance(error, StatementStoppedError) else QueryState.FAILED
 
 
-def settled(runtime: Runtime, unit: UnitOfWork, query: SqlQuery) -> SqlQuery:
-    """Return an execution as it is; one whose job is over or gone without a word has failed, or was stopped."""
+def settled(runtime: Runtime, query: SqlQuery) -> SqlQuery:
+    """Return an execution as it is; its job tells whether it ended well, was stopped, or was lost without a word."""
     if query.state.is_over:
         return query
-    job = unit.jobs.find(job_id=query.job_id)
-    if job is None and query.state is QueryState.PENDING and query.results_key is None:
-        return query  # its thread is about to begin
-    state = job.state if job is not None else JobState.LOST
-    if job is not None and not state.is_over:
-        state = runtime.job_registry.find(query.job_id).state
-    if not state.is_over:
-        return query
-    told = {
-        "error_message": _LOST_CHANGES if query.facts.get("changes_data") else _LOST,
-        "end_time": now_ms(runtime),
-    }
-    over = query.moved(_JOB_STATES.get(state, QueryState.FAILED), **told) or query.moved(QueryState.FAILED, **told)
-    if over is None:
-        return query
     try:
-        return unit.sql_queries.update(over, actor_id=query.user_id)
-    except StaleVersionError:  # it ended by itself at this moment
-        return unit.sql_queries.get(query.id)
+        state = runtime.job_registry.find(query.job_id).state
+    except JobNotFoundError:
+        query = _read(runtime, query.id)  # it may have ended at this moment
+        if query.state.is_over or _is_beginning(runtime, query):
+            return query
+        state = JobState.LOST if query.end_time is None else JobState.SUCCESS  # nobody asked while its job was kept
+    return _ended(runtime, query, state) if state.is_over else query
+
+
+def _is_beginning(runtime: Runtime, query: SqlQuery) -> bool:
+    """Tell whether the thread of an execution without a job may be about to begin it."""
+    began_ms = query.start_time or 0.0
+    waits = query.state is QueryState.PENDING and query.results_key is None
+    return waits and now_ms(runtime) < began_ms + runtime.settings.job_lease_s * 1_000
+
+
+def _ended(runtime: Runtime, query: SqlQuery, state: JobState) -> SqlQuery:
+    """Record how the job of an execution ended, unless somebody else did meanwhile."""
+    now = now_ms(runtime)
+    if state is JobState.SUCCESS:
+        over = query.moved(QueryState.SUCCESS, progress=_DONE, end_result_backend_time=now)
+    else:
+        lost = _LOST_CHANGES if query.facts.get("changes_data") else _LOST
+        told = {"error_message": lost, "end_time": now}
+        over = query.moved(_JOB_STATES.get(state, QueryState.FAILED), **told) or query.moved(QueryState.FAILED, **told)
+    try:
+        with runtime.store.unit_of_work() as unit:
+            return query if over is None else unit.sql_queries.update(over, actor_id=query.user_id)
+    except StaleVersionError:
+        return _read(runtime, query.id)
+
+
+def _read(runtime: Runtime, query_id: int) -> SqlQuery:
+    with runtime.store.unit_of_work() as unit:
+        return unit.sql_queries.get(query_id)
 
 
 class SqlJobs:
@@ -291,9 +319,8 @@ class SqlJobs:
         runtime, actor = self._runtime_of(job), self._find_actor(job)
         query, database = self._asked(runtime, job)
         runs = SqlRuns(runtime, actor)
-        done, answer = runs.run(query, database, cancel)
+        _, answer = runs.run(query, database, cancel, is_kept=True)
         data = encode_answer(ChartData(results=(answer.result,)), key=job.job_id, seal=self._seal)
-        runs.finished(done.id)
         return JobOutcome(state=JobState.SUCCESS, data=data, bound=_bound(answer.ready))
 
     def may_read(self, job: JobRecord, actor: Actor) -> bool:

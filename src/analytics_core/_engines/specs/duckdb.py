@@ -254,7 +254,13 @@ _GUARDS = guards.Guards(
         harmless="",
         functions="stats",  # the smallest and largest value of a column, row rules or not
     ),
-    table_names=replace(guards.STANDARD_TABLE_NAMES, calls=True, loose=True, is_file=_is_file),
+    table_names=replace(
+        guards.STANDARD_TABLE_NAMES,
+        calls=True,
+        loose=True,
+        is_file=_is_file,
+        own=guards.name_set("information_schema duckdb_* pg_* sqlite_*"),
+    ),
     fence=fences.materialised,
     by_case=False,
     casts_columns=True,

@@ -398,7 +398,9 @@ _GUARDS = guards.Guards(
     revealing=guards.RevealingRelations.of(
         relations=_REVEALING, schemas="mysql performance_schema sys", harmless="", functions=""
     ),
-    table_names=guards.STANDARD_TABLE_NAMES,
+    table_names=replace(
+        guards.STANDARD_TABLE_NAMES, own=guards.name_set("information_schema mysql performance_schema sys")
+    ),
     fence=fences.limited(2**64 - 1),
     by_case=False,
     casts_columns=False,

@@ -348,7 +348,7 @@ GUARDS = guards.Guards(
     allowed_functions=guards.allowed_with(ALLOWED),
     row_makers=frozenset({"regexp_matches"}),
     revealing=guards.RevealingRelations.of(relations=REVEALING, schemas=REVEALING_SCHEMAS, harmless="", functions=""),
-    table_names=replace(guards.STANDARD_TABLE_NAMES, longest=63),
+    table_names=replace(guards.STANDARD_TABLE_NAMES, longest=63, own=guards.name_set("information_schema pg_*")),
     fence=fences.joined_with_nothing,
     by_case=True,
     casts_columns=False,

@@ -50,7 +50,9 @@ _GUARDS = replace(
         harmless="",
         functions="",
     ),
-    table_names=replace(guards.STANDARD_TABLE_NAMES, longest=127),
+    table_names=replace(
+        guards.STANDARD_TABLE_NAMES, longest=127, own=guards.name_set("information_schema pg_* stl_* stv_* svv_*")
+    ),
     fence=fences.limited_by_bigint,
     by_case=False,
     casts_columns=True,

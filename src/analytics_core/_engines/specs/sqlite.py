@@ -418,7 +418,11 @@ _GUARDS = guards.Guards(
         functions="",
     ),
     table_names=replace(
-        guards.STANDARD_TABLE_NAMES, after_in=True, calls=True, row_ids=frozenset({"rowid", "oid", "_rowid_"})
+        guards.STANDARD_TABLE_NAMES,
+        after_in=True,
+        calls=True,
+        own=guards.name_set("sqlite_*"),
+        row_ids=frozenset({"rowid", "oid", "_rowid_"}),
     ),
     fence=fences.limited(-1),
     by_case=False,
