@@ -196,6 +196,12 @@ def test_sqlite_binds_concatenation_closer_than_the_parser_knows() -> None:
     assert parse("a || (b * 2)", "sqlite").sql == '"t"."a" || ("t"."b" * 2)'
 
 
+@for_each("text", ["DATE '2024-12-01'", "Name::date", "CAST(Name AS DATETIME)", "TIME '10:00'", 'CAST(Name AS "DATE")'])
+def test_casts_to_moments_that_leave_the_year_on_sqlite_are_refused(text: str) -> None:
+    with pytest.raises(FragmentError, match=r"write date\(x\)"):
+        parse(text, "sqlite")
+
+
 @pytest.mark.slow
 @for_each("on", ENGINES)
 @for_each(

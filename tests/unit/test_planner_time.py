@@ -76,7 +76,7 @@ def test_a_time_range_without_any_time_column_bounds_nothing_and_says_so(main: s
     assert note.startswith(f"time_range '{JUNE_TEXT}' filters nothing")
 
 
-@pytest.mark.parametrize("expression", ["shipped_on", "CAST(city AS TIMESTAMP)"])
+@pytest.mark.parametrize("expression", ["shipped_on", "DATE(city)"])
 def test_a_time_range_bounds_what_an_x_axis_computes(expression: str) -> None:
     view = view_of(columns=(*COLUMNS, DatasetColumn(column_name="sent", type="TIMESTAMP", expression=expression)))
     calculated = plan({"metrics": ["orders"], "columns": [axis("sent")], "time_range": JUNE_TEXT}, view=view)

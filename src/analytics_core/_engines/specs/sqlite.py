@@ -319,9 +319,17 @@ def _in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind:
     return exp.In(this=nodes.operand(left), query=exp.Subquery(this=members))
 
 
-def _cast(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
-    """Keep the name of a cast's type: SQLite casts to DATE or DECIMAL as to NUMERIC, no date function, no REAL."""
+def _cast(node: exp.Expr, reject: Refuse) -> exp.Expr | None:
+    """Keep the name of a cast's type, as SQLite casts to DECIMAL as to NUMERIC, and refuse casts to moments.
+
+    They leave the year alone, and are what `DATE '2024-12-01'` and `x::date` are read as, which SQLite itself refuses.
+    """
     target = node.args.get("to") if isinstance(node, exp.Cast) else None
+    if isinstance(target, exp.DataType) and target.this in exp.DataType.TEMPORAL_TYPES:
+        raise reject(
+            "SQLite has no types of moments: its cast to one leaves the number that the text begins with; "
+            "write date(x), datetime(x) or time(x), or the text itself, as '2024-12-01'"
+        )
     if isinstance(target, exp.DataType) and target.this in _NUMERIC:
         target.set("kind", target.this.value)
         target.set("this", exp.DataType.Type.USERDEFINED)
@@ -329,12 +337,7 @@ def _cast(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     return None
 
 
-_NUMERIC = frozenset(
-    {
-        exp.DataType.Type.DATE, exp.DataType.Type.DATETIME, exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ,
-        exp.DataType.Type.TIME, exp.DataType.Type.BOOLEAN, exp.DataType.Type.DECIMAL, exp.DataType.Type.JSON,
-    }
-)  # fmt: skip
+_NUMERIC = frozenset({exp.DataType.Type.BOOLEAN, exp.DataType.Type.DECIMAL, exp.DataType.Type.JSON})
 
 
 def _mod(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
