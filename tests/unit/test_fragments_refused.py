@@ -202,6 +202,12 @@ def test_casts_to_moments_that_leave_the_year_on_sqlite_are_refused(text: str) -
         parse(text, "sqlite")
 
 
+@for_each("text", ["Name ~ 'x'", "Name !~ 'x'", "Name ~* 'x'", "regexp_matches(Name, 'x') AND Name REGEXP 'x'"])
+def test_operators_that_versions_of_duckdb_read_differently_are_refused(text: str) -> None:
+    with pytest.raises(FragmentError, match=r"write regexp_full_match\(a, 'x'\) for the whole"):
+        parse(text, "duckdb")
+
+
 @pytest.mark.slow
 @for_each("on", ENGINES)
 @for_each(

@@ -67,6 +67,17 @@ def _date_add(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     return exp.Paren(this=sum_or_difference(this=node.this.copy(), expression=node.expression.copy()))
 
 
+def _tilde(node: exp.Expr, reject: Refuse) -> exp.Expr | None:
+    """Refuse `a ~ 'x'`, which DuckDB 1 and 2 read unlike each other; only nodes of calls have a place in the text."""
+    if isinstance(node, exp.RegexpLike | exp.RegexpFullMatch | exp.RegexpILike) and not node.meta:
+        raise reject(
+            "the operators ~ and !~ match the whole text on DuckDB 1 and a part of it on DuckDB 2, and ~*, REGEXP and "
+            "RLIKE are not DuckDB's; write regexp_full_match(a, 'x') for the whole text, or regexp_matches(a, 'x') or "
+            "regexp_matches(a, 'x', 'i') for a part"
+        )
+    return None
+
+
 _FILE_ENDINGS = (
     ".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".ndjson", ".xlsx", ".arrow", ".feather", ".avro", ".db",
     ".duckdb", ".sqlite", ".gz", ".zst",
@@ -287,7 +298,7 @@ ENGINES = (
             bucket=grains.buckets_by_truncation(cut_seconds=_cut_seconds),
             shift=grains.hours_by_interval,
         ),
-        syntax=Syntax(repairs=(_date_add,), reads_fields=True, told_sizes=_TOLD_SIZES),
+        syntax=Syntax(repairs=(_date_add, _tilde), reads_fields=True, told_sizes=_TOLD_SIZES),
         paramstyle=ParamStyle.NUMERIC_DOLLAR,
         folds_names=True,
         like=operators.like_where_case_counts(has_ilike=True),
