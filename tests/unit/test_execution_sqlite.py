@@ -185,6 +185,14 @@ def test_case_is_folded_as_unicode_does(shop: Target) -> None:
     ]
 
 
+def test_floor_answers_as_that_of_sqlite_itself(shop: Target) -> None:
+    sql = "SELECT {}, floor(7.5) / 2, floor(9e400) > 1, floor(1e300)".format(
+        ", ".join(f"floor({x})" for x in ("-1.5", "7", "'7.5'", "' -8 '", "'7e0'", "'abc'", "'7_0'", "x'37'", "NULL"))
+    )
+    expected = [-2.0, 7, 7.0, -8, 7.0, None, None, None, None, 3.5, 1, 1e300]
+    assert list(map(repr, shop.rows(sql)[0])) == list(map(repr, expected))
+
+
 def test_values_come_out_by_the_plan(shop: Target) -> None:
     planned = {"t": K.TIMESTAMP, "p": K.BOOLEAN, "d": K.DECIMAL, "n": K.INTEGER}
     frame = shop.run(

@@ -9,6 +9,7 @@ types that it does not know into NUMERIC, and the driver describes no types at a
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
 import time
@@ -93,6 +94,7 @@ class SqliteSession(Session):
 
         options = {"poolclass": sa.QueuePool, **request.pool_options}
         engine = sa.create_engine("sqlite+pysqlite://", creator=open_connection, hide_parameters=True, **options)
+        event.listen(engine, "connect", _restore_floor)
         if request.file is not None and request.may_change:
             event.listen(engine, "checkout", _replace_before_rollback)
         return engine
@@ -273,6 +275,22 @@ def _furnish(raw: sqlite3.Connection) -> None:
 def _lower(value: Any) -> Any:
     """Fold case as Unicode does; SQLite's own LOWER knows ASCII only."""
     return value.lower() if isinstance(value, str) else value
+
+
+def _restore_floor(raw: sqlite3.Connection, _record: Any) -> None:
+    raw.create_function("floor", 1, _floor, deterministic=True)
+
+
+def _floor(value: Any) -> Any:
+    """Answer as SQLite's own FLOOR, which SQLAlchemy hides behind Python's: what has a fraction stays REAL."""
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value) if {".", "e", "E"} & set(value) else int(value)
+    if isinstance(value, float):
+        return float(math.floor(value)) if math.isfinite(value) else value
+    return value if isinstance(value, int) else None
+
+
+_NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 
 
 def _clock(stopper: Stopper, timeout_s: float) -> Any:
