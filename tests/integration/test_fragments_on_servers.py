@@ -39,7 +39,7 @@ POSTGRES = [
     "i OPERATOR(pg_catalog.+) j", "- i ^ 2", "2 ^ 3 ^ 2", "date '2024-01-31'", "timestamp '2024-01-31 10:00:00'",
     "interval '1' day", "ts BETWEEN date '2024-01-01' AND '2025-01-01'",
     "rank() OVER (PARTITION BY b ORDER BY i DESC NULLS LAST)", "coalesce(s, '-')::text", "greatest(i, j)",
-    "now() IS NULL",
+    "now() IS NULL", "log10(abs(f) + 1)", "log(10, i + 8) - log10(100)", "to_hex(i)",
 ]  # fmt: skip
 
 MARIADB = [
@@ -57,7 +57,8 @@ MARIADB = [
     "CAST(s AS CHAR)", "CAST(f AS SIGNED)", "CAST(f AS DECIMAL(10, 2))", "CONVERT(s USING utf8mb4)",
     "CONVERT(f, SIGNED)", "BINARY s = 'ab c,d'", "s COLLATE utf8mb4_bin = 'ab c,d'", "s = \"it's 50%_\"",
     "s = 'it\\'s 50%_'", "s LIKE '%50\\%%'", "s LIKE '%\\\\\\\\%'", "'a\\nb\\\\c'", "N'x'", "_utf8mb4'x'", "x'4D'",
-    "0x4D", "b'101'", "GROUP_CONCAT(i ORDER BY i SEPARATOR ';')", "GROUP_CONCAT(DISTINCT i ORDER BY i)",
+    "0x4D", "0x4D + i", "x'4D' + i", "CHR(65)",
+    "b'101'", "GROUP_CONCAT(i ORDER BY i SEPARATOR ';')", "GROUP_CONCAT(DISTINCT i ORDER BY i)",
     "COUNT(DISTINCT i, j)", "STD(i)", "STDDEV(i)", "VAR_POP(i)", "BIT_OR(i)", "MEDIAN(i) OVER ()",
     "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY i) OVER ()", "RANK() OVER (ORDER BY i)", "LEFT(s, 2)",
     "MID(s, 2, 3)", "SUBSTRING(s FROM 2 FOR 3)", "SUBSTRING_INDEX(s, ',', 1)", "POSITION('b' IN s)", "LOCATE('b', s)",

@@ -242,6 +242,19 @@ def _regexp(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     return exp.Paren(this=exp.GT(this=position, expression=exp.Literal(this="0", is_string=False)))
 
 
+def _hex(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
+    """Keep 0x41, a number beside numbers; x'41', as which it would be written, is text on MariaDB, and 0 there."""
+    if not isinstance(node, exp.HexString) or node.meta.get("end", 0) - node.meta.get("start", 0) != len(node.name) + 1:
+        return None
+    return exp.Literal(this=f"0x{node.name}", is_string=False)
+
+
+def _chr(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
+    """Keep CHR(65) of MariaDB, which gives text; CHAR(65) gives bytes."""
+    plain = isinstance(node, exp.Chr) and not node.args.get("charset") and len(node.expressions) == 1
+    return exp.Anonymous(this="CHR", expressions=node.expressions) if plain else None
+
+
 def _median(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     return exp.Anonymous(this="MEDIAN", expressions=[node.this]) if isinstance(node, exp.Median) else None
 
@@ -415,7 +428,8 @@ _AUTHORITIES = TrustedAuthorities(
     },
 )
 _SYNTAX = Syntax(
-    repairs=(_without_dual, _sounds_like, _regexp, _median, _utc, _timestamp_add),
+    repairs=(_without_dual, _sounds_like, _regexp, _median, _utc, _timestamp_add, _hex),
+    repairs_by_call=MappingProxyType({"chr": _chr}),
     bare_calls=frozenset({"utc_date", "utc_time", "utc_timestamp", "localtime", "localtimestamp"}),
     groups_comparisons=True,
     told_sizes={"format": None},

@@ -124,6 +124,16 @@ def _date_part(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     return exp.Cast(this=node.copy(), to=exp.DataType(this=exp.DataType.Type.DOUBLE))
 
 
+def _log10(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
+    """Keep LOG10(x), which takes doubles; LOG(10, x) takes decimals alone."""
+    is_call = isinstance(node, exp.Log) and node.expression and node.meta.get("end", 0) - node.meta.get("start", 0) == 4
+    return exp.Anonymous(this="LOG10", expressions=[node.expression]) if is_call else None
+
+
+def _to_hex(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
+    return exp.Anonymous(this="TO_HEX", expressions=[node.this]) if isinstance(node, exp.Hex) else None
+
+
 def _partitions(table: exp.Table, rows: Iterable[partitions.PartitionRow]) -> tuple[partitions.Partition, ...]:
     """Return the partitions of (schema, name, bounds); one of a range is found by where it begins."""
     found = []
@@ -382,7 +392,7 @@ ENGINES = (
             shift=grains.hours_by_interval,
             text_key=_by_code_point,
         ),
-        syntax=Syntax(repairs_by_call=MappingProxyType({"date_part": _date_part})),
+        syntax=Syntax(repairs_by_call=MappingProxyType({"date_part": _date_part, "log10": _log10, "to_hex": _to_hex})),
         aliases=("postgres",),
         usual_port=5432,
         max_identifier_bytes=63,
