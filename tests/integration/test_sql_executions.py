@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.job_worker import QueueOfOthers
+from tests.support.reports import until
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core._records.repositories import ListFilter
@@ -253,8 +255,7 @@ def test_what_runs_is_stopped_by_its_client_id(shop: SmallCore) -> None:
 
     thread = threading.Thread(target=run)
     thread.start()
-    while not [one for one in shop.core.queries.list() if one.status == "running"]:
-        time.sleep(0.02)
+    assert until(lambda: [one for one in shop.core.queries.list() if one.status == "running"])
     shop.core.queries.stop("long")
     thread.join(20)
     assert isinstance(errors[0], StatementStoppedError)
@@ -310,9 +311,26 @@ def test_an_execution_in_the_background_succeeds_when_its_rows_are_kept(shop: Sm
     shop.core.databases.update(1, {"allow_run_async": True})
     for _ in range(20):
         asked = execute(shop, "SELECT 1 AS one", runAsync=True)
-        while shop.core.queries.get(asked.query_id).status in {"pending", "running"}:
-            time.sleep(0.001)
+        until_s = time.monotonic() + 60
+        while shop.core.queries.get(asked.query_id).status in {"pending", "running"}:  # as soon as it says so
+            assert time.monotonic() < until_s
         assert shop.core.sql.results(asked.query.results_key).data == ({"one": 1},)
+
+
+def test_an_execution_that_runs_before_its_answer_is_there_is_not_lost(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    class AtOnce(QueueOfOthers):
+        def submit(self, job_id: str, *, queue: str = "") -> None:
+            with shop.core._runtime.store.unit_of_work() as unit:  # as a worker elsewhere that is quick
+                unit.sql_queries.update(replace(unit.sql_queries.get(1), state=QueryState.RUNNING), actor_id=1)
+            seen.extend(one.status for one in shop.core.queries.list())
+            shop.core.run_job(job_id)
+
+    with small_core(tmp_path, ports={"jobs": AtOnce()}) as shop:
+        shop.core.databases.update(1, {"allow_run_async": True})
+        execute(shop, "SELECT 1 AS one", runAsync=True)
+    assert seen == ["running"]
 
 
 def test_an_end_that_nobody_asked_for_while_its_job_was_kept_is_told(shop: SmallCore) -> None:

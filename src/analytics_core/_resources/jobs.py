@@ -104,10 +104,12 @@ def submit_job(
     find_actor: Callable[[], Actor],
     queue: str = "",
     visit: GuestVisit | None = None,
+    job_id: str | None = None,
 ) -> Job[Any]:
     """Submit a job of an actor, with the moment that counts as now, and return what they hold of it.
 
-    `visit` is a guest's: no directory knows them, so that the job holds what their token says.
+    `visit` is a guest's: no directory knows them, so that the job holds what their token says. `job_id` is one of
+    `new_job_key` that stands in a record already.
 
     Raises:
         ActorRequiredError: the directory does not know the actor.
@@ -121,9 +123,14 @@ def submit_job(
         claims=_claims_of(runtime, actor) if visit is None else _claims_text(visit),
         moment=runtime.clock.now(),
         queue=queue,
-        job_id=marked_key(runtime.settings.key, _MARK.format(owner), secrets.token_bytes(24)),
+        job_id=job_id or new_job_key(runtime, owner),
     )
     return job_of(runtime, record, find_actor=find_actor)
+
+
+def new_job_key(runtime: Runtime, owner: str) -> str:
+    """Return an id that no job has, and that tells whose it is when the job is forgotten."""
+    return marked_key(runtime.settings.key, _MARK.format(owner), secrets.token_bytes(24))
 
 
 def job_record(runtime: Runtime, job_id: str, *, owner: str) -> JobRecord:

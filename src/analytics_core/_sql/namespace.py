@@ -23,6 +23,7 @@ from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import name_of
 from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.batch_stream import BatchStream
+from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._sql.explanation import ExplainedSql
 from analytics_core._sql.reading import ColumnLineage, KnownTables, SqlProblem, formatted, lineage_of, problems_of
@@ -241,7 +242,7 @@ class Sql(Namespace):
         database = self._database(asked.database_id)
         _check(asked, database)
         runs = SqlRuns(self._runtime, self._actor)
-        query, is_new = runs.begin(_asked_query(asked, database, self._actor, self._runtime.wall_clock.now()))
+        query, is_new = runs.begin(_asked_query(self._runtime, asked, database, self._actor))
         if not is_new:
             if query.sql != asked.sql:
                 raise AlreadyExistsError("query of another statement", "client_id", query.client_id)
@@ -374,17 +375,20 @@ def _check(asked: ExecutePayload, database: Database) -> None:
         )
 
 
-def _asked_query(asked: ExecutePayload, database: Database, actor: Actor, now: datetime) -> SqlQuery:
+def _asked_query(runtime: Runtime, asked: ExecutePayload, database: Database, actor: Actor) -> SqlQuery:
     made = dict[str, str | None]()
     if asked.select_as_cta:
+        now = runtime.wall_clock.now()
         made = {
             "ctas_method": asked.ctas_method or MadeKind.TABLE.value,
             "tmp_table_name": asked.tmp_table_name or f"tmp_{actor.id}_table_{now:%Y_%m_%d_%H_%M_%S}",
             "tmp_schema_name": database.force_ctas_schema or asked.schema_name or None,
         }
     return new_query(
+        runtime,
         database,
         actor,
+        in_background=bool(asked.run_async),
         client_id=asked.client_id or "",
         sql=asked.sql,
         schema=asked.schema_name or None,

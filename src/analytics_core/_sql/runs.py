@@ -15,7 +15,6 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._jobs.handlers import JobKind, JobOutcome
-from analytics_core._jobs.registry import new_job_id
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.sql_queries import SqlQuestion
 from analytics_core._querying.sql_scripts import MadeKind, MadeRelation, ReadyScript, ScriptAnswer
@@ -23,7 +22,7 @@ from analytics_core._records.datasource import Database
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._records.sql_query import QueryState, SqlQuery
 from analytics_core._resources.changes import begin_act
-from analytics_core._resources.jobs import submit_job
+from analytics_core._resources.jobs import new_job_key, submit_job
 from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.answer_bytes import decode_answer, encode_answer
 from analytics_core._results.rows import ResultRows
@@ -103,13 +102,19 @@ class SqlRuns:
         """Have an execution run in the background and return its record, which names where its rows will be."""
         payload = json.dumps({"query_id": query.id})
         try:
-            job = submit_job(
-                self._runtime, self._actor, JobKind.SQL, payload, find_actor=find_actor, queue=database.uuid
+            submit_job(
+                self._runtime,
+                self._actor,
+                JobKind.SQL,
+                payload,
+                find_actor=find_actor,
+                queue=database.uuid,
+                job_id=query.job_id,
             )
         except AnalyticsError as error:
             self._moved(query.id, QueryState.FAILED, **self._told(error))
             raise
-        return self._changed(query.id, job_id=job.job_id, results_key=job.job_id) or query
+        return _read(self._runtime, query.id)
 
     def run(
         self, query: SqlQuery, database: Database, cancel: CancelToken, *, is_kept: bool = False
@@ -268,9 +273,8 @@ def settled(runtime: Runtime, query: SqlQuery) -> SqlQuery:
 
 def _is_beginning(runtime: Runtime, query: SqlQuery) -> bool:
     """Tell whether the thread of an execution without a job may be about to begin it."""
-    began_ms = query.start_time or 0.0
-    waits = query.state is QueryState.PENDING and query.results_key is None
-    return waits and now_ms(runtime) < began_ms + runtime.settings.job_lease_s * 1_000
+    until_ms = (query.start_time or 0.0) + runtime.settings.job_lease_s * 1_000
+    return query.state is QueryState.PENDING and now_ms(runtime) < until_ms
 
 
 def _ended(runtime: Runtime, query: SqlQuery, state: JobState) -> SqlQuery:
@@ -427,6 +431,8 @@ def _object(value: Any) -> Mapping[str, Any] | None:
     return value if isinstance(value, Mapping) else None
 
 
-def new_query(database: Database, actor: Actor, **asked: Any) -> SqlQuery:
+def new_query(runtime: Runtime, database: Database, actor: Actor, *, in_background: bool, **asked: Any) -> SqlQuery:
     """Return the record of an execution that is to begin."""
-    return SqlQuery(database_id=database.id, user_id=actor.id, job_id=new_job_id(), **asked)
+    job_id = new_job_key(runtime, str(actor.id))
+    kept = job_id if in_background else None
+    return SqlQuery(database_id=database.id, user_id=actor.id, job_id=job_id, results_key=kept, **asked)
