@@ -104,6 +104,7 @@ def test_whatever_is_no_plain_query_is_refused(sql: str, on: str) -> None:
         ("-- nothing", "it is empty"),
         ("SELECT 1; SELECT 2", "it holds several statements"),
         ("SELECT 1; DROP TABLE orders", "it holds several statements"),
+        ("SELEC 1", r"no statement begins with SELEC; did you mean SELECT\?"),
         ("SELECT a b c FROM orders", "it is not valid SQL: see 'c' in line 1"),
         ("SELECT 'open", "a quote or comment is not closed"),
         ("SELECT {{ x }}", "template marks"),
