@@ -139,7 +139,7 @@ RECORDS: Mapping[str, Callable[[AnalyticsCore], list[Key]]] = {
     "css_templates": plain("css_templates", {"template_name": "wide", "css": "a {}"}, {}),
     "saved_queries": plain(
         "saved_queries",
-        {"label": "all", "database": 1, "sql": "SELECT 1", "schema": "main", "tags": [{"name": "green"}]},
+        {"label": "all", "database": 1, "sql": "SELECT 1", "schema": "main", "tags": [{"name": "weekly"}]},
         {"label": "one", "database": 1, "sql": "SELECT 2"},
     ),
     "tags": plain("tags", {"name": "bare"}, {"name": "described", "description": "of what"}),

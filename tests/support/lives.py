@@ -151,7 +151,11 @@ LIVES = {
         listed=_annotations,
     ),
     "saved_queries": plain(
-        "saved_queries", "saved query", {"label": "first", "database": 1, "sql": "SELECT 1"}, "label"
+        "saved_queries",
+        "saved query",
+        {"label": "first", "database": 1, "sql": "SELECT 1"},
+        "label",
+        stranger=DatabaseAccessError,
     ),
     "css_templates": plain("css_templates", "CSS template", {"template_name": "first", "css": "a {}"}, "template_name"),
     "tags": plain("tags", "tag", {"name": "first"}, "name"),

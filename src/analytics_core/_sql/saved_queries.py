@@ -139,8 +139,7 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
             'One'
         """
         with self._runtime.store.unit_of_work() as unit:
-            query = unit.saved_queries.get(query_id)
-            self._runtime.policy.require_query_database(self._actor, unit.databases.get(query.database_id))
+            query = self._readable(unit, query_id)
         return self._answer(query)
 
     @repeated
@@ -158,6 +157,7 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
 
         Raises:
             PayloadError: as in `create`.
+            DatabaseAccessError: as in `get`.
             OwnershipError: somebody else made it.
             StaleVersionError: somebody else changed it meanwhile.
 
@@ -172,7 +172,7 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
         given = put.given()
         names = {"database": "database_id", "schema_name": "schema", "schema": "schema"}
         with self._runtime.store.unit_of_work() as unit:
-            before = unit.saved_queries.get(query_id)
+            before = self._readable(unit, query_id)
             self._runtime.policy.require_write_saved_query(self._actor, before)
             reject_later_change(before, unchanged_since)
             changes = {names.get(name, name): value for name, value in given.items() if name != "tags"}
@@ -193,9 +193,14 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
         """
         act = begin_act(self._runtime, self._actor, "saved_query.delete")
         with self._runtime.store.unit_of_work() as unit:
-            self._runtime.policy.require_write_saved_query(self._actor, unit.saved_queries.get(query_id))
+            self._runtime.policy.require_write_saved_query(self._actor, self._readable(unit, query_id))
             unit.saved_queries.delete(query_id)
             act.log(unit, details={"saved_query": query_id})
+
+    def _readable(self, unit: UnitOfWork, query_id: int) -> SavedQuery:
+        query = unit.saved_queries.get(query_id)
+        self._runtime.policy.require_query_database(self._actor, unit.databases.get(query.database_id))
+        return query
 
     def _check(self, unit: UnitOfWork, query: SavedQuery) -> None:
         """Refuse what could never run, as far as that is known without its templates and parameters."""
