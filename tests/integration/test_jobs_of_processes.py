@@ -57,6 +57,12 @@ class Process:
             time.sleep(0.05)
         return str(state)
 
+    def wait_until(self, verb: str, wanted: Any) -> Any:
+        end = time.monotonic() + PATIENCE_S
+        while (found := self.tell(verb)) != wanted and time.monotonic() < end:
+            time.sleep(0.05)
+        return found
+
     def kill(self) -> None:
         self.process.kill()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -79,7 +85,9 @@ def three(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Proc
     with open_core(url, str(tmp_path)) as core:
         core.create_first_administrator("admin")
         acting = core.as_user(1)
-        acting.databases.create({"database_name": "shop", "orm_uri": shop_url(tmp_path)})
+        acting.databases.create(
+            {"database_name": "shop", "orm_uri": shop_url(tmp_path), "expose_in_sqllab": True, "allow_run_async": True}
+        )
         acting.datasets.create({"database": 1, "table_name": "orders"})
         acting.datasets.create({"database": 1, "table_name": "slow", "sql": SLOW})
     processes = tuple(Process(url, tmp_path) for _ in range(3))
@@ -135,6 +143,23 @@ def test_a_job_whose_process_is_killed_is_lost_after_its_lease(three: tuple[Proc
     assert reader.tell("result", job)[0] == "JobError"
     assert "lost" in host.tell("result", job)[1]
     assert host.tell("payload", job)["status"] == QueryStatus.FAILED
+
+
+def test_executions_of_a_killed_process_fail_and_others_are_stopped_from_elsewhere(three: tuple[Process, ...]) -> None:
+    host, worker, reader = three
+    counted = SLOW.removesuffix("SELECT x FROM n") + "SELECT COUNT(*) AS c FROM n"
+    worker.tell("execute", "here", counted)
+    worker.tell("execute_in_background", "behind", counted)
+    host.tell("execute", "stopped", counted)
+    running = {"here": "running", "behind": "running", "stopped": "running"}
+    assert reader.wait_until("executions", running) == running
+    time.sleep(LEASE_S * 1.5)
+    assert reader.tell("executions") == running  # their leases are renewed
+    reader.tell("stop", "stopped")
+    worker.kill()
+    over = {"here": "failed", "behind": "failed", "stopped": "stopped"}
+    assert reader.wait_until("executions", over) == over
+    assert "the process that ran it ended" in reader.tell("told", "behind")
 
 
 @pytest.mark.server

@@ -94,6 +94,23 @@ class Worker:
     def cancel(self, job_id: str) -> None:
         self.acting.jobs.cancel(job_id)
 
+    def execute(self, client_id: str, sql: str) -> None:
+        asked = {"database_id": 1, "sql": sql, "client_id": client_id}
+        threading.Thread(target=self.acting.sql.execute, args=(asked,), daemon=True).start()
+
+    def execute_in_background(self, client_id: str, sql: str) -> None:
+        self.runner.is_local = True
+        self.acting.sql.execute({"database_id": 1, "sql": sql, "client_id": client_id, "runAsync": True})
+
+    def executions(self) -> dict[str, str]:
+        return {self.acting.queries.get(one.id).client_id: one.status for one in self.acting.queries.list()}
+
+    def told(self, client_id: str) -> str | None:
+        return self.acting.queries.get(client_id).error_message
+
+    def stop(self, client_id: str) -> None:
+        self.acting.queries.stop(client_id)
+
 
 def main() -> None:
     """Answer one line after the other."""
