@@ -93,6 +93,7 @@ def test_whatever_is_no_plain_query_is_refused(sql: str, on: str) -> None:
     with pytest.raises(StatementRefusedError, match=r"^dataset 'd': ") as caught:
         check_select(sql, spec=engine(on), place="dataset 'd'")
     assert caught.value.error_type is ErrorType.DML_NOT_ALLOWED_ERROR
+    assert ("databases.tables" in caught.value.message) == sql.startswith(("SHOW", "DESCRIBE", "PRAGMA"))
 
 
 @for_each("on", ENGINES)

@@ -93,7 +93,7 @@ def _parts(sql: str, explains: str, spec: EngineSpec, invalid: Refuse, rejected:
             if word == "EXPLAIN" and not explains and (found := _explain_at(sql, token.start)):
                 yield from _parts(sql[found.end() :], " ".join(found.group().upper().split()), spec, invalid, rejected)
                 return
-            _reject_start(word, explains, invalid, rejected)
+            _reject_part(word, explains, invalid, rejected)
             if not sql.startswith(token.text, token.start):  # as is the first one, where it is the name of a command
                 raise rejected(f"{word} cannot be told apart here")
             start = token.start
@@ -112,19 +112,19 @@ def _explain_at(sql: str, start: int) -> re.Match[str] | None:
     return _EXPLAIN.match(sql, start) or _EXPLAIN.match(sql, max(start - _BEFORE_COMMANDS, 0))
 
 
-def reject_misspelt(word: str, invalid: Refuse) -> None:
-    """Refuse a first word of a statement that is none, but near one."""
-    starts = QUERY_STARTS | _CHANGE_STARTS | _SHOWING
+def reject_start(word: str, invalid: Refuse, rejected: Refuse) -> None:
+    """Refuse a first word of a statement that shows what there is, or is none, but near one."""
+    if word in _SHOWING:
+        raise rejected(f"{word} is not allowed; databases.tables and databases.table_metadata tell what there is")
+    starts = QUERY_STARTS | _CHANGE_STARTS
     if word not in starts and (meant := nearest(word, starts, cutoff=0.7)):
         raise invalid(f"no statement begins with {word}; did you mean {meant[0]}?")
 
 
-def _reject_start(word: str, explains: str, invalid: Refuse, rejected: Refuse) -> None:
-    if word in _SHOWING:
-        raise rejected(f"{word} is not allowed; databases.tables and databases.table_metadata tell what there is")
+def _reject_part(word: str, explains: str, invalid: Refuse, rejected: Refuse) -> None:
+    reject_start(word, invalid, rejected)
     if explains and word not in QUERY_STARTS - {"("}:  # which begins options, too
         raise rejected("EXPLAIN takes a query alone, and no options")
-    reject_misspelt(word, invalid)
     if word not in QUERY_STARTS | _CHANGE_STARTS:
         raise rejected(
             "only queries may run, and INSERT, UPDATE, DELETE, MERGE, TRUNCATE and CREATE, ALTER and DROP of tables, "

@@ -31,7 +31,7 @@ from analytics_core._gate.changes import (
     check_change,
     is_of_schema,
     reject_hidden_targets,
-    reject_misspelt,
+    reject_start,
 )
 from analytics_core._gate.relations import TableRef, tables_of
 from analytics_core.errors import QueryError, StatementRefusedError, VirtualDatasetError
@@ -129,7 +129,7 @@ def _one_statement(
     tokens = read_tokens(sql, spec.dialect, invalid)
     first = next((token.text.upper() for token in tokens if token.text != ";"), "")
     if only_queries and first and first not in QUERY_STARTS:
-        reject_misspelt(first, invalid)
+        reject_start(first, invalid, rejected)
         raise rejected(_ONLY_QUERIES)
     reject_denied(tokens, spec.guards.denied_functions, rejected)
     # Of a word that begins another statement, the tokens are not those that a parser takes.
