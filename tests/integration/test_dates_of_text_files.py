@@ -163,6 +163,23 @@ def test_what_is_written_in_no_known_form_is_text(tmp_path: Path, texts: tuple[s
     assert read_days(column(tmp_path, *texts)) == list(texts)
 
 
+@for_each(
+    ("form", "texts", "read"),
+    [
+        ("%Y%m%d", ("20240131", "20231201"), [datetime(2024, 1, 31), datetime(2023, 12, 1)]),
+        ("%d%m%Y", ("31012024", "01122023"), [datetime(2024, 1, 31), datetime(2023, 12, 1)]),
+        ("%Y%m%d%H%M", ("202401311045",), [datetime(2024, 1, 31, 10, 45)]),
+        ("%Y%m%d", ("20240131", "20231301"), [20240131, 20231301]),  # no month
+        ("%Y%m%d", ("202411", "202412"), [202411, 202412]),  # months, which are shorter than days
+        ("%Y", ("2024", "1999"), [2024, 1999]),
+    ],
+)
+def test_digits_alone_are_days_where_the_form_says_so(
+    tmp_path: Path, form: str, texts: tuple[str, ...], read: list[Any]
+) -> None:
+    assert read_days(column(tmp_path, *texts), date_format=form) == read
+
+
 def test_a_column_that_is_written_otherwise_than_told_is_text(tmp_path: Path) -> None:
     assert read_days(column(tmp_path, "01/02/24", "15/03/24"), date_format="%d.%m.%Y") == ["01/02/24", "15/03/24"]
 

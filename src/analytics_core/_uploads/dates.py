@@ -51,6 +51,7 @@ _DIRECTIVES: Final[Mapping[str, str]] = {
     "p": "[AaPp][Mm]",
 }
 _OF_THE_DAY: Final = frozenset("HIMSfpcXT")
+_LAST: Final = datetime(2024, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
 _FIRST_PARTS: Final = {"d": "day", "m": "month", "y": "year"}
 
 
@@ -82,6 +83,12 @@ def is_date_format(form: str) -> bool:
 def has_time(form: str) -> bool:
     """Tell whether a form of `strptime` says more than the day."""
     return any(directive in _OF_THE_DAY for directive in re.findall("%(.)", form))
+
+
+def width_of_day(form: str) -> int | None:
+    """Return how many characters a day has in a form of `strptime`; None where that names no whole day."""
+    is_whole = {"Y", "m", "d"} <= set(re.findall("%(.)", form))
+    return len(_LAST.strftime(form)) if is_whole else None
 
 
 def moments(texts: pa.Array, form: str) -> pa.Array | None:

@@ -24,6 +24,7 @@ from analytics_core._uploads.dates import (
     has_time,
     moments,
     pattern_of,
+    width_of_day,
 )
 from analytics_core._uploads.limits import broken
 from analytics_core.errors import FileUploadError
@@ -167,7 +168,10 @@ class SeenTexts:
         of_kinds = [found for kind in self.kinds if (found := self._type_of(kind)) is not None]
         numbers = [found for found in of_kinds if found.form is None]
         days = [found for found in of_kinds if found.form is not None]
-        in_turn = (*numbers, *written, *days) if is_form_told else (*numbers, *days, *written)
+        if is_form_told and self.whole_digits in map(width_of_day, self.forms):  # 20240131 is a number, too
+            in_turn = (*written, *numbers, *days)
+        else:
+            in_turn = (*numbers, *written, *days) if is_form_told else (*numbers, *days, *written)
         return next(iter(in_turn), TEXT)
 
     def _type_of(self, kind: ValueKind) -> ColumnType | None:
