@@ -156,7 +156,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 @for_each("kind", KINDS)
 def test_a_statement_that_is_no_query_is_refused(kind: str, on: str) -> None:
     for sql, check in itertools.product(KINDS[kind], (check_select_, check_statement_)):
-        with pytest.raises(StatementRefusedError, match="read-only: one query") as rejected:
+        with pytest.raises(StatementRefusedError, match=r"read-only: one query|databases\.tables") as rejected:
             check(sql, on)
         assert rejected.value.error_type is ErrorType.DML_NOT_ALLOWED_ERROR
 

@@ -40,10 +40,7 @@ _PATTERNS: Mapping[ValueKind, str] = {
     ValueKind.DATE: ISO_DAY,
     ValueKind.TIMESTAMP: ISO_MOMENT,
 }
-"""What each kind is written like, the narrowest first.
-
-Leading zeros and plus signs are no numbers: they are post codes and telephone numbers.
-"""
+"""What each kind is written like, the narrowest first; with leading zeros or a plus it is a code, and no number."""
 
 _NARROWER: Mapping[ValueKind, ValueKind] = {
     ValueKind.DECIMAL: ValueKind.INTEGER,
@@ -168,11 +165,10 @@ class SeenTexts:
         of_kinds = [found for kind in self.kinds if (found := self._type_of(kind)) is not None]
         numbers = [found for found in of_kinds if found.form is None]
         days = [found for found in of_kinds if found.form is not None]
-        if is_form_told and self.whole_digits in map(width_of_day, self.forms):  # 20240131 is a number, too
-            in_turn = (*written, *numbers, *days)
-        else:
-            in_turn = (*numbers, *written, *days) if is_form_told else (*numbers, *days, *written)
-        return next(iter(in_turn), TEXT)
+        if not is_form_told:
+            return next(iter((*numbers, *days, *written)), TEXT)
+        is_day = self.whole_digits in map(width_of_day, self.forms)  # 20240131 is a number, too
+        return next(iter((*written, *numbers, *days) if is_day else (*numbers, *written, *days)), TEXT)
 
     def _type_of(self, kind: ValueKind) -> ColumnType | None:
         if kind in (ValueKind.DATE, ValueKind.TIMESTAMP):
