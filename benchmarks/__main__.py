@@ -1,7 +1,7 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
     python -m benchmarks ../shared/bench
-        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards,hand,builder,pictures]
+        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards,hand,builder,pictures,sql]
         [--plan-rows 2000000]
         [--engines sqlite,duckdb,postgres]
         [--acceptance ../shared/acceptance] [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
@@ -35,6 +35,7 @@ from benchmarks import (
     operations,
     pictures,
     plans,
+    sql,
     store_lists,
 )
 from benchmarks.report import Ratio, Unmeasured
@@ -55,6 +56,7 @@ PARTS = (
     "hand",
     "builder",
     "pictures",
+    "sql",
 )
 
 
@@ -97,6 +99,8 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
         yield from builder.compare()
     if "pictures" in arguments.parts:
         yield from pictures.compare()
+    if "sql" in arguments.parts:
+        yield from sql.compare()
 
 
 def _of_forms(folder: Path | None) -> Iterator[Ratio | Unmeasured]:
