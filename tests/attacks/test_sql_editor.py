@@ -6,13 +6,11 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from tests.attacks.test_roads import TARGETS, attacked
 from tests.support.attacks import SHARE, Figures, attack, hostile_texts, report
 from tests.support.fence_trials import arrange, editor_leaks, every_pair, fill
 from tests.support.mirrors import Rules, ruled_core
@@ -45,20 +43,7 @@ READERS: Mapping[str, Callable[[World, str], str]] = {
 }
 """What reads a statement and runs nothing."""
 
-
-@pytest.fixture(params=TARGETS, scope="module")
-def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, str]]:
-    engine, role = request.param
-    with attacked(request, engine, role, tmp_path_factory.mktemp("editor")) as world:
-        yield world, f"{engine} as {role}"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def silent() -> Iterator[None]:
-    """Switch logging off: every record of every statement would be kept until the end."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("silent")
 
 
 def test_nothing_hidden_comes_back_from_any_place_of_a_statement(target: tuple[World, str]) -> None:
