@@ -168,7 +168,7 @@ def metadata_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def kept_store(request: pytest.FixtureRequest) -> Callable[[str], str]:
+def reused_store(request: pytest.FixtureRequest) -> Callable[[str], str]:
     """Return the URL of an empty store on `postgres` or `mariadb`: the same each time, since its tables take a second.
 
     Who asks for it is done with it when the next one asks.
@@ -192,6 +192,6 @@ def kept_store(request: pytest.FixtureRequest) -> Callable[[str], str]:
         pytest.param("mariadb", marks=pytest.mark.server),
     ],
 )
-def module_store_url(request: pytest.FixtureRequest, kept_store: Callable[[str], str]) -> str:
+def module_store_url(request: pytest.FixtureRequest, reused_store: Callable[[str], str]) -> str:
     """The URL of an empty metadata store that a module's tests share: in memory, on PostgreSQL, on MariaDB."""
-    return "sqlite://" if request.param == "sqlite" else kept_store(request.param)
+    return "sqlite://" if request.param == "sqlite" else reused_store(request.param)

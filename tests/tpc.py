@@ -140,9 +140,9 @@ def _parsed(text: str, spec: EngineSpec) -> None:
     sqlglot.parse_one(text, read=spec.dialect).sql(spec.dialect)
 
 
-def _seconds(work: Callable[[T, EngineSpec], None], asked: Iterable[T], spec: EngineSpec) -> float:
+def _seconds(work: Callable[[T, EngineSpec], None], statements: Iterable[T], spec: EngineSpec) -> float:
     """Return the processor time of what is asked, each at its quickest."""
-    return sum(min(_second(work, one, spec) for _ in range(ROUNDS)) for one in asked)
+    return sum(min(_second(work, one, spec) for _ in range(ROUNDS)) for one in statements)
 
 
 def _second(work: Callable[[T, EngineSpec], None], one: T, spec: EngineSpec) -> float:

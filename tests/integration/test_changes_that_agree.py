@@ -19,8 +19,8 @@ STORES = ["sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in (
 
 
 @pytest.fixture(params=STORES)
-def shop(request: pytest.FixtureRequest, tmp_path: Path, kept_store: Callable[[str], str]) -> Iterator[SmallCore]:
-    store = f"sqlite:///{tmp_path}/meta.db" if request.param == "sqlite" else kept_store(request.param)
+def shop(request: pytest.FixtureRequest, tmp_path: Path, reused_store: Callable[[str], str]) -> Iterator[SmallCore]:
+    store = f"sqlite:///{tmp_path}/meta.db" if request.param == "sqlite" else reused_store(request.param)
     with small_core(tmp_path, metadata_url=store) as made:
         made.orders()
         made.core.charts.create({"slice_name": "x", "datasource_id": 1, "datasource_type": "table"})

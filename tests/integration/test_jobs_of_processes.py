@@ -159,7 +159,7 @@ def test_executions_of_a_killed_process_fail_and_others_are_stopped_from_elsewhe
     worker.kill()
     over = {"here": "failed", "behind": "failed", "stopped": "stopped"}
     assert reader.wait_until("executions", over) == over
-    assert "the process that ran it ended" in reader.tell("told", "behind")
+    assert "the process that ran it ended" in reader.tell("error_message", "behind")
 
 
 @pytest.mark.server

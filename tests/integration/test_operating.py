@@ -33,8 +33,8 @@ STORES = [
 
 
 @pytest.fixture(params=["file"])
-def world(request: pytest.FixtureRequest, tmp_path: Path, kept_store: Callable[[str], str]) -> Iterator[GuestWorld]:
-    store = f"sqlite:///{tmp_path}/meta.db" if request.param == "file" else kept_store(request.param)
+def world(request: pytest.FixtureRequest, tmp_path: Path, reused_store: Callable[[str], str]) -> Iterator[GuestWorld]:
+    store = f"sqlite:///{tmp_path}/meta.db" if request.param == "file" else reused_store(request.param)
     with guest_world(f"sqlite:///{tmp_path}/shop.db", metadata_url=store) as made:
         yield made
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from tests.support.small_core import SmallCore, small_core
 from analytics_core._records.repositories import ListFilter
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._records.sql_query import NEXT_QUERY_STATES, QueryState, SqlQuery
+from analytics_core._sql.runs import SqlRuns, new_query
 from analytics_core.errors import (
     AlreadyExistsError,
     AnalyticsError,
@@ -36,6 +37,7 @@ from analytics_core.errors import (
     StatementRefusedError,
     StatementStoppedError,
     StatementTimeoutError,
+    StoreUnavailableError,
 )
 
 LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000000) SELECT COUNT(*) AS c FROM n"
@@ -54,22 +56,22 @@ def execute(shop: SmallCore, sql: str, **fields: Any) -> Any:
 
 
 def test_an_execution_answers_with_all_fields_of_the_contract(shop: SmallCore) -> None:
-    told = execute(
+    response = execute(
         shop, "SELECT 1 AS one, 'a' AS a -- all of it", client_id="c-1", queryLimit=5, tab="T", sql_editor_id="e"
     ).to_payload()
-    query = told.pop("query")
-    assert told.keys() == {"query_id", "status", "columns", "selected_columns", "expanded_columns", "data"}
-    assert (told["status"], told["data"]) == ("success", [{"one": 1, "a": "a"}])
-    assert [(one["name"], one["type"], one["is_dttm"]) for one in told["columns"]] == [
+    query = response.pop("query")
+    assert response.keys() == {"query_id", "status", "columns", "selected_columns", "expanded_columns", "data"}
+    assert (response["status"], response["data"]) == ("success", [{"one": 1, "a": "a"}])
+    assert [(one["name"], one["type"], one["is_dttm"]) for one in response["columns"]] == [
         ("one", "integer", False),
         ("a", "text", False),
     ]
-    assert told["selected_columns"] == told["columns"]
+    assert response["selected_columns"] == response["columns"]
     assert query["startDttm"] <= query["endDttm"]
     assert {name: query[name] for name in query if name not in ("startDttm", "endDttm", "changed_on")} == {
         "id": "c-1",
-        "queryId": told["query_id"],
-        "serverId": told["query_id"],
+        "queryId": response["query_id"],
+        "serverId": response["query_id"],
         "sql": "SELECT 1 AS one, 'a' AS a -- all of it",
         "executedSql": "SELECT 1 AS one, 'a' AS a LIMIT 6",
         "db": "shop",
@@ -113,10 +115,10 @@ LIMITS = {
 
 
 def test_the_smaller_limit_counts_and_the_answer_says_which_cut(shop: SmallCore) -> None:
-    for case, (sql, asked, rows, limit, factor) in LIMITS.items():
-        told = execute(shop, sql, queryLimit=asked)
-        assert (len(told.data), told.query.limit, told.query.limiting_factor) == (rows, limit, factor), case
-        found = shop.core.sql(sql, row_limit=asked)
+    for case, (sql, wanted, rows, limit, factor) in LIMITS.items():
+        response = execute(shop, sql, queryLimit=wanted)
+        assert (len(response.data), response.query.limit, response.query.limiting_factor) == (rows, limit, factor), case
+        found = shop.core.sql(sql, row_limit=wanted)
         assert (found.rowcount, found.limits[0].rows, found.limiting_factor.value) == (rows, limit, factor), case
 
 
@@ -161,7 +163,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[AnalyticsError], str]] = {
 }
 
 
-def test_what_cannot_run_is_told_and_recorded(shop: SmallCore) -> None:
+def test_what_cannot_run_raises_and_is_recorded(shop: SmallCore) -> None:
     for case, (payload, kind, said) in REFUSED.items():
         before = shop.core.queries.list().count
         with pytest.raises(kind) as caught:
@@ -183,12 +185,12 @@ def test_a_database_may_be_closed_to_the_editor(shop: SmallCore) -> None:
 
 
 def test_templates_get_the_parameters_of_the_payload(shop: SmallCore) -> None:
-    told = execute(shop, "SELECT '{{ word }}' AS word", templateParams='{"word": "hello"}')
-    assert told.data == ({"word": "hello"},)
-    assert shop.core.queries.get(told.query_id).select_sql == "SELECT 'hello' AS word"
+    response = execute(shop, "SELECT '{{ word }}' AS word", templateParams='{"word": "hello"}')
+    assert response.data == ({"word": "hello"},)
+    assert shop.core.queries.get(response.query_id).select_sql == "SELECT 'hello' AS word"
 
 
-def test_objects_in_columns_are_expanded_where_that_is_asked_for(shop: SmallCore) -> None:
+def test_objects_in_columns_are_expanded_on_request(shop: SmallCore) -> None:
     sql = """SELECT '{"a": 1, "b": {"c": 2}}' AS o, 7 AS n UNION ALL SELECT NULL, 8"""
     plain, wide = execute(shop, sql), execute(shop, sql, expand_data=True)
     assert [one["name"] for one in plain.columns] == ["o", "n"]
@@ -203,13 +205,13 @@ def test_twins_and_columns_without_a_name_get_names_of_their_own(shop: SmallCore
     )
 
 
-def test_an_execution_in_the_background_is_found_and_its_rows_are_kept(shop: SmallCore) -> None:
+def test_an_execution_in_the_background_is_found_and_its_rows_are_stored(shop: SmallCore) -> None:
     shop.core.databases.update(1, {"allow_run_async": True})
-    told = execute(shop, "SELECT 1 AS one", runAsync=True)
-    key = told.query.results_key
-    assert (told.status, told.data) == ("pending", ())
+    response = execute(shop, "SELECT 1 AS one", runAsync=True)
+    key = response.query.results_key
+    assert (response.status, response.data) == ("pending", ())
     assert shop.core.jobs.get(key).wait(10)
-    found = shop.core.queries.get(told.query_id)
+    found = shop.core.queries.get(response.query_id)
     assert (found.status, found.results_key, found.end_result_backend_time is not None) == ("success", key, True)
     assert shop.core.sql.results(key).data == ({"one": 1},)
     stranger = shop.reader(("database", 1))
@@ -219,21 +221,21 @@ def test_an_execution_in_the_background_is_found_and_its_rows_are_kept(shop: Sma
         shop.core.sql.results("no-such-key")
 
 
-def test_rows_that_were_kept_are_closed_when_other_rules_bind(shop: SmallCore) -> None:
+def test_stored_rows_are_closed_when_other_rules_bind(shop: SmallCore) -> None:
     shop.core.databases.update(1, {"allow_run_async": True})
     reader = shop.reader(("database", 1))
-    told = reader.sql.execute({**DATABASE, "sql": "SELECT COUNT(*) AS n FROM orders", "runAsync": True})
-    assert reader.jobs.get(told.query.results_key).wait(10)
-    assert reader.sql.results(told.query.results_key).data[0]["n"] > 0
+    response = reader.sql.execute({**DATABASE, "sql": "SELECT COUNT(*) AS n FROM orders", "runAsync": True})
+    assert reader.jobs.get(response.query.results_key).wait(10)
+    assert reader.sql.results(response.query.results_key).data[0]["n"] > 0
     dataset = shop.orders()
     role = next(one.id for one in shop.core.roles.list() if one.name == "role of reader")
     rule = {"name": "r", "clause": "1 = 0", "filter_type": "Regular", "tables": [dataset.id], "roles": [role]}
     shop.core.row_level_security.create(rule)
     with pytest.raises(QueryAccessError, match="other row rules"):
-        reader.sql.results(told.query.results_key)
+        reader.sql.results(response.query.results_key)
 
 
-def test_rows_that_are_not_kept_any_more_are_told(shop: SmallCore) -> None:
+def test_rows_that_are_gone_are_an_error_of_the_results_backend(shop: SmallCore) -> None:
     shop.core.databases.update(1, {"allow_run_async": True})
     key = execute(shop, "SELECT 1 AS one", runAsync=True).query.results_key
     assert shop.core.jobs.get(key).wait(10)
@@ -271,14 +273,25 @@ def test_a_time_limit_ends_an_execution_as_timed_out(tmp_path: Path) -> None:
         assert [one.status for one in shop.core.queries.list()] == ["timed_out"]
 
 
+def run_with(shop: SmallCore, **parts: Any) -> Any:
+    """Run a statement in this thread with other parts of the runtime, which count after its record is made."""
+    runtime, actor = shop.core._runtime, shop.core.sql._actor
+    with runtime.store.unit_of_work() as unit:
+        database = unit.databases.get(1)
+    query, _ = SqlRuns(runtime, actor).begin(
+        new_query(runtime, database, actor, in_background=False, client_id="c", sql="SELECT 1 AS one")
+    )
+    return SqlRuns(replace(runtime, **parts), actor).run_here(query, database)
+
+
 @pytest.mark.parametrize("is_file", [False, True], ids=["memory", "file"])
 def test_executions_whose_process_died_have_failed(tmp_path: Path, is_file: bool) -> None:
     with small_core(tmp_path, metadata_url=f"sqlite:///{tmp_path / 'store.db'}" if is_file else "sqlite://") as shop:
         with shop.core._runtime.store.unit_of_work() as unit:
             unit.sql_queries.add(LOST, actor_id=1)
             unit.sql_queries.add(replace(LOST, client_id="d", extra='{"changes_data": true}'), actor_id=1)
-            held = replace(LOST, client_id="e", job_id="held", results_key="held")
-            unit.sql_queries.add(held, actor_id=1)
+            running = replace(LOST, client_id="e", job_id="held", results_key="held")
+            unit.sql_queries.add(running, actor_id=1)
             ago = unit.now() - timedelta(hours=2)
             job = JobRecord(job_id="held", kind="sql", payload="{}", user_id=1, state=JobState.RUNNING, worker="died")
             unit.jobs.add(replace(job, started_on=ago, lease_until=ago), actor_id=1)
@@ -307,14 +320,58 @@ def test_what_cannot_be_taken_as_a_job_has_failed(tmp_path: Path) -> None:
         assert [one.status for one in shop.core.queries.list()] == ["failed"]
 
 
-def test_an_execution_in_the_background_succeeds_when_its_rows_are_kept(shop: SmallCore) -> None:
-    shop.core.databases.update(1, {"allow_run_async": True})
-    for _ in range(20):
-        asked = execute(shop, "SELECT 1 AS one", runAsync=True)
-        until_s = time.monotonic() + 60
-        while shop.core.queries.get(asked.query_id).status in {"pending", "running"}:  # as soon as it says so
-            assert time.monotonic() < until_s
-        assert shop.core.sql.results(asked.query.results_key).data == ({"one": 1},)
+def test_an_execution_whose_rows_cannot_be_stored_has_failed(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+
+    class WithoutResults(QueueOfOthers):
+        def submit(self, job_id: str, *, queue: str = "") -> None:
+            with closing(sqlite3.connect(store)) as outside:
+                outside.execute("ALTER TABLE ac_job_results RENAME TO away")
+                shop.core.run_job(job_id)
+                outside.execute("ALTER TABLE away RENAME TO ac_job_results")
+
+    with small_core(tmp_path, metadata_url=f"sqlite:///{store}", ports={"jobs": WithoutResults()}) as shop:
+        shop.core.databases.update(1, {"allow_run_async": True})
+        query = execute(shop, "SELECT 1 AS one", runAsync=True).query
+        assert shop.core.queries.get(query.query_id).status == "failed"
+        with pytest.raises(AnalyticsError):
+            shop.core.sql.results(query.results_key)
+
+
+def test_an_interrupted_execution_is_stopped(shop: SmallCore) -> None:
+    class Interrupted:
+        def now(self) -> datetime:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_with(shop, clock=Interrupted())
+    assert [one.status for one in shop.core.queries.list()] == ["stopped"]
+
+
+def test_a_state_is_recorded_when_the_store_is_back(shop: SmallCore) -> None:
+    store = shop.core._runtime.store
+
+    class AwayOnce:
+        tries = 0
+
+        def unit_of_work(self) -> Any:
+            self.tries += 1
+            if self.tries == 1:
+                raise StoreUnavailableError("the metadata store is locked")
+            return store.unit_of_work()
+
+    query, _ = run_with(shop, store=AwayOnce())
+    assert query.state is QueryState.SUCCESS
+
+
+def test_old_executions_are_pruned(tmp_path: Path) -> None:
+    now_ms = time.time() * 1_000
+    with small_core(tmp_path, sql_query_keep_s=60) as shop:
+        with shop.core._runtime.store.unit_of_work() as unit:
+            for client_id, age_s in (("old", 65), ("new", 50)):
+                unit.sql_queries.add(replace(LOST, client_id=client_id, start_time=now_ms - age_s * 1_000), actor_id=1)
+        assert shop.core.prune().sql_queries == 1
+        assert [shop.core.queries.get(one.id).client_id for one in shop.core.queries.list()] == ["new"]
 
 
 def test_an_execution_that_runs_before_its_answer_is_there_is_not_lost(tmp_path: Path) -> None:
@@ -333,7 +390,7 @@ def test_an_execution_that_runs_before_its_answer_is_there_is_not_lost(tmp_path:
     assert seen == ["running"]
 
 
-def test_an_end_that_nobody_asked_for_while_its_job_was_kept_is_told(shop: SmallCore) -> None:
+def test_an_end_that_is_read_after_its_job_expired_is_a_success(shop: SmallCore) -> None:
     with shop.core._runtime.store.unit_of_work() as unit:
         unit.sql_queries.add(replace(LOST, results_key="gone", end_time=1.0), actor_id=1)
     assert shop.core.queries.get(1).status == "success"

@@ -34,7 +34,7 @@ def execute(core: AnalyticsCore, sql: str, **fields: Any) -> Any:
     return core.sql.execute({"database_id": 1, "sql": sql, **fields})
 
 
-def held(world: TenantWorld, sql: str) -> list[tuple[Any, ...]]:
+def rows_of(world: TenantWorld, sql: str) -> list[tuple[Any, ...]]:
     """Return what the owner of the database finds in it."""
     world.release()
     owner = sa.create_engine(world.url, poolclass=sa.NullPool)
@@ -57,12 +57,12 @@ def test_a_script_runs_in_one_transaction_and_answers_with_its_last_rows(world: 
     kinds = [(one["kind"], one["rows"]) for one in done.query.extra["statements"]]
     assert kinds[1:] == [("INSERT", 3), ("UPDATE", 2), ("SELECT", 2), ("DELETE", 1)]
     assert "INSERT: what it made holds or shows the rows of sales" in str(done.query.extra["notes"])
-    assert held(world, "SELECT a FROM made") == [(1,), (12,)]
+    assert rows_of(world, "SELECT a FROM made") == [(1,), (12,)]
 
     with pytest.raises(DatabaseError, match="statement 2 of 3: ") as failed:
         execute(acme, "INSERT INTO made VALUES (99); SELECT nope FROM made; DELETE FROM made")
     assert "stays" not in failed.value.message
-    assert held(world, "SELECT a FROM made") == [(1,), (12,)]
+    assert rows_of(world, "SELECT a FROM made") == [(1,), (12,)]
     record = acme.queries.list(order_by="-id")[0]
     assert (record.status, acme.queries.get(record.id).progress) == ("failed", 33)
 
@@ -72,7 +72,7 @@ def test_a_script_runs_in_one_transaction_and_answers_with_its_last_rows(world: 
         )
     commits = world.engine == "mysql"
     assert ("statements 1 to 2 stay: MariaDB or MySQL does not take them back" in failed.value.message) is commits
-    assert held(world, "SELECT a FROM made") == [(1,), (12,), *([(7,)] if commits else [])]
+    assert rows_of(world, "SELECT a FROM made") == [(1,), (12,), *([(7,)] if commits else [])]
 
     schema = {"postgresql": "public", "mysql": None}.get(world.engine, "main")
     execute(acme, "ALTER TABLE made RENAME TO later; DROP TABLE later", schema=schema)
@@ -112,20 +112,20 @@ RULED = {
 
 
 def test_no_change_reaches_or_tells_of_rows_that_rules_hide(world: TenantWorld) -> None:
-    acme, before = world.user("acme"), held(world, "SELECT id, amount FROM sales")
+    acme, before = world.user("acme"), rows_of(world, "SELECT id, amount FROM sales")
     for sql in (sql for sql, engines in RULED.items() if not engines or world.engine in engines.split()):
         with pytest.raises((StatementRefusedError, StatementError)) as refused:
             execute(acme, f"INSERT INTO targets VALUES (50, 'x', 1); {sql}")
         assert refused.value.message.startswith("statement 2 of 2: "), sql
         assert "acme'" not in refused.value.message, sql
-    assert held(world, "SELECT id, amount FROM sales") == before
-    assert held(world, "SELECT id FROM targets") == [(1,), (4,), (9,)]
+    assert rows_of(world, "SELECT id, amount FROM sales") == before
+    assert rows_of(world, "SELECT id FROM targets") == [(1,), (4,), (9,)]
 
     execute(acme, "UPDATE targets SET goal = (SELECT SUM(amount) FROM sales) WHERE id = 1")
     execute(acme, "DELETE FROM targets WHERE id IN (SELECT id FROM sales WHERE id = 4)")
-    assert held(world, "SELECT id, goal FROM targets") == [(1, 60), (4, 8), (9, 9)]
+    assert rows_of(world, "SELECT id, goal FROM targets") == [(1, 60), (4, 8), (9, 9)]
     execute(acme, "INSERT INTO sales (id, tenant, amount) SELECT 80, 'acme', COUNT(*) FROM sales")
-    assert held(world, "SELECT amount FROM sales WHERE id = 80") == [(3,)]
+    assert rows_of(world, "SELECT amount FROM sales WHERE id = 80") == [(3,)]
     execute(world.admin, "DELETE FROM sales WHERE id = 80")  # no rule binds an administrator
 
 
@@ -148,7 +148,7 @@ def test_what_is_made_of_ruled_rows_holds_those_of_its_maker_and_says_so(world: 
 
 
 def test_a_session_that_may_not_write_changes_nothing_whatever_the_guard_lets_through(world: TenantWorld) -> None:
-    before = held(world, "SELECT id FROM targets")
+    before = rows_of(world, "SELECT id FROM targets")
     runtime = world.admin._runtime
     with runtime.store.unit_of_work() as unit:
         reading = admission(unit.databases.get(1))
@@ -158,10 +158,10 @@ def test_a_session_that_may_not_write_changes_nothing_whatever_the_guard_lets_th
         *(["WITH q AS (SELECT 1 AS id) DELETE FROM targets"] if world.engine != "mysql" else []),
     ):
         statement = Statement(sql=sql, parameters=(), display_sql=sql, labels=(), kinds=())
-        asked = ScriptStatement(statement=statement, is_query=False, gives_rows=False)
+        step = ScriptStatement(statement=statement, is_query=False, gives_rows=False)
         with pytest.raises(AnalyticsError):
-            runtime.gate.statements.run_script(reading, [asked], limits=LIMITS, done=lambda _rows: None)
-    assert held(world, "SELECT id FROM targets") == before
+            runtime.gate.statements.run_script(reading, [step], limits=LIMITS, done=lambda _rows: None)
+    assert rows_of(world, "SELECT id FROM targets") == before
 
 
 # ------------------------------------------------------------------------------------------- flags, on SQLite alone

@@ -73,7 +73,7 @@ UNBOUND: dict[str, tuple[str, Any, str]] = {
 }
 
 
-def test_what_cannot_be_bound_is_told(shop: SmallCore) -> None:
+def test_what_cannot_be_bound_is_refused(shop: SmallCore) -> None:
     for case, (sql, params, said) in UNBOUND.items():
         with pytest.raises((StatementError, DatabaseError)) as caught:
             shop.core.sql(sql, params=params)  # type: ignore[arg-type]  # the point
@@ -124,7 +124,7 @@ PROBLEMS: dict[str, list[tuple[Any, ...]]] = {
 }
 
 
-def test_problems_are_told_with_their_places_and_the_nearest_names(shop: SmallCore) -> None:
+def test_problems_have_their_places_and_the_nearest_names(shop: SmallCore) -> None:
     for sql, places in PROBLEMS.items():
         found = shop.core.sql.check(sql)
         assert [(one.line, one.column, one.suggestions) for one in found] == places, (sql, found)
@@ -196,13 +196,13 @@ def test_columns_of_a_chart_are_chosen_and_no_rows_are_drawn_as_none(shop: Small
     assert (empty.failure, empty.data[:4]) == (None, b"<svg")
 
 
-def test_a_name_that_is_not_there_is_told_with_the_nearest(shop: SmallCore) -> None:
+def test_an_unknown_name_comes_with_the_nearest(shop: SmallCore) -> None:
     for sql, name in {"SELECT peeple FROM visits": "people", "SELECT id FROM visit": "visits"}.items():
         with pytest.raises(DatabaseError, match=f"did you mean '{name}'"):
             shop.core.sql(sql)
 
 
-def test_rows_that_a_chart_cannot_show_are_told(shop: SmallCore) -> None:
+def test_rows_that_a_chart_cannot_show_are_refused(shop: SmallCore) -> None:
     with pytest.raises(QueryError, match="needs a column of numbers"):
         shop.core.sql("SELECT page FROM visits").chart("bar")
     with pytest.raises(QueryError, match="x_axis, metrics, groupby"):

@@ -26,11 +26,11 @@ MOST = 4
         pytest.param("mariadb", marks=pytest.mark.server),
     ],
 )
-def admin(request, tmp_path_factory, kept_store):
+def admin(request, tmp_path_factory, reused_store):
     if request.param == "file":
         url = f"sqlite:///{tmp_path_factory.mktemp('store')}/meta.db"
     else:
-        url = kept_store(request.param)
+        url = reused_store(request.param)
     with AnalyticsCore(
         Settings(secret_key="a-test-key-that-is-long-enough-9f3a", metadata_freshness_s=3600), metadata_url=url
     ) as core:

@@ -27,9 +27,9 @@ IN_FILES_AND_SERVERS = (
 
 
 @pytest.fixture(params=["memory", *IN_FILES_AND_SERVERS])
-def store(request, tmp_path, kept_store):
+def store(request, tmp_path, reused_store):
     urls = {"memory": "sqlite://", "file": f"sqlite:///{tmp_path}/meta.db"}
-    url = urls.get(request.param) or kept_store(request.param)
+    url = urls.get(request.param) or reused_store(request.param)
     with open_store(url, FixedClock(START)) as store:
         yield store
 
@@ -97,8 +97,8 @@ def write_both(store, first, second, *, meet, name):
 
 @pytest.mark.server
 @pytest.mark.parametrize("server", ["postgres", "mariadb"])
-def test_a_unit_that_a_deadlock_undid_is_not_committed_in_part(server, kept_store):
-    with open_store(kept_store(server), FixedClock(START)) as store:
+def test_a_unit_that_a_deadlock_undid_is_not_committed_in_part(server, reused_store):
+    with open_store(reused_store(server), FixedClock(START)) as store:
         with store.unit_of_work() as unit:
             one, two = (unit.charts.append(a_chart(name), actor_id=None) for name in ("one", "two"))
         meet = threading.Barrier(2)
@@ -132,8 +132,8 @@ class Interrupted(AesGcmSecretBox):
     "kind",
     ["file", pytest.param("postgres", marks=pytest.mark.server), pytest.param("mariadb", marks=pytest.mark.server)],
 )
-def test_a_secret_that_is_replaced_while_all_are_sealed_anew_is_left_alone(kind, kept_store, tmp_path):
-    url = f"sqlite:///{tmp_path}/meta.db" if kind == "file" else kept_store(kind)
+def test_a_secret_that_is_replaced_while_all_are_sealed_anew_is_left_alone(kind, reused_store, tmp_path):
+    url = f"sqlite:///{tmp_path}/meta.db" if kind == "file" else reused_store(kind)
     box, clock = Interrupted(KEY), FixedClock(START)
     with open_store(url, clock, box=box) as store, open_store(url, clock) as other:
         with store.unit_of_work() as unit:

@@ -32,8 +32,8 @@ READING = {
         pytest.param("mariadb", marks=pytest.mark.server),
     ],
 )
-def world(request, kept_store):
-    url = "sqlite://" if request.param == "memory" else kept_store(request.param)
+def world(request, reused_store):
+    url = "sqlite://" if request.param == "memory" else reused_store(request.param)
     with open_store(url, FixedClock(START)) as store:
         yield fill(store)
 

@@ -117,9 +117,9 @@ class Writer:
         names, within = [self.new_name() for _ in kinds], replace(scope, columns=(*inside, *outer))
         groups = self.chance(4)
         of_groups = replace(scope, columns=inside, depth=MOST_QUERIES)
-        shown = [self.aggregate(of_groups, kind) if groups else self.value(within, kind) for kind in kinds]
+        values = [self.aggregate(of_groups, kind) if groups else self.value(within, kind) for kind in kinds]
         sql = "SELECT DISTINCT " if self.chance(6) else "SELECT "
-        sql += ", ".join(f"{value} AS {name}" for value, name in zip(shown, names, strict=True)) + f" FROM {source}"
+        sql += ", ".join(f"{value} AS {name}" for value, name in zip(values, names, strict=True)) + f" FROM {source}"
         sql += f" WHERE {self.condition(within)}" if self.chance(2) else ""
         if groups:
             sql += f" GROUP BY {', '.join(column for column, _ in inside[:2])}"
@@ -187,9 +187,9 @@ class Writer:
     def condition(self, scope: Scope) -> str:
         """Return a condition."""
         kind, choice = self.pick("int", "text", "digits"), self.draw(st.integers(0, 9))
-        left = self.column(scope.columns, kind)
+        column = self.column(scope.columns, kind)
         if choice == 9 and scope.takes_queries:
-            return f"{left} {self.pick('IN', 'NOT IN')} ({self.query(scope, [kind])[0]})"
+            return f"{column} {self.pick('IN', 'NOT IN')} ({self.query(scope, [kind])[0]})"
         if choice == 8 and scope.takes_queries:
             return f"{self.pick('EXISTS', 'NOT EXISTS')} ({self.query(scope)[0]})"
         if choice == 7 and scope.depth <= MOST_QUERIES + 2:
@@ -198,8 +198,8 @@ class Writer:
         if choice == 6:
             return f"{NUMBER_OF[self.engine].format(self.column(scope.columns, 'digits'))} > {self.pick('0', '2')}"
         if choice == 5:
-            return f"{left} IS {self.pick('', 'NOT ')}NULL"
-        return f"{left} {self.pick('=', '<>', '<', '>=')} {self.value(scope.deeper(2), kind)}"
+            return f"{column} IS {self.pick('', 'NOT ')}NULL"
+        return f"{column} {self.pick('=', '<>', '<', '>=')} {self.value(scope.deeper(2), kind)}"
 
 
 def _of(alias: str, columns: Columns) -> Columns:

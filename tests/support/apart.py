@@ -29,5 +29,5 @@ def result_apart(call: Callable[..., Result], *arguments: str) -> Result:
         process.join(timeout=120)
 
 
-def _tell(call: Callable[..., object], arguments: tuple[str, ...], told: Connection) -> None:
-    told.send(call(*arguments))
+def _tell(call: Callable[..., object], arguments: tuple[str, ...], answers: Connection) -> None:
+    answers.send(call(*arguments))

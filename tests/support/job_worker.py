@@ -95,8 +95,8 @@ class Worker:
         self.acting.jobs.cancel(job_id)
 
     def execute(self, client_id: str, sql: str) -> None:
-        asked = {"database_id": 1, "sql": sql, "client_id": client_id}
-        threading.Thread(target=self.acting.sql.execute, args=(asked,), daemon=True).start()
+        payload = {"database_id": 1, "sql": sql, "client_id": client_id}
+        threading.Thread(target=self.acting.sql.execute, args=(payload,), daemon=True).start()
 
     def execute_in_background(self, client_id: str, sql: str) -> None:
         self.runner.is_local = True
@@ -105,7 +105,7 @@ class Worker:
     def executions(self) -> dict[str, str]:
         return {self.acting.queries.get(one.id).client_id: one.status for one in self.acting.queries.list()}
 
-    def told(self, client_id: str) -> str | None:
+    def error_message(self, client_id: str) -> str | None:
         return self.acting.queries.get(client_id).error_message
 
     def stop(self, client_id: str) -> None:

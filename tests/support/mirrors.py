@@ -60,9 +60,9 @@ class Mirror:
     def keep(self, clauses: Mapping[str, str], names: Iterable[str]) -> None:
         """Fill the tables anew from those that hold all rows (`all_` before the name), as far as rules permit."""
         for name in names:
-            table, whole = quoted(self.engine, name), quoted(self.engine, f"all_{name}")
+            table, complete = quoted(self.engine, name), quoted(self.engine, f"all_{name}")
             self.rows(f"DELETE FROM {table}")
-            self.rows(f"INSERT INTO {table} SELECT * FROM {whole} WHERE {clauses.get(name, '1 = 1')}")
+            self.rows(f"INSERT INTO {table} SELECT * FROM {complete} WHERE {clauses.get(name, '1 = 1')}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class Mirrored:
     reader: AnalyticsCore
     schema: str
     rules: Rules
-    whole: Mirror
+    complete: Mirror
     permitted: Mirror
 
 
@@ -108,11 +108,11 @@ def mirrored(
             for table in (name, f"all_{name}"):
                 mirror.rows(f"CREATE TABLE {quoted(engine, table)} ({columns})")
                 mirror.rows(f"INSERT INTO {quoted(engine, table)} VALUES {rows}")
-    first, whole, permitted = mirrors
+    first, complete, permitted = mirrors
     for name, sql in views.items():
         inside = sql.format(all="all_")
         first.rows(f"CREATE VIEW {name} AS {sql.format(all='')}")
-        whole.rows(f"CREATE VIEW {name} AS {inside}")
+        complete.rows(f"CREATE VIEW {name} AS {inside}")
         permitted.rows(f"CREATE VIEW {name} AS SELECT * FROM ({inside}) AS v WHERE {clauses[name]}")
     for name in tables:
         first.rows(f"DROP TABLE {quoted(engine, f'all_{name}')}")
@@ -120,7 +120,7 @@ def mirrored(
     permitted.keep(clauses, tables)
     rules = Rules(clauses=dict(clauses))
     with ExitStack() as stack:
-        stack.callback(whole.connection.close)
+        stack.callback(complete.connection.close)
         stack.callback(permitted.connection.close)
         admin, reader = stack.enter_context(ruled_core(urls[0], folder, rules))
         yield Mirrored(
@@ -129,7 +129,7 @@ def mirrored(
             reader=reader,
             schema=first.schema,
             rules=rules,
-            whole=whole,
+            complete=complete,
             permitted=permitted,
         )
 
@@ -151,12 +151,12 @@ def ruled_core(url: str, folder: Path, rules: Rules) -> Iterator[tuple[Analytics
         yield admin, host.as_user("reader")
 
 
-def shown(rows: Iterable[Sequence[Any]]) -> list[str]:
+def comparable(rows: Iterable[Sequence[Any]]) -> list[str]:
     """Return rows in a form in which drivers agree, sorted: SQL gives them in no order."""
-    return sorted(repr([_shown(value) for value in row]) for row in rows)
+    return sorted(repr([_comparable(value) for value in row]) for row in rows)
 
 
-def _shown(value: Any) -> Any:
+def _comparable(value: Any) -> Any:
     match value:
         case bool():
             return int(value)
@@ -169,9 +169,9 @@ def _shown(value: Any) -> Any:
         case timedelta():
             return value.total_seconds()
         case str() if value[:1] in ("[", "{"):
-            return _shown(json.loads(value))
+            return _comparable(json.loads(value))
         case list() | tuple():
-            return [_shown(item) for item in value]
+            return [_comparable(item) for item in value]
         case dict():
-            return {key: _shown(item) for key, item in value.items()}
+            return {key: _comparable(item) for key, item in value.items()}
     return value

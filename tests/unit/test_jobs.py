@@ -379,6 +379,15 @@ def test_a_job_whose_end_was_not_recorded_is_lost_while_its_process_lives(desk: 
         job.result()
 
 
+def test_a_job_that_its_process_does_not_hold_any_more_is_found_as_lost(desk: Any) -> None:
+    at = desk(runner=HoldingRunner())
+    jobs = [at.submit(), at.submit()]
+    for job in jobs:
+        at.change(job, state=JobState.RUNNING, worker=at.book._heartbeat.token)
+    at.book._drop(jobs[0].job_id)
+    assert [at.book.find(job.job_id).state for job in jobs] == [JobState.LOST, JobState.RUNNING]
+
+
 @pytest.mark.parametrize("is_gone", [False, True])
 def test_a_process_that_comes_back_stops_what_was_taken_from_it(desk: Any, is_gone: bool) -> None:
     running = threading.Event()

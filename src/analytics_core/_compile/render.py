@@ -54,10 +54,10 @@ def render(
     """
     text = Dialect.get_or_raise(spec.dialect).generator(comments=False).generate(tree, copy=False)
     pieces = text.split(MARK)
-    shown = "".join(spec.literal(binds.values[piece]) if i % 2 else piece for i, piece in enumerate(pieces))
+    display_sql = "".join(spec.literal(binds.values[piece]) if i % 2 else piece for i, piece in enumerate(pieces))
     style = _STYLES[spec.paramstyle]
-    sql, parameters = style(pieces, _taken_by(spec, binds.values)) if binds_values else style([shown], {})
-    return Statement(sql=sql, parameters=parameters, display_sql=shown, labels=labels, kinds=kinds)
+    sql, parameters = style(pieces, _taken_by(spec, binds.values)) if binds_values else style([display_sql], {})
+    return Statement(sql=sql, parameters=parameters, display_sql=display_sql, labels=labels, kinds=kinds)
 
 
 Rendered = tuple[str, tuple[BindValue, ...] | dict[str, BindValue]]

@@ -159,8 +159,8 @@ class TableNames:
         loose: whether the first of two parts may be a catalog as well as a schema.
         is_file: name -> whether the engine would read a file of that name.
         own: relations and schemas of the engine itself, in lower case, of which its lists of tables do not tell.
-        row_ids: columns, in lower case, that the tables of the engine have without being asked, and that are NULL in a
-            sub-query of their rows, without a word.
+        row_ids: columns, in lower case, that the tables of the engine have without a place in its catalog; a sub-query
+            of their rows lacks them, or has NULL for them without a word.
     """
 
     longest: int | None

@@ -147,7 +147,7 @@ def reject_lost(sql: str, marked: str, values: Values) -> None:
             raise StatementError(f"parameter :{name} stands where no value can be bound; write it into the statement")
 
 
-def reject_left(sql: str) -> None:
+def reject_unbound(sql: str) -> None:
     """Refuse what a driver would get with a parameter that is no bound value; StatementError."""
     if _MARK in sql:
         raise StatementError("a parameter stands where no value can be bound; write it into the statement")

@@ -31,8 +31,8 @@ from analytics_core._querying.sql_parameters import (
     as_written,
     bind_parameters,
     holds_other_than_text,
-    reject_left,
     reject_lost,
+    reject_unbound,
     value_of,
     with_marks,
 )
@@ -173,7 +173,7 @@ class SqlQueries:
             DatabaseAccessError, TemplateError: as for `ready`.
         """
         admission = self.admit(request.actor, database)
-        asked = Dataset(
+        dataset = Dataset(
             uuid="",
             database_id=database.id,
             table_name="statement",
@@ -181,8 +181,8 @@ class SqlQueries:
             template_params=question.template_params,
         )
         spec = admission.spec
-        templates = self._templates.for_query(ChartDataQueryObject(), asked, spec, request)
-        ruled = self._row_security.ruled(request.actor, asked, spec)
+        templates = self._templates.for_query(ChartDataQueryObject(), dataset, spec, request)
+        ruled = self._row_security.ruled(request.actor, dataset, spec)
         return BegunSql(admission=admission, ruled=ruled, rendered=templates.render(question.sql))
 
     def bound(self, begun: BegunSql, source: SqlSource, question: SqlQuestion) -> ReadySql:
@@ -193,7 +193,7 @@ class SqlQueries:
         """
         spec = begun.admission.spec
         tree = in_schema(tree_of(source), question.schema, spec)
-        tree, limit, factor = _limited(tree, question, self.wanted(question.row_limit))
+        tree, limit, factor = _limited(tree, question, self.row_limit(question.row_limit))
         tables, bound = tables_of(tree, spec), begun.ruled
         source = self._row_security.in_source(bound, replace(source, tree=tree))
         is_safe = _is_plain(source, question.values, spec) and self._row_security.stores(bound, tables, _columns(tree))
@@ -227,11 +227,11 @@ class SqlQueries:
         except (StatementError, StatementRefusedError) as error:
             raise type(error)(as_written(error.message)) from None
 
-    def wanted(self, asked: int | None) -> int:
+    def row_limit(self, requested: int | None) -> int:
         """Return how many rows are given at the most."""
-        if asked is not None and (type(asked) is not int or asked < 0):
+        if requested is not None and (type(requested) is not int or requested < 0):
             raise LimitError("the limit of rows must be a whole number, 0 or more; 0 takes that of the settings")
-        return min(asked or self._settings.default_row_limit, self._settings.max_row_limit)
+        return min(requested or self._settings.default_row_limit, self._settings.max_row_limit)
 
     def run(self, request: ChartRequest, database: Database, question: SqlQuestion) -> SqlAnswer:
         """Return the rows of a statement.
@@ -442,7 +442,7 @@ def statement_of(
         bind_parameters(tree, values, low.binds)
         source = replace(source, tree=tree)
     statement = render(bound_tree(source, low), low.binds, spec, labels=(), kinds=(), binds_values=binds_values)
-    reject_left(statement.sql)
+    reject_unbound(statement.sql)
     return statement
 
 

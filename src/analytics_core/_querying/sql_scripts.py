@@ -159,8 +159,8 @@ class SqlScripts:
         """
         begun = self._queries.begun(request, database, question)
         spec = begun.admission.spec
-        with_marks(begun.rendered, {}, spec)  # scripts take no parameters
-        parts = split_script(begun.rendered, spec=spec, invalid=_invalid, rejected=_rejected)
+        plain = with_marks(begun.rendered, {}, spec)  # scripts take no parameters
+        parts = split_script(plain, spec=spec, invalid=_invalid, rejected=_rejected)
         if makes is not None:
             _reject_making(makes, database, parts)
         steps = []
@@ -232,7 +232,7 @@ class SqlScripts:
             admission=begun.admission,
             statement=statement_of(source, {}, spec, binds_values=not defines),
             tables=tables,
-            limit=self._queries.wanted(question.row_limit),
+            limit=self._queries.row_limit(question.row_limit),
             factor=LimitingFactor.DROPDOWN,
             rules=explained(source),
             rendered=begun.rendered,
@@ -296,7 +296,7 @@ class SqlScripts:
                 budget=request.budget,
             )
         except AnalyticsError as error:
-            raise _told(error, ready, done=len(rows)) from None
+            raise _with_staying(error, ready, done=len(rows)) from None
         finally:
             if any(step.defines for step in ready.steps):
                 self._names.forget_tables(ready.admission)
@@ -379,7 +379,7 @@ def _note(step: ReadyStep) -> str | None:
     )
 
 
-def _told(error: AnalyticsError, ready: ReadyScript, *, done: int) -> AnalyticsError:
+def _with_staying(error: AnalyticsError, ready: ReadyScript, *, done: int) -> AnalyticsError:
     """Return what a script failed with: which statement it was, and which ones stay all the same."""
     if len(ready.steps) > 1:
         error.at(f"statement {done + 1} of {len(ready.steps)}" if done < len(ready.steps) else "the commit")

@@ -43,7 +43,7 @@ class SqlQuery(StoredRecord):
     """A query of the SQL editor; times are milliseconds since 1970, as the contract has them.
 
     `client_id` is its caller's name for it, unique among their queries. `job_id` names the job that runs it, in any
-    process. `asked_limit` is what the caller asked for, `limit` what counted, and `limiting_factor` which limit cut.
+    process. `query_limit` is what the caller asked for, `limit` what counted, and `limiting_factor` which limit cut.
     `tables` are the relations that it reads. `tmp_*` and `select_as_cta*` are of a table or view that it makes.
     """
 
@@ -57,7 +57,7 @@ class SqlQuery(StoredRecord):
     tab_name: str | None = None
     sql_editor_id: str | None = None
     template_params: str | None = None
-    asked_limit: int | None = None
+    query_limit: int | None = None
     expand_data: bool = False
     select_sql: str | None = None
     executed_sql: str | None = None
@@ -85,9 +85,9 @@ class SqlQuery(StoredRecord):
         """What `extra` tells, a JSON text: of each statement of a script, and what to know of what it made."""
         return dict(json.loads(self.extra or "{}"))
 
-    def moved(self, state: QueryState, **told: Any) -> SqlQuery | None:
+    def moved(self, state: QueryState, **fields: Any) -> SqlQuery | None:
         """Return the record in another state, with what is told of it then; None where that state does not follow."""
-        return replace(self, state=state, **told) if state in NEXT_QUERY_STATES[self.state] else None
+        return replace(self, state=state, **fields) if state in NEXT_QUERY_STATES[self.state] else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,11 +75,11 @@ def later_s(errors: Iterable[NotificationError], *, waited_s: float, left_s: flo
     last attempt comes when `left_s` are over; with less than a minute there is none. Nobody is waited for who asks for
     more than that: they are tried with the others.
     """
-    asked = [rest_s for error in errors if error.retryable and (rest_s := error.retry_after_s or 0.0) <= left_s]
-    if not asked or left_s < FIRST_LATER_S:
+    rests_s = [rest_s for error in errors if error.retryable and (rest_s := error.retry_after_s or 0.0) <= left_s]
+    if not rests_s or left_s < FIRST_LATER_S:
         return None
     own = min(max(waited_s, FIRST_LATER_S), _LONGEST_LATER_S)
-    return min(max(own, *asked), left_s)
+    return min(max(own, *rests_s), left_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,9 +259,9 @@ def _checked(delivery: Delivery) -> Delivery:
     Raises:
         ValueError: it tells none of the four states.
     """
-    asked_s, rest_s = delivery.retry_after_s, None
-    if isinstance(asked_s, int | float) and asked_s > 0:  # NaN is not
-        rest_s = float(min(asked_s, _LONGEST_REST_S))
+    retry_after_s, rest_s = delivery.retry_after_s, None
+    if isinstance(retry_after_s, int | float) and retry_after_s > 0:  # NaN is not
+        rest_s = float(min(retry_after_s, _LONGEST_REST_S))
     reason = plain_text(str(delivery.reason))
     return replace(delivery, state=DeliveryState(delivery.state), reason=reason, retry_after_s=rest_s)
 

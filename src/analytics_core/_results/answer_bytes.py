@@ -111,6 +111,21 @@ def decode_answer(data: object, *, key: str, seal: EntrySeal, **known: Any) -> C
         return None
 
 
+def decode_job_answer(data: object, *, job_id: str, seal: EntrySeal) -> ChartData:
+    """Return the answer that was stored for a job.
+
+    Raises:
+        StoredDataError: another version wrote it, or it was sealed with another key.
+    """
+    answer = decode_answer(data, key=job_id, seal=seal)
+    if answer is None:
+        raise StoredDataError(
+            f"the metadata store holds no answer of job {job_id!r} that this version of analytics_core made with the "
+            "secret key that it has now; submit the question again"
+        )
+    return answer
+
+
 def encode_entry(
     result: QueryResult, *, key: str, seal: EntrySeal, most_bytes: int = MOST_BYTES, **known: Any
 ) -> bytes | None:

@@ -57,10 +57,10 @@ def draw(result: QueryResult, kind: str, options: Mapping[str, Any], runtime: Ru
         raise QueryError(
             f"the rows are there, and {strange} would ask for others; columns are chosen by x_axis, metrics, groupby"
         )
-    shown = kind if len(result) else TABLE  # of no rows nobody knows which are numbers: "No data"
+    drawn_kind = kind if len(result) else TABLE  # of no rows nobody knows which are numbers: "No data"
     uses = _chosen(uses_of(result), chosen, result)
-    form, steps = _form(shown, uses, result.colnames)
-    answer = ChartData(results=(result if shown == TABLE else _after(result, uses, steps),))
+    form, steps = _form(drawn_kind, uses, result.colnames)
+    answer = ChartData(results=(result if drawn_kind == TABLE else _after(result, uses, steps),))
     return PictureDrawer(runtime).of_answer(answer, {**form, **fields}, look, title=str(options.get("title", "")))
 
 
@@ -73,9 +73,9 @@ def _chosen(uses: ColumnUses, chosen: Mapping[str, Any], result: QueryResult) ->
     axis = next(iter(named.get("x_axis", ())), uses.axis)
     kinds = {column.name: column.kind for column in result.frame.columns}
     metrics = named.get("metrics") or named.get("metric") or tuple(name for name in uses.metrics if name != axis)
-    left = tuple(name for name in uses.groups if name not in (axis, *metrics))
+    others = tuple(name for name in uses.groups if name not in (axis, *metrics))
     is_time = axis is not None and kinds[axis].is_temporal
-    return ColumnUses(axis=axis, groups=named.get("groupby", left), metrics=metrics, is_time=is_time)
+    return ColumnUses(axis=axis, groups=named.get("groupby", others), metrics=metrics, is_time=is_time)
 
 
 def uses_of(result: QueryResult) -> ColumnUses:
@@ -130,12 +130,12 @@ def _along(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     match shape.layout:
         case ChartLayout.SERIES:
-            told = {**form, "x_axis": axis, "groupby": list(uses.groups)}
+            fields = {**form, "x_axis": axis, "groupby": list(uses.groups)}
             if not uses.groups:
-                return told, []
+                return fields, []
             sums = {name: {"operator": "sum"} for name in uses.metrics}
             pivot = {"index": [axis], "columns": list(uses.groups), "aggregates": sums, "drop_missing_columns": False}
-            return told, [{"operation": "pivot", "options": pivot}, {"operation": "flatten", "options": {}}]
+            return fields, [{"operation": "pivot", "options": pivot}, {"operation": "flatten", "options": {}}]
         case ChartLayout.GRID:
             if len(uses.groups) != 1:
                 raise QueryError(f"a {kind} chart needs two columns beside the number; select as many")
@@ -149,6 +149,6 @@ def _after(result: QueryResult, uses: ColumnUses, steps: Sequence[Mapping[str, A
     """Return the result with the columns that are drawn, after the steps."""
     drawn = {uses.axis, *uses.groups, *uses.metrics}
     frame = Frame(columns=tuple(column for column in result.frame.columns if column.name in drawn))
-    asked = [PostProcessingOperation.model_validate(step) for step in steps]
-    frame = run_steps(frame, read_steps(asked, Operations({}))).frame
+    operations = [PostProcessingOperation.model_validate(step) for step in steps]
+    frame = run_steps(frame, read_steps(operations, Operations({}))).frame
     return replace(result, colnames=frame.names, rowcount=len(frame), held=ResultRows(frame))

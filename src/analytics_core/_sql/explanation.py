@@ -46,12 +46,12 @@ class ExplainedSql:
 
     def __str__(self) -> str:
         lines = [f"{rule.part}  {rule.sql}    <- {rule.origin}" for rule in self.rules]
-        told = f"reads: {', '.join(self.tables) or 'no table'}; at most {self.row_limit:,} rows"
-        return visible("\n".join([*lines, told, "", self.sql]))
+        summary = f"reads: {', '.join(self.tables) or 'no table'}; at most {self.row_limit:,} rows"
+        return visible("\n".join([*lines, summary, "", self.sql]))
 
     _repr_mimebundle_ = mime_bundle
 
     def _blocks(self) -> Blocks:
         columns = {name: [getattr(rule, name) for rule in self.rules] for name in ("part", "sql", "origin")}
-        told = {"reads": ", ".join(self.tables), "rows at the most": f"{self.row_limit:,}"}
-        return [*(table(columns) if self.rules else ()), *facts(told), CodeBlock(text=self.sql)]
+        summary = {"reads": ", ".join(self.tables), "rows at the most": f"{self.row_limit:,}"}
+        return [*(table(columns) if self.rules else ()), *facts(summary), CodeBlock(text=self.sql)]

@@ -27,8 +27,8 @@ from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._sql.explanation import ExplainedSql
 from analytics_core._sql.reading import ColumnLineage, KnownTables, SqlProblem, formatted, lineage_of, problems_of
-from analytics_core._sql.result import SqlResult
-from analytics_core._sql.runs import SqlRuns, new_query, settled, shown_columns
+from analytics_core._sql.result import SqlResult, answer_columns
+from analytics_core._sql.runs import SqlRuns, new_query, settled
 from analytics_core._uploads.names import is_plain_name
 from analytics_core.errors import (
     AlreadyExistsError,
@@ -94,12 +94,12 @@ class Sql(Namespace):
             (...,)
         """
         now = self._anew()
-        asked = _question(sql, params, schema, row_limit)
+        question = _question(sql, params, schema, row_limit)
         named = now._database(database)
         try:
-            answer = now._runtime.sql_queries.run(now._request(), named, asked)
+            answer = now._runtime.sql_queries.run(now._request(), named, question)
         except DatabaseError as error:
-            raise now._with_nearest_name(error, named, asked) from None
+            raise now._with_nearest_name(error, named, question) from None
         return SqlResult.of(answer, now._runtime)
 
     def batches(
@@ -121,8 +121,8 @@ class Sql(Namespace):
             ...     sum(batch.num_rows for batch in batches) > 100
             True
         """
-        asked = _question(sql, params, schema, row_limit)
-        return self._runtime.sql_queries.stream(self._request(), self._database(database), asked)
+        question = _question(sql, params, schema, row_limit)
+        return self._runtime.sql_queries.stream(self._request(), self._database(database), question)
 
     def explain(
         self,
@@ -141,8 +141,8 @@ class Sql(Namespace):
             >>> core.sql.explain("SELECT id FROM orders", database="shop").tables
             ('orders',)
         """
-        asked = _question(sql, params, schema, row_limit)
-        return ExplainedSql.of(self._runtime.sql_queries.ready(self._request(), self._database(database), asked))
+        question = _question(sql, params, schema, row_limit)
+        return ExplainedSql.of(self._runtime.sql_queries.ready(self._request(), self._database(database), question))
 
     def check(
         self, sql: str, *, database: int | str | None = None, schema: str | None = None
@@ -179,7 +179,9 @@ class Sql(Namespace):
         """
         return formatted(_text(sql), self._admitted(self._database(database)).spec)
 
-    def lineage(self, sql: str, *, database: int | str | None = None) -> tuple[ColumnLineage, ...]:
+    def lineage(
+        self, sql: str, *, database: int | str | None = None, schema: str | None = None
+    ) -> tuple[ColumnLineage, ...]:
         """Return which columns of which tables each column of a statement comes from; nothing runs.
 
         Raises:
@@ -190,27 +192,29 @@ class Sql(Namespace):
             >>> core.sql.lineage("SELECT country, SUM(amount) AS revenue FROM orders GROUP BY 1", database=1)[1].sources
             ('orders.amount',)
         """
-        asked = self._database(database)
-        begun = self._runtime.sql_queries.begun(self._request(), asked, _question(sql, None, None, None))
-        return lineage_of(begun.rendered, KnownTables(self._runtime, self._actor, asked, begun.admission.spec))
+        return lineage_of(*self._rendered(self._database(database), _question(sql, None, schema, None)))
 
-    def _problems(self, database: Database, asked: SqlQuestion) -> tuple[SqlProblem, ...]:
+    def _rendered(self, database: Database, question: SqlQuestion) -> tuple[str, KnownTables]:
+        """Return a statement after its template, and what is known of the tables that it may read."""
+        begun = self._runtime.sql_queries.begun(self._request(), database, question)
+        known = KnownTables(self._runtime, self._actor, database, begun.admission.spec, question.schema)
+        return begun.rendered, known
+
+    def _problems(self, database: Database, question: SqlQuestion) -> tuple[SqlProblem, ...]:
         try:
-            begun = self._runtime.sql_queries.begun(self._request(), database, asked)
+            return problems_of(*self._rendered(database, question))
         except TemplateError as error:
             return (SqlProblem(message=error.message, error_type=error.error_type),)
-        known = KnownTables(self._runtime, self._actor, database, begun.admission.spec, asked.schema)
-        return problems_of(begun.rendered, known)
 
-    def _with_nearest_name(self, error: DatabaseError, database: Database, asked: SqlQuestion) -> DatabaseError:
+    def _with_nearest_name(self, error: DatabaseError, database: Database, question: SqlQuestion) -> DatabaseError:
         """Return an error of a table or column that is not there with the name that comes nearest."""
         if error.error_type not in (ErrorType.COLUMN_DOES_NOT_EXIST_ERROR, ErrorType.TABLE_DOES_NOT_EXIST_ERROR):
             return error
-        found = next((one for one in self._problems(database, asked) if one.suggestions), None)
+        found = next((one for one in self._problems(database, question) if one.suggestions), None)
         if found is None:
             return error
-        said = f"{error.message}; did you mean {found.suggestions[0]!r}?"
-        return DatabaseError(said, error_type=error.error_type, engine=error.engine, extra=error.extra)
+        message = f"{error.message}; did you mean {found.suggestions[0]!r}?"
+        return DatabaseError(message, error_type=error.error_type, engine=error.engine, extra=error.extra)
 
     def _admitted(self, database: Database) -> Admission:
         return self._runtime.sql_queries.admit(self._actor, database)
@@ -238,20 +242,20 @@ class Sql(Namespace):
             >>> run.status, run.query.limiting_factor, run.query.rows
             ('success', 'NOT_LIMITED', 1)
         """
-        asked = parse(ExecutePayload, payload, shape=_SHAPE)
-        database = self._database(asked.database_id)
-        _check(asked, database)
+        post = parse(ExecutePayload, payload, shape=_SHAPE)
+        database = self._database(post.database_id)
+        _check(post, database)
         runs = SqlRuns(self._runtime, self._actor)
-        query, is_new = runs.begin(_asked_query(self._runtime, asked, database, self._actor))
+        query, is_new = runs.begin(_new_record(self._runtime, post, database, self._actor))
         if not is_new:
-            if query.sql != asked.sql:
+            if query.sql != post.sql:
                 raise AlreadyExistsError("query of another statement", "client_id", query.client_id)
-            return self._told(self._settled(query), database, None)
-        if asked.run_async:
+            return self._response(settled(self._runtime, query), database, None)
+        if post.run_async:
             submitted = runs.submit(query, database, find_actor=lambda: self._anew()._actor)
-            return self._told(submitted, database, None)
+            return self._response(submitted, database, None)
         done, answer = runs.run_here(query, database)
-        return self._told(done, database, answer.result)
+        return self._response(done, database, answer.result)
 
     def results(self, key: str) -> QueryExecutionResponse:
         """Return the rows of an execution in the background, by its `results_key`; it must be over.
@@ -280,26 +284,23 @@ class Sql(Namespace):
             record = job_record(self._runtime, key, owner=str(self._actor.id))
             answer: ChartData = job_of(self._runtime, record, find_actor=lambda: self._actor).result(0)
         except JobGoneError:
-            told = f"the rows of query {query.id} are not kept any more; run the statement again"
-            raise QueryError(told, error_type=ErrorType.RESULTS_BACKEND_ERROR) from None
+            message = f"the rows of query {query.id} are not kept any more; run the statement again"
+            raise QueryError(message, error_type=ErrorType.RESULTS_BACKEND_ERROR) from None
         except JobNotFoundError:
-            told = f"other row rules bind you now than when query {query.id} ran; run the statement again"
-            raise QueryAccessError(told) from None
-        return self._told(self._settled(query), database, answer.results[0])
+            message = f"other row rules bind you now than when query {query.id} ran; run the statement again"
+            raise QueryAccessError(message) from None
+        return self._response(settled(self._runtime, query), database, answer.results[0])
 
-    def _settled(self, query: SqlQuery) -> SqlQuery:
-        return settled(self._runtime, query)
-
-    def _told(self, query: SqlQuery, database: Database, result: QueryResult | None) -> QueryExecutionResponse:
-        shown = None if result is None else shown_columns(result, expand=query.expand_data)
+    def _response(self, query: SqlQuery, database: Database, result: QueryResult | None) -> QueryExecutionResponse:
+        columns = None if result is None else answer_columns(result, expand=query.expand_data)
         return QueryExecutionResponse(
             query_id=query.id,
             status=query.state.value,
             query=client_result(query, database, self._actor),
-            columns=() if shown is None else shown.columns,
-            selected_columns=() if shown is None else shown.selected,
-            expanded_columns=() if shown is None else shown.expanded,
-            data=() if shown is None else shown.data,
+            columns=() if columns is None else columns.columns,
+            selected_columns=() if columns is None else columns.selected,
+            expanded_columns=() if columns is None else columns.expanded,
+            data=() if columns is None else columns.data,
         )
 
     def _request(self) -> ChartRequest:
@@ -359,52 +360,52 @@ _SHAPE = "ExecutePayloadSchema"
 _LONGEST_CLIENT_ID = 11
 
 
-def _check(asked: ExecutePayload, database: Database) -> None:
+def _check(post: ExecutePayload, database: Database) -> None:
     """Refuse what the shape lets through and nothing can run."""
-    if asked.client_id is not None and not 0 < len(asked.client_id) <= _LONGEST_CLIENT_ID:
+    if post.client_id is not None and not 0 < len(post.client_id) <= _LONGEST_CLIENT_ID:
         raise payload_error(_SHAPE, "client_id", f"must have 1 to {_LONGEST_CLIENT_ID} characters")
-    if asked.ctas_method is not None and asked.ctas_method not in [*MadeKind]:
+    if post.ctas_method is not None and post.ctas_method not in [*MadeKind]:
         raise payload_error(_SHAPE, "ctas_method", "must be TABLE or VIEW")
-    if asked.tmp_table_name and not is_plain_name(asked.tmp_table_name):
+    if post.tmp_table_name and not is_plain_name(post.tmp_table_name):
         raise payload_error(_SHAPE, "tmp_table_name", "must be letters, digits and underscores, at most 63 bytes")
-    if asked.query_limit is not None and asked.query_limit < 0:
+    if post.query_limit is not None and post.query_limit < 0:
         raise payload_error(_SHAPE, "queryLimit", "must be 0 or more")
-    if asked.run_async and not database.allow_run_async:
+    if post.run_async and not database.allow_run_async:
         raise DatabaseAccessError(
             f"database {database.id} runs nothing in the background; an administrator may set allow_run_async"
         )
 
 
-def _asked_query(runtime: Runtime, asked: ExecutePayload, database: Database, actor: Actor) -> SqlQuery:
+def _new_record(runtime: Runtime, post: ExecutePayload, database: Database, actor: Actor) -> SqlQuery:
     made = dict[str, str | None]()
-    if asked.select_as_cta:
+    if post.select_as_cta:
         now = runtime.wall_clock.now()
         made = {
-            "ctas_method": asked.ctas_method or MadeKind.TABLE.value,
-            "tmp_table_name": asked.tmp_table_name or f"tmp_{actor.id}_table_{now:%Y_%m_%d_%H_%M_%S}",
-            "tmp_schema_name": database.force_ctas_schema or asked.schema_name or None,
+            "ctas_method": post.ctas_method or MadeKind.TABLE.value,
+            "tmp_table_name": post.tmp_table_name or f"tmp_{actor.id}_table_{now:%Y_%m_%d_%H_%M_%S}",
+            "tmp_schema_name": database.force_ctas_schema or post.schema_name or None,
         }
     return new_query(
         runtime,
         database,
         actor,
-        in_background=bool(asked.run_async),
-        client_id=asked.client_id or "",
-        sql=asked.sql,
-        schema=asked.schema_name or None,
-        tab_name=asked.tab,
-        sql_editor_id=asked.sql_editor_id,
-        template_params=asked.template_params,
-        asked_limit=asked.query_limit,
-        expand_data=bool(asked.expand_data),
-        select_as_cta=bool(asked.select_as_cta),
+        in_background=bool(post.run_async),
+        client_id=post.client_id or "",
+        sql=post.sql,
+        schema=post.schema_name or None,
+        tab_name=post.tab,
+        sql_editor_id=post.sql_editor_id,
+        template_params=post.template_params,
+        query_limit=post.query_limit,
+        expand_data=bool(post.expand_data),
+        select_as_cta=bool(post.select_as_cta),
         **made,
     )
 
 
 def client_result(query: SqlQuery, database: Database, actor: Actor) -> SqlQueryResult:
     """Return an execution as its client sees it (contract, `QueryResult`)."""
-    told = {
+    fields = {
         "id": query.client_id,
         "queryId": query.id,
         "serverId": query.id,
@@ -433,4 +434,4 @@ def client_result(query: SqlQuery, database: Database, actor: Actor) -> SqlQuery
         "tempTable": query.tmp_table_name,
         "trackingUrl": None,
     }
-    return SqlQueryResult(**told)
+    return SqlQueryResult(**fields)

@@ -136,19 +136,19 @@ class Queries(NamespaceWithDistinct[QueryListItem]):
         self._runtime.job_registry.cancel(found.job_id)
         with self._runtime.store.unit_of_work() as unit:
             now = unit.sql_queries.get(found.id)
-            told = {"error_message": "it was stopped before it began", "end_time": now_ms(self._runtime)}
-            stopped = now.moved(QueryState.STOPPED, **told) if now.state is QueryState.PENDING else None
+            fields = {"error_message": "it was stopped before it began", "end_time": now_ms(self._runtime)}
+            stopped = now.moved(QueryState.STOPPED, **fields) if now.state is QueryState.PENDING else None
             if stopped is not None:
                 unit.sql_queries.update(stopped, actor_id=self._actor.id)
 
-    def _query(self, asked: int | str) -> SqlQuery:
+    def _query(self, key: int | str) -> SqlQuery:
         with self._runtime.store.unit_of_work() as unit:
-            if isinstance(asked, str):
-                found = unit.sql_queries.find(user_id=self._actor.id, client_id=asked)
+            if isinstance(key, str):
+                found = unit.sql_queries.find(user_id=self._actor.id, client_id=key)
             else:
-                found = unit.sql_queries.find(id=asked) if is_stored_id(asked) else None
+                found = unit.sql_queries.find(id=key) if is_stored_id(key) else None
             if found is None:
-                raise NotFoundError("query", asked)
+                raise NotFoundError("query", key)
             if found.user_id != self._actor.id and not self._runtime.policy.reads_all_activity(self._actor):
                 raise QueryAccessError(f"query {found.id} is somebody else's; ask an administrator")
         return settled(self._runtime, found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -35,9 +36,6 @@ from analytics_core.errors import (
 
 _PLACE: Final = "the statement"
 _WHERE: Final = re.compile(r" in line (\d+), column (\d+)")
-_HIDDEN: Final = frozenset({"rowid", "oid", "_rowid_", "ctid", "tableoid", "xmin", "xmax"})
-"""Columns that tables have and no catalog lists."""
-
 _MOST_TABLES: Final = 50
 
 
@@ -79,7 +77,7 @@ class KnownTables:
         if table not in self.found and self._is_of_the_engine(table):
             self.found[table] = StatementError(f"{table} is a relation of the engine itself")
         if table not in self.found:
-            asked = Dataset(
+            dataset = Dataset(
                 uuid="",
                 database_id=self.database.id,
                 table_name=table.table,
@@ -87,7 +85,7 @@ class KnownTables:
                 catalog=table.catalog,
             )
             try:
-                columns = self.runtime.metadata.columns_of(self.actor, asked, self.database, sql=None)
+                columns = self.runtime.metadata.columns_of(self.actor, dataset, self.database, sql=None)
                 self.found[table] = tuple(column.name for column in columns)
             except AnalyticsError as error:
                 self.found[table] = error
@@ -101,15 +99,10 @@ class KnownTables:
 def problems_of(sql: str, known: KnownTables) -> tuple[SqlProblem, ...]:
     """Return what is wrong with a statement, in the order of its text; nothing: it can be asked."""
     try:
-        _checked(sql, known.spec)
-        placed = _placed(sql, known.spec)  # the checked tree was repaired, and knows no places
+        tree = _read(sql, known.spec)
     except QueryError as error:
         return (_of_error(error),)
-    tables = _tables_of(placed, known.spec)
-    columns = {node: known.columns(ref) for node, ref in tables.items()}
-    problems = [_of_table(node, found) for node, found in columns.items() if isinstance(found, DatabaseError)]
-    found = (*problems, *_Columns(tables=columns).problems(placed))
-    return tuple(sorted(found, key=lambda problem: (problem.line or 0, problem.column or 0)))
+    return _name_problems(tree, known)
 
 
 def formatted(sql: str, spec: EngineSpec) -> str:
@@ -126,9 +119,8 @@ def lineage_of(sql: str, known: KnownTables) -> tuple[ColumnLineage, ...]:
         DatabaseError: a table is not there.
     """
     spec = known.spec
-    _checked(sql, spec)
-    tree = _placed(sql, spec)
-    for problem in problems_of(sql, known):
+    tree = _read(sql, spec)
+    for problem in _name_problems(tree, known):
         if problem.error_type is ErrorType.COLUMN_DOES_NOT_EXIST_ERROR:
             raise StatementError(f"{_PLACE}: {problem.message}")
     schema: dict[str, Any] = {}
@@ -141,15 +133,15 @@ def lineage_of(sql: str, known: KnownTables) -> tuple[ColumnLineage, ...]:
             place = place.setdefault(part, {})
         place[ref.table] = dict.fromkeys(columns, "TEXT")
     try:
-        whole = qualify(
+        qualified = qualify(
             tree,
             schema=_of_one_depth(schema),
             dialect=spec.dialect,
             validate_qualify_columns=False,
             quote_identifiers=False,
         )
-        names = whole.named_selects if isinstance(whole, exp.Query) else []
-        return tuple(ColumnLineage(column=name, sources=_sources(name, whole, spec)) for name in names)
+        names = qualified.named_selects if isinstance(qualified, exp.Query) else []
+        return tuple(ColumnLineage(column=name, sources=_sources(name, qualified, spec)) for name in names)
     except (*FAULTS, SqlglotError, RecursionError):
         raise StatementError(f"{_PLACE}: its columns cannot be traced to tables; name each by its table") from None
 
@@ -180,19 +172,20 @@ def _source(leaf: Node) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------------- its text
-def _checked(sql: str, spec: EngineSpec) -> None:
+def _read(sql: str, spec: EngineSpec) -> exp.Expr:
+    """Return the tree of a statement that the guard takes, with the places of its names, which a repaired one lacks.
+
+    Where the parser cannot read its parameters, the places behind them are nearly right.
+    """
+    plain = without_parameters(sql, spec)
     try:
-        check_select(without_parameters(sql, spec), spec=spec, place=_PLACE, invalid_as=StatementError)
+        check_select(plain, spec=spec, place=_PLACE, invalid_as=StatementError)
     except (StatementError, StatementRefusedError) as error:
         raise type(error)(as_written(error.message)) from None
-
-
-def _placed(sql: str, spec: EngineSpec) -> exp.Expr:
-    """Return the tree of a statement with the places of its names; of one whose parameters it cannot read, nearly."""
     try:
         tree = _parsed_all(sql, spec)[0]
     except StatementError:
-        tree = _parsed_all(without_parameters(sql, spec), spec)[0]
+        tree = _parsed_all(plain, spec)[0]
     for member in tree.find_all(exp.In):
         if isinstance(field := member.args.get("field"), exp.Placeholder):  # IN :names
             member.set("field", None)
@@ -250,11 +243,20 @@ def _tables_of(tree: exp.Expr, spec: EngineSpec) -> dict[exp.Table, TableRef]:
     return {nodes[relation.position]: relation.table for relation in relations}
 
 
+def _name_problems(tree: exp.Expr, known: KnownTables) -> tuple[SqlProblem, ...]:
+    """Return a problem for each name of a table or a column that is not there."""
+    columns = {node: known.columns(ref) for node, ref in _tables_of(tree, known.spec).items()}
+    problems = [_of_table(node, found) for node, found in columns.items() if isinstance(found, DatabaseError)]
+    found = (*problems, *_Columns(tables=columns, hidden=known.spec.guards.table_names.row_ids).problems(tree))
+    return tuple(sorted(found, key=lambda problem: (problem.line or 0, problem.column or 0)))
+
+
 @dataclass(frozen=True, slots=True)
 class _Columns:
     """Finds columns that no table of their query has."""
 
     tables: Mapping[exp.Table, tuple[str, ...] | AnalyticsError]
+    hidden: AbstractSet[str]
 
     def problems(self, tree: exp.Expr) -> Iterator[SqlProblem]:
         """Yield a problem for each column that is not there, once for each place."""
@@ -292,7 +294,7 @@ class _Columns:
         is_known = {one.casefold() for one in known}
         selects = getattr(scope.expression, "selects", ())
         aliases = {one.alias.casefold() for one in selects if isinstance(one, exp.Alias)}
-        if name.casefold() in is_known | _HIDDEN or (not qualifier and name.casefold() in aliases) or not known:
+        if name.casefold() in is_known | self.hidden or (not qualifier and name.casefold() in aliases) or not known:
             return
         close = nearest(name, dict.fromkeys(known))
         line, place = _position(column.this)

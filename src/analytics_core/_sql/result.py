@@ -2,17 +2,87 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from analytics_core._engines.types import ValueKind
+from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._querying.sql_queries import LimitingFactor, SqlAnswer
 from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.picture import Picture
+from analytics_core._results.rows import ResultRows
 from analytics_core._runtime import Runtime
 from analytics_core._sql.charts import draw
 
 if TYPE_CHECKING:
     import os
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerColumns:
+    """The columns of an answer as the contract lists them, and its rows; `expanded` came out of nested ones."""
+
+    columns: tuple[dict[str, Any], ...]
+    selected: tuple[dict[str, Any], ...]
+    expanded: tuple[dict[str, Any], ...]
+    data: tuple[dict[str, Any], ...]
+
+
+def answer_columns(result: QueryResult, *, expand: bool) -> AnswerColumns:
+    """Return the columns and rows of a result; with `expand`, each column of objects is followed by those in it."""
+    selected = result.frame.columns
+    columns, expanded = list[FrameColumn](), list[FrameColumn]()
+    for column in selected:
+        inner = _fields_of(column, {one.name for one in (*selected, *expanded)}) if expand else []
+        columns += [column, *inner]
+        expanded += inner
+    return AnswerColumns(
+        columns=tuple(map(_described, columns)),
+        selected=tuple(map(_described, selected)),
+        expanded=tuple(map(_described, expanded)),
+        data=tuple(ResultRows(Frame(columns=tuple(columns))).data()),
+    )
+
+
+def _described(column: FrameColumn) -> dict[str, Any]:
+    kind = column.kind
+    return {
+        "column_name": column.name,
+        "name": column.name,
+        "type": kind.value,
+        "is_dttm": kind.is_temporal,
+    }
+
+
+def _fields_of(column: FrameColumn, taken: set[str]) -> list[FrameColumn]:
+    """Return a column for each field of a column that holds objects alone, or JSON texts of them; `a.b` of `a`."""
+    objects = [_object(value) for value in column.to_list()]
+    if not any(objects) or any(found is None for found in objects):
+        return []
+    names = dict.fromkeys(str(name) for found in objects for name in found or ())
+    fresh = [name for name in names if f"{column.name}.{name}" not in taken]
+    return [
+        FrameColumn(
+            name=f"{column.name}.{name}",
+            kind=ValueKind.UNKNOWN,
+            values=[(found or {}).get(name) for found in objects],
+        )
+        for name in fresh
+    ]
+
+
+def _object(value: Any) -> Mapping[str, Any] | None:
+    """Return a value as an object, an empty one for null; None where it is something else."""
+    if value is None:
+        return {}
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, Mapping) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

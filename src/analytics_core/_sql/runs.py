@@ -6,14 +6,12 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, Final
 
 from analytics_core._compile.fingerprint import digest_of
-from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import CancelToken
-from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._jobs.handlers import JobKind, JobOutcome
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.sql_queries import SqlQuestion
@@ -23,9 +21,8 @@ from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._records.sql_query import QueryState, SqlQuery
 from analytics_core._resources.changes import begin_act
 from analytics_core._resources.jobs import new_job_key, submit_job
-from analytics_core._results.answer import ChartData, QueryResult
-from analytics_core._results.answer_bytes import decode_answer, encode_answer
-from analytics_core._results.rows import ResultRows
+from analytics_core._results.answer import ChartData
+from analytics_core._results.answer_bytes import decode_job_answer, encode_answer
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
@@ -61,11 +58,11 @@ class SqlRuns:
         self._runtime = runtime
         self._actor = actor
 
-    def begin(self, asked: SqlQuery) -> tuple[SqlQuery, bool]:
+    def begin(self, query: SqlQuery) -> tuple[SqlQuery, bool]:
         """Return the record of a new execution, and True; or the one that its client began before, and False."""
         act = begin_act(self._runtime, self._actor, "sql.execute")
-        client_id = asked.client_id or secrets.token_urlsafe(_CLIENT_ID_BYTES)
-        new = replace(asked, client_id=client_id, start_time=self._now_ms())
+        client_id = query.client_id or secrets.token_urlsafe(_CLIENT_ID_BYTES)
+        new = replace(query, client_id=client_id, start_time=self._now_ms())
         try:
             with self._runtime.store.unit_of_work() as unit:
                 known = unit.sql_queries.find(user_id=self._actor.id, client_id=client_id)
@@ -95,7 +92,7 @@ class SqlRuns:
                 work=lambda cancel: self.run(query, database, cancel),
             )
         except AnalyticsError as error:  # also where nothing began; what ended stays as it is
-            self._moved(query.id, QueryState.FAILED, **self._told(error))
+            self._moved(query.id, QueryState.FAILED, **self._failure_fields(error))
             raise
 
     def submit(self, query: SqlQuery, database: Database, *, find_actor: Callable[[], Actor]) -> SqlQuery:
@@ -112,14 +109,14 @@ class SqlRuns:
                 job_id=query.job_id,
             )
         except AnalyticsError as error:
-            self._moved(query.id, QueryState.FAILED, **self._told(error))
+            self._moved(query.id, QueryState.FAILED, **self._failure_fields(error))
             raise
         return _read(self._runtime, query.id)
 
     def run(
-        self, query: SqlQuery, database: Database, cancel: CancelToken, *, is_kept: bool = False
+        self, query: SqlQuery, database: Database, cancel: CancelToken, *, stores_rows: bool = False
     ) -> tuple[SqlQuery, ScriptAnswer]:
-        """Run an execution, its record moved on as it goes; one whose rows are kept succeeds when they are.
+        """Run an execution, its record moved on as it goes; one that `stores_rows` succeeds when they are stored.
 
         Raises:
             StatementStoppedError: it was stopped before it began.
@@ -148,12 +145,13 @@ class SqlRuns:
                 request, database, question_of(query), made_of(query), begins=begins, tell=progress.tell
             )
         except AnalyticsError as error:
-            self._moved(query.id, state_of(error), progress=progress.percent, **self._told(error))
+            self._moved(query.id, state_of(error), progress=progress.percent, **self._failure_fields(error))
             raise
         except BaseException:  # Ctrl-C: goes on upwards
-            self._moved(query.id, QueryState.STOPPED, **self._told(StatementStoppedError("it was interrupted")))
+            interrupted = StatementStoppedError("it was interrupted")
+            self._moved(query.id, QueryState.STOPPED, **self._failure_fields(interrupted))
             raise
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "rows": answer.rows[-1] if answer.ready.answering is None else answer.result.rowcount,
             "limiting_factor": answer.factor.value,
             "progress": _DONE,
@@ -161,28 +159,28 @@ class SqlRuns:
             "extra": _extra(answer.ready, answer.rows),
             "select_as_cta_used": query.select_as_cta,
         }
-        done = self._changed(query.id, **told) if is_kept else self._moved(query.id, QueryState.SUCCESS, **told)
+        done = self._changed(query.id, **fields) if stores_rows else self._moved(query.id, QueryState.SUCCESS, **fields)
         return done or query, answer
 
-    def _told(self, error: AnalyticsError) -> dict[str, Any]:
+    def _failure_fields(self, error: AnalyticsError) -> dict[str, Any]:
         return {
             "error_message": error.message,
             "error_type": error.error_type.value,
             "end_time": self._now_ms(),
         }
 
-    def _moved(self, query_id: int, state: QueryState, **told: Any) -> SqlQuery | None:
+    def _moved(self, query_id: int, state: QueryState, **fields: Any) -> SqlQuery | None:
         """Move a record on and return it; None where it is gone, or in a state that this one does not follow."""
-        return self._changed(query_id, lambda query: query.moved(state, **told))
+        return self._changed(query_id, lambda query: query.moved(state, **fields))
 
     def _changed(
-        self, query_id: int, change: Callable[[SqlQuery], SqlQuery | None] | None = None, **told: Any
+        self, query_id: int, change: Callable[[SqlQuery], SqlQuery | None] | None = None, **fields: Any
     ) -> SqlQuery | None:
         for attempt in range(_ATTEMPTS):
             try:
                 with self._runtime.store.unit_of_work() as unit:
                     query = unit.sql_queries.find(id=query_id)
-                    after = None if query is None else replace(query, **told) if change is None else change(query)
+                    after = None if query is None else replace(query, **fields) if change is None else change(query)
                     return None if after is None else unit.sql_queries.update(after, actor_id=self._actor.id)
             except StaleVersionError:  # somebody else moved it on at this moment
                 continue
@@ -238,7 +236,7 @@ def question_of(query: SqlQuery) -> SqlQuestion:
         sql=query.sql,
         schema=query.schema,
         template_params=query.template_params,
-        row_limit=query.asked_limit,
+        row_limit=query.query_limit,
     )
 
 
@@ -284,8 +282,9 @@ def _ended(runtime: Runtime, query: SqlQuery, state: JobState) -> SqlQuery:
         over = query.moved(QueryState.SUCCESS, progress=_DONE, end_result_backend_time=now)
     else:
         lost = _LOST_CHANGES if query.facts.get("changes_data") else _LOST
-        told = {"error_message": lost, "end_time": now}
-        over = query.moved(_JOB_STATES.get(state, QueryState.FAILED), **told) or query.moved(QueryState.FAILED, **told)
+        fields = {"error_message": lost, "end_time": now}
+        wanted = _JOB_STATES.get(state, QueryState.FAILED)
+        over = query.moved(wanted, **fields) or query.moved(QueryState.FAILED, **fields)
     try:
         with runtime.store.unit_of_work() as unit:
             return query if over is None else unit.sql_queries.update(over, actor_id=query.user_id)
@@ -321,9 +320,9 @@ class SqlJobs:
     def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
         """Run the statement of the execution."""
         runtime, actor = self._runtime_of(job), self._find_actor(job)
-        query, database = self._asked(runtime, job)
+        query, database = self._query_of(runtime, job)
         runs = SqlRuns(runtime, actor)
-        _, answer = runs.run(query, database, cancel, is_kept=True)
+        _, answer = runs.run(query, database, cancel, stores_rows=True)
         data = encode_answer(ChartData(results=(answer.result,)), key=job.job_id, seal=self._seal)
         return JobOutcome(state=JobState.SUCCESS, data=data, bound=_bound(answer.ready))
 
@@ -332,22 +331,16 @@ class SqlJobs:
         if job.bound is None:
             return True
         runtime = self._runtime_of(job)
-        query, database = self._asked(runtime, job)
+        query, database = self._query_of(runtime, job)
         request = ChartRequest(actor=actor, now=runtime.clock.now())
         ready = runtime.sql_scripts.ready(runtime.queries.begun(request), database, question_of(query), made_of(query))
         return _bound(ready) == job.bound
 
     def read(self, job: JobRecord, data: bytes) -> ChartData:
         """Return the rows of the execution."""
-        answer = decode_answer(data, key=job.job_id, seal=self._seal)
-        if answer is None:
-            raise StoredDataError(
-                f"the metadata store holds no rows of job {job.job_id!r} that this version of analytics_core kept with "
-                "the secret key that it has now; run the statement again"
-            )
-        return answer
+        return decode_job_answer(data, job_id=job.job_id, seal=self._seal)
 
-    def _asked(self, runtime: Runtime, job: JobRecord) -> tuple[SqlQuery, Database]:
+    def _query_of(self, runtime: Runtime, job: JobRecord) -> tuple[SqlQuery, Database]:
         try:
             query_id = int(json.loads(job.payload)["query_id"])
         except (KeyError, TypeError, ValueError):
@@ -363,76 +356,8 @@ def _bound(ready: ReadyScript) -> str:
     return digest_of(tuple((statement.sql, repr(statement.parameters)) for statement in statements))
 
 
-# ------------------------------------------------------------------------------------------------- columns of an answer
-@dataclass(frozen=True, slots=True)
-class ColumnsOfAnswer:
-    """The columns of an answer as the contract lists them, and its rows; `expanded` came out of nested ones."""
-
-    columns: tuple[dict[str, Any], ...]
-    selected: tuple[dict[str, Any], ...]
-    expanded: tuple[dict[str, Any], ...]
-    data: tuple[dict[str, Any], ...]
-
-
-def shown_columns(result: QueryResult, *, expand: bool) -> ColumnsOfAnswer:
-    """Return the columns and rows of a result; with `expand`, each column of objects is followed by those in it."""
-    frame = result.frame
-    selected = tuple(map(_told, frame.columns))
-    columns, expanded = list[FrameColumn](), list[FrameColumn]()
-    for column in frame.columns:
-        inner = _fields_of(column, {one.name for one in (*frame.columns, *expanded)}) if expand else []
-        columns += [column, *inner]
-        expanded += inner
-    shown = Frame(columns=tuple(columns))
-    return ColumnsOfAnswer(
-        columns=tuple(map(_told, shown.columns)),
-        selected=selected,
-        expanded=tuple(map(_told, expanded)),
-        data=tuple(ResultRows(shown).data()),
-    )
-
-
-def _told(column: FrameColumn) -> dict[str, Any]:
-    kind = column.kind
-    return {
-        "column_name": column.name,
-        "name": column.name,
-        "type": kind.value,
-        "is_dttm": kind.is_temporal,
-    }
-
-
-def _fields_of(column: FrameColumn, taken: set[str]) -> list[FrameColumn]:
-    """Return a column for each field of a column that holds objects alone, or JSON texts of them; `a.b` of `a`."""
-    objects = [_object(value) for value in column.to_list()]
-    if not any(objects) or any(found is None for found in objects):
-        return []
-    names = dict.fromkeys(str(name) for found in objects for name in found or ())
-    fresh = [name for name in names if f"{column.name}.{name}" not in taken]
-    return [
-        FrameColumn(
-            name=f"{column.name}.{name}",
-            kind=ValueKind.UNKNOWN,
-            values=[(found or {}).get(name) for found in objects],
-        )
-        for name in fresh
-    ]
-
-
-def _object(value: Any) -> Mapping[str, Any] | None:
-    """Return a value as an object, an empty one for null; None where it is something else."""
-    if value is None:
-        return {}
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
-    return value if isinstance(value, Mapping) else None
-
-
-def new_query(runtime: Runtime, database: Database, actor: Actor, *, in_background: bool, **asked: Any) -> SqlQuery:
+def new_query(runtime: Runtime, database: Database, actor: Actor, *, in_background: bool, **fields: Any) -> SqlQuery:
     """Return the record of an execution that is to begin."""
     job_id = new_job_key(runtime, str(actor.id))
-    kept = job_id if in_background else None
-    return SqlQuery(database_id=database.id, user_id=actor.id, job_id=job_id, results_key=kept, **asked)
+    results_key = job_id if in_background else None
+    return SqlQuery(database_id=database.id, user_id=actor.id, job_id=job_id, results_key=results_key, **fields)

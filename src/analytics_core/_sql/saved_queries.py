@@ -47,7 +47,7 @@ class _LinkedRecords:
             tags={key: tag_reference(tag) for key, tag in tags.items()},
         )
 
-    def told(self, query: SavedQuery) -> dict[str, Any]:
+    def fields(self, query: SavedQuery) -> dict[str, Any]:
         """Return the fields of an answer that tell of them."""
         database = self.databases[query.database_id]
         return {
@@ -66,7 +66,7 @@ def _readable(reader: Reader, query: ListQuery) -> ListQuery:
 
 def _item(query: SavedQuery, facts: PageFacts) -> SavedQueryListItem:
     around: _LinkedRecords = facts.linked
-    return facts.shown(SavedQueryListItem, query, **around.told(query))
+    return facts.shown(SavedQueryListItem, query, **around.fields(query))
 
 
 LISTS = ResourceLists(
@@ -104,8 +104,8 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
             StatementError, StatementRefusedError: no statement that could ever run.
 
         Examples:
-            >>> kept = {"label": "Countries", "database": 1, "sql": "SELECT DISTINCT country FROM orders"}
-            >>> core.sql(core.saved_queries.create(kept).sql, database=1).rowcount
+            >>> query = {"label": "Countries", "database": 1, "sql": "SELECT DISTINCT country FROM orders"}
+            >>> core.sql(core.saved_queries.create(query).sql, database=1).rowcount
             6
         """
         post = parse(SavedQueryPost, payload, shape=_SHAPE)
@@ -212,4 +212,6 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
         with self._runtime.store.unit_of_work() as unit:
             around = _LinkedRecords.read(unit, [query])
         people = read_users(self._runtime.people, (query.audit.created_by,))
-        return shown_as(SavedQueryGet, query, created_by=people.reference(query.audit.created_by), **around.told(query))
+        return shown_as(
+            SavedQueryGet, query, created_by=people.reference(query.audit.created_by), **around.fields(query)
+        )

@@ -447,7 +447,7 @@ CREATE TABLE ac_sql_queries (
     select_sql TEXT,
     executed_sql TEXT,
     error_message TEXT,
-    asked_limit INTEGER,
+    query_limit INTEGER,
     "limit" INTEGER,
     rows INTEGER,
     limiting_factor VARCHAR(64),

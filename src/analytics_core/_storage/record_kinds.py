@@ -176,7 +176,7 @@ def _forget_user(user_id: int) -> tuple[Executable, ...]:
     """
     everything = tables.METADATA.tables.values()
     owned = (tables.DATASET_OWNERS, tables.CHART_OWNERS, tables.DASHBOARD_OWNERS, tables.REPORT_SCHEDULE_OWNERS)
-    held = (*owned, tables.FAVOURITES, tables.JOBS, tables.OAUTH2_TOKENS, tables.SQL_QUERIES)
+    personal = (*owned, tables.FAVOURITES, tables.JOBS, tables.OAUTH2_TOKENS, tables.SQL_QUERIES)
     signed = [
         (table, table.c[name])
         for table in everything
@@ -184,7 +184,7 @@ def _forget_user(user_id: int) -> tuple[Executable, ...]:
         if name in table.c
     ]
     return (
-        *(sa.delete(table).where(table.c.user_id == user_id) for table in held),
+        *(sa.delete(table).where(table.c.user_id == user_id) for table in personal),
         *(sa.update(table).where(column == user_id).values({column: None}) for table, column in signed),
     )
 

@@ -472,7 +472,7 @@ SQL_QUERIES = record_table(
     Column("state", Name(16), nullable=False),
     *(Column(name, Name(256)) for name in ("schema", "tab_name", "sql_editor_id", "tmp_schema_name", "tmp_table_name")),
     *(Column(name, LongText) for name in ("template_params", "select_sql", "executed_sql", "error_message")),
-    *(Column(name, Integer) for name in ("asked_limit", "limit", "rows")),
+    *(Column(name, Integer) for name in ("query_limit", "limit", "rows")),
     *(Column(name, Name(64)) for name in ("limiting_factor", "results_key", "ctas_method", "error_type")),
     *(Column(name, Boolean, nullable=False) for name in ("expand_data", "select_as_cta", "select_as_cta_used")),
     Column("progress", Integer, nullable=False),

@@ -87,8 +87,8 @@ def has_time(form: str) -> bool:
 
 def width_of_day(form: str) -> int | None:
     """Return how many characters a day has in a form of `strptime`; None where that names no whole day."""
-    is_whole = {"Y", "m", "d"} <= set(re.findall("%(.)", form))
-    return len(_LAST.strftime(form)) if is_whole else None
+    names_day = {"Y", "m", "d"} <= set(re.findall("%(.)", form))
+    return len(_LAST.strftime(form)) if names_day else None
 
 
 def moments(texts: pa.Array, form: str) -> pa.Array | None:

@@ -60,20 +60,20 @@ class _Lines:
     """Lines of a text file; a row of more characters than may be is refused before it is held.
 
     Attributes:
-        held: characters since the last row was whole.
+        pending: characters since the last row was whole.
     """
 
     def __init__(self, text: io.TextIOBase) -> None:
         self._lines = self._bounded(text)
-        self.held = 0
+        self.pending = 0
 
     def __iter__(self) -> Iterator[str]:
         return self._lines
 
     def _bounded(self, text: io.TextIOBase) -> Iterator[str]:
-        while line := text.readline(LONGEST_ROW - self.held + 1):
-            self.held += len(line)
-            if self.held > LONGEST_ROW:
+        while line := text.readline(LONGEST_ROW - self.pending + 1):
+            self.pending += len(line)
+            if self.pending > LONGEST_ROW:
                 raise _LongRowError
             yield line
 
@@ -148,12 +148,12 @@ class TextRows:
         row = above = self._form.skip_rows
         try:
             for row, _ in enumerate(islice(lines, above), 1):  # noqa: B007 - errors tell it
-                lines.held = 0
+                lines.pending = 0
             # A quote must be closed, and nothing but a delimiter may follow it.
             reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
             first = above + (self._form.header_row or 0)
             for row, cells in enumerate(reader, above + 1):
-                lines.held = 0
+                lines.pending = 0
                 if row % ROWS_PER_BATCH == 0:  # empty rows make no batches
                     self._limits.check()
                 if row > first and (len(cells) > 1 or cells not in _EMPTY):
@@ -161,7 +161,7 @@ class TextRows:
         except _LongRowError:
             raise broken(f"it has more than {LONGEST_ROW} characters", row=row + 1) from None
         except csv.Error as error:
-            raise broken(_told(error), row=row + 1) from None
+            raise broken(_csv_problem(error), row=row + 1) from None
         except UnicodeError:
             what = f"it is not written in {self._form.encoding}; name the file's encoding, such as windows-1252"
             raise broken(what, row=row + 1) from None
@@ -258,8 +258,8 @@ class TextTable:
             texts = pa.array(cells, pa.string())
         except UnicodeEncodeError:
             wrong = next(row for row, cell in zip(rows, cells, strict=True) if not is_text(cell))
-            told = f"it is not written in {self._form.encoding}; name the file's encoding, such as windows-1252"
-            raise broken(told, row=wrong, column=column.name) from None
+            problem = f"it is not written in {self._form.encoding}; name the file's encoding, such as windows-1252"
+            raise broken(problem, row=wrong, column=column.name) from None
         if not self._form.null_values:
             return texts
         is_null = pc.is_in(texts, value_set=pa.array(self._form.null_values, pa.string()))
@@ -339,7 +339,7 @@ QUOTE_AMISS: Final = (
 )
 
 
-def _told(error: csv.Error) -> str:
+def _csv_problem(error: csv.Error) -> str:
     if "field limit" in str(error):
         return f"a cell has more than {csv.field_size_limit()} characters"
     return QUOTE_AMISS

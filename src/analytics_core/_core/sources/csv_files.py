@@ -149,7 +149,7 @@ def _read(root: Any, file: HandedFiles, look: Callable[[Any], Result]) -> Result
 
 @contextmanager
 def _rows_of(path: Path, reading: FileReading) -> Iterator[TextRows]:
-    with _told_of(path), _opened(path) as file:
+    with _source_errors(path), _opened(path) as file:
         other = other_format(file.read(64))
         if other is not None:
             raise broken_file(path, f"it {other}, and is no CSV; name it as what it is, or save it as CSV")
@@ -157,7 +157,7 @@ def _rows_of(path: Path, reading: FileReading) -> Iterator[TextRows]:
 
 
 @contextmanager
-def _told_of(path: Path) -> Iterator[None]:
+def _source_errors(path: Path) -> Iterator[None]:
     """Raise SourceError for what the reader of uploads says of a file."""
     try:
         yield
@@ -224,7 +224,7 @@ def _in_memory(files: list[Path], reading: FileReading) -> HandedFrame:
     for path in files:
         packed = path.suffix.lower() in (".gz", ".zst")
         with (
-            _told_of(path),
+            _source_errors(path),
             pa.input_stream(str(path)) if packed else path.open("rb") as opened,
             opened_table(opened, reading.options(), FileLimits.of(reading.settings)) as table,
         ):

@@ -271,6 +271,7 @@ _GUARDS = guards.Guards(
         loose=True,
         is_file=_is_file,
         own=guards.name_set("information_schema duckdb_* pg_* sqlite_*"),
+        row_ids=frozenset({"rowid"}),
     ),
     fence=fences.materialised,
     by_case=False,

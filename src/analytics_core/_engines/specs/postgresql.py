@@ -358,7 +358,12 @@ GUARDS = guards.Guards(
     allowed_functions=guards.allowed_with(ALLOWED),
     row_makers=frozenset({"regexp_matches"}),
     revealing=guards.RevealingRelations.of(relations=REVEALING, schemas=REVEALING_SCHEMAS, harmless="", functions=""),
-    table_names=replace(guards.STANDARD_TABLE_NAMES, longest=63, own=guards.name_set("information_schema pg_*")),
+    table_names=replace(
+        guards.STANDARD_TABLE_NAMES,
+        longest=63,
+        own=guards.name_set("information_schema pg_*"),
+        row_ids=frozenset({"ctid", "tableoid", "xmin", "xmax", "cmin", "cmax"}),
+    ),
     fence=fences.joined_with_nothing,
     by_case=True,
     casts_columns=False,

@@ -199,8 +199,8 @@ class Session:
         if request.access is not Access.WRITE:
             reject_unless_reading(statement.sql, words=self.reading_words)
         self.reject(connection.connection.driver_connection, statement.sql)
-        asked = RunRequest(connection=connection, statement=statement, limits=request.limits, stopper=request.stopper)
-        return self.read(asked) if one.is_query else self.change(asked, gives_rows=one.gives_rows)
+        alone = RunRequest(connection=connection, statement=statement, limits=request.limits, stopper=request.stopper)
+        return self.read(alone) if one.is_query else self.change(alone, gives_rows=one.gives_rows)
 
     def begin(self, _raw: Any, _access: Access) -> None:
         """Begin the transaction of a script on a driver's connection, unless `limited` or the driver did."""

@@ -23,7 +23,7 @@ from analytics_core._resources.charts.extra_filters import ExtraFilters
 from analytics_core._resources.pictures import form_of_chart
 from analytics_core._resources.reader import Reader
 from analytics_core._results.answer import ChartData
-from analytics_core._results.answer_bytes import decode_answer, encode_answer
+from analytics_core._results.answer_bytes import decode_job_answer, encode_answer
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -277,13 +277,7 @@ class ChartDataJobs:
 
     def read(self, job: JobRecord, data: bytes) -> ChartData:
         """Return the answer."""
-        answer = decode_answer(data, key=job.job_id, seal=self._seal)
-        if answer is None:
-            raise StoredDataError(
-                f"the metadata store holds no answer of job {job.job_id!r} that this version of analytics_core made "
-                "with the secret key that it has now; submit the question again"
-            )
-        return answer
+        return decode_job_answer(data, job_id=job.job_id, seal=self._seal)
 
 
 def question_text(question: ChartJobPayload) -> str:

@@ -273,8 +273,8 @@ class Reports(ScheduleRuns):
             return
         moved = replace(progress, next_due_on=self._next_due(schedule, crontab))
         if moved.next_due_on is not None:
-            left = moved.next_due_on - self._runtime.wall_clock.now()
-            shorten_waits(unit, schedule.id, left - timedelta(seconds=FIRST_LATER_S))
+            until_due = moved.next_due_on - self._runtime.wall_clock.now()
+            shorten_waits(unit, schedule.id, until_due - timedelta(seconds=FIRST_LATER_S))
         if progress.id:
             unit.report_progress.update(moved, actor_id=None)
         else:

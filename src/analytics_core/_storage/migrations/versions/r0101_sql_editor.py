@@ -39,7 +39,7 @@ def _create_queries(op: Operations) -> None:
         Column("state", Name(16), nullable=False),
         *_nullable(Name(256), "schema", "tab_name", "sql_editor_id", "tmp_schema_name", "tmp_table_name"),
         *_nullable(LongText(), "template_params", "select_sql", "executed_sql", "error_message"),
-        *_nullable(Integer(), "asked_limit", "limit", "rows"),
+        *_nullable(Integer(), "query_limit", "limit", "rows"),
         *_nullable(Name(64), "limiting_factor", "results_key", "ctas_method", "error_type"),
         *(Column(name, Boolean(), nullable=False) for name in ("expand_data", "select_as_cta", "select_as_cta_used")),
         Column("progress", Integer(), nullable=False),
