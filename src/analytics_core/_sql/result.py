@@ -97,14 +97,14 @@ class SqlResult(QueryResult):
 
     limiting_factor: LimitingFactor = LimitingFactor.NOT_LIMITED
     tables: tuple[str, ...] = ()
-    runtime: Runtime | None = field(default=None, repr=False, compare=False)
+    _runtime: Runtime | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, answer: SqlAnswer, runtime: Runtime) -> Self:
         """Return the result of a statement that ran."""
         given = {each.name: getattr(answer.result, each.name) for each in fields(answer.result)}
         tables = tuple(map(str, answer.ready.tables))
-        return cls(**given, limiting_factor=answer.factor, tables=tables, runtime=runtime)
+        return cls(**given, limiting_factor=answer.factor, tables=tables, _runtime=runtime)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> bytes | None:
         r"""Return the rows as CSV, or write them to a file; errors are those of `ChartData.to_csv`.
@@ -134,4 +134,4 @@ class SqlResult(QueryResult):
             b'<svg'
         """
         self.raise_for_error()
-        return draw(self, kind, options, self.runtime)
+        return draw(self, kind, options, self._runtime)
