@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, overload
+
+from sqlglot import exp
 
 from analytics_core._compile.plan import SqlSource, TableSource
 from analytics_core._compile.planning_context import table_of
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._error_types import known_list
 from analytics_core._execution.connections import Admission
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._gate.guard import check_select
-from analytics_core._gate.relations import reject_revealing_table, tables_of
+from analytics_core._gate.relations import exact_name, exact_names, reject_revealing_table, tables_of
 from analytics_core._gate.row_security import RowSecurity, RuledActor, table_name
 from analytics_core._lookups.loading import LoadedDataset
 from analytics_core._lookups.rule_sets import StoredRuleSets
@@ -25,9 +28,9 @@ from analytics_core._records.datasource import Access, Database, Dataset, Identi
 from analytics_core._records.people import RowFilter
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Permission, Policy
-from analytics_core._security.row_rules import TableName
+from analytics_core._security.row_rules import TableName, ruled_dataset
 from analytics_core._security.scopes import decides_by_table
-from analytics_core.errors import DatabaseAccessError, StatementError
+from analytics_core.errors import DatabaseAccessError, StatementError, TableAccessError
 
 _ADMITTING: Final = ("can_read_dataset", "require_read_dataset", "can_query_database")
 
@@ -45,6 +48,14 @@ class SchemaTables:
     """The tables of a schema (None: the default one)."""
 
     schema: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StatementTables:
+    """The tables that a checked statement of a person reads; `written` is the text that they sent."""
+
+    tree: exp.Expr
+    written: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +121,7 @@ class Gate:
         actor: Actor,
         database: Database,
         *,
-        on: SchemaTables | TableName | DatabaseUse | UploadSchema,
+        on: SchemaTables | TableName | DatabaseUse | StatementTables | UploadSchema,
         access: Access = Access.READ,
     ) -> Admission: ...
 
@@ -119,14 +130,16 @@ class Gate:
         actor: Actor,
         database: Database,
         *,
-        on: LoadedDataset | SchemaTables | TableName | DatabaseUse | UploadSchema,
+        on: LoadedDataset | SchemaTables | TableName | DatabaseUse | StatementTables | UploadSchema,
         access: Access = Access.READ,
     ) -> Admission:
         """Return the actor's admission to a dataset, the tables of a schema, one table, a whole database, or an upload.
 
-        One table is for those who may read its schema, or a dataset over it.
+        One table is for those who may read its schema, or a dataset over it. So are the tables of a statement, each by
+        its one name; all of them are for whoever may run SQL on the whole database.
 
         Raises:
+            TableAccessError: a statement reads tables without a grant.
             DatasetAccessError, DatabaseAccessError: no grant; a guest on a database that is asked in the name of its
                 users; or write access to a database that does not allow it.
             TemplateError: a row rule names an attribute that the actor does not have.
@@ -144,6 +157,8 @@ class Gate:
                 self._policy.require_query_database(actor, database)
             case DatabaseUse.MANAGE:
                 self._policy.require_manage_databases(actor)
+            case StatementTables():
+                self._require_tables(actor, database, on)
             case UploadSchema():
                 self._require_upload(actor, database, on)
         uploads, makes = isinstance(on, UploadSchema), database.allow_ctas or database.allow_cvas
@@ -160,6 +175,10 @@ class Gate:
             access=access,
             may_know_why=self._policy.sees_all(Permission.WRITE_DATABASE, actor),
         )
+
+    def spec_of(self, database: Database) -> EngineSpec:
+        """Return the facts of a database's engine, by which statements are read before anybody is admitted."""
+        return self._registry.get(database.engine)
 
     def _require_upload(self, actor: Actor, database: Database, target: UploadSchema) -> None:
         """Let pass where the database takes uploads; tables that are there change in schemas named for it alone.
@@ -242,10 +261,46 @@ class Gate:
         """Let pass who may read the tables of the schema, or a dataset over this one."""
         if self._policy.can_read_tables(actor, database, schema=name.schema):
             return
-        over = self._books.tables(database.id, name)
-        if any(dataset.schema == name.schema and self._policy.can_read_dataset(actor, dataset) for dataset in over):
+        over = self._over(database, name, exact_name(name, self.spec_of(database)))
+        if not any(self._policy.can_read_dataset(actor, dataset) for dataset in over):
+            self._policy.require_read_table(actor, database, schema=name.schema)
+
+    def _require_tables(self, actor: Actor, database: Database, on: StatementTables) -> None:
+        """Let pass who may run SQL on the whole database, or has a grant on each table of the statement.
+
+        Nobody looks whether a table is there: one that is missing and one that is not granted are refused alike.
+        """
+        if self._policy.can_query_database(actor, database):
             return
-        self._policy.require_read_table(actor, database, schema=name.schema)
+        tables = dict.fromkeys(exact_names(on.tree, self.spec_of(database)))
+        if not tables and not self._policy.can_read_database(actor, database):
+            raise DatabaseAccessError(
+                f"SQL that reads no table needs a grant on database {database.id} or a schema of it; ask an admin"
+            )
+        closed = {str(ref) for ref, name in tables if not self._may_query(actor, database, table_name(ref), name)}
+        if closed:
+            raise _closed_tables(database, sorted(closed), on.written)
+
+    def _may_query(self, actor: Actor, database: Database, written: TableName, name: TableName | None) -> bool:
+        """Tell whether SQL of the actor's own may read a table, by a grant on its schema or on a dataset over it.
+
+        `name` is its one name as the engine compares it; None is that of no table with a grant.
+        """
+        if name is not None and name.schema and not name.catalog:
+            granted = {grant.schema for grant in actor.grants if grant.target_id == database.id and grant.schema}
+            folded, spec = TableName(table=name.schema), self.spec_of(database)
+            schemas = {one for one in granted if exact_name(TableName(table=one), spec) == folded} | {name.schema}
+            if any(self._policy.can_query_tables(actor, database, schema=schema) for schema in schemas):
+                return True
+        return any(self._policy.can_query_table_of(actor, dataset) for dataset in self._over(database, written, name))
+
+    def _over(self, database: Database, written: TableName, name: TableName | None) -> Iterator[Dataset]:
+        """Yield the datasets over the table of this one name, and not those over others that `written` may mean."""
+        spec = self.spec_of(database)
+        for dataset in () if name is None else self._books.tables(database.id, written):
+            own = ruled_dataset(dataset).name
+            if own is not None and exact_name(own, spec) == name:
+                yield dataset
 
     def source(self, admission: DatasetAdmission, sql: str | None) -> TableSource | SqlSource:
         """Return what the dataset reads: its table, or `sql` (its own, rendered) as one checked SELECT.
@@ -267,17 +322,17 @@ class Gate:
             self._checked.put(key, checked)
         return checked
 
-    def statement(self, admission: Admission, sql: str) -> SqlSource:
+    def statement(self, spec: EngineSpec, sql: str) -> SqlSource:
         """Return a statement that a person wrote as one checked query; the same one is not checked again.
 
         Raises:
             StatementError: it is no statement of the engine's SQL.
             StatementRefusedError: it is not one query that only reads, or reads what cannot be told to be a table.
         """
-        key = (StatementError, sql, admission.spec.name)
+        key = (StatementError, sql, spec.name)
         checked = self._checked.get(key)
         if checked is None:
-            checked = check_select(sql, spec=admission.spec, place="the statement", invalid_as=StatementError)
+            checked = check_select(sql, spec=spec, place="the statement", invalid_as=StatementError)
             self._checked.put(key, checked)
         return checked
 
@@ -299,6 +354,17 @@ class Gate:
             for source in sources
             if isinstance(source, SqlSource)
         )
+
+
+def _closed_tables(database: Database, tables: Sequence[str], written: str) -> TableAccessError:
+    """Return the refusal of a statement; it repeats the names that the statement holds as it was sent, and no other."""
+    named = [table for table in tables if all(part in written for part in table.split("."))]
+    which = f"read {known_list(named)}" if len(named) == len(tables) else "read all tables that this reads"
+    return TableAccessError(
+        f"you may not {which} on database {database.id}; ask an administrator for a grant on each, on its schema or on "
+        "the database. A name without a schema is that of a dataset without one: write the schema that you mean",
+        extra={"tables": named},
+    )
 
 
 def upload_schemas(database: Database) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from analytics_core._records.datasource import Database, Dataset
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import SEAL_BYTES, EntrySeal
 from analytics_core._security.policy import Policy
+from analytics_core._security.row_rules import TableName
 from analytics_core.errors import DatabaseAccessError, DatabaseError, Problem, VirtualDatasetError
 from analytics_core.ports import Cache
 
@@ -107,8 +108,22 @@ class MetadataReader:
         _reject_twins((column.name for column in columns), place, spec)
         return columns
 
+    def columns_of_relation(self, actor: Actor, database: Database, table: TableName) -> tuple[FoundColumn, ...]:
+        """Return the columns of a table that a statement may read: by its schema, or by a dataset over it.
+
+        Raises:
+            DatabaseAccessError: the actor may not read it.
+            StatementRefusedError, DatabaseError: as for `columns_of`.
+        """
+        named = Dataset(
+            uuid="", database_id=database.id, table_name=table.table, schema=table.schema, catalog=table.catalog
+        )
+        return self._reflected(self._gate.admit(actor, database, on=table), named)
+
     def _columns_of_table(self, actor: Actor, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
-        admission = self._gate.admit(actor, database, on=SchemaTables(dataset.schema))
+        return self._reflected(self._gate.admit(actor, database, on=SchemaTables(dataset.schema)), dataset)
+
+    def _reflected(self, admission: Admission, dataset: Dataset) -> tuple[FoundColumn, ...]:
         reject_revealing_table(dataset, admission.spec)
         found = self._reflector.columns(
             admission, table=dataset.table_name, schema=dataset.schema, catalog=dataset.catalog

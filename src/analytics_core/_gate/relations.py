@@ -6,15 +6,17 @@ Refused are the engines' own relations and functions that show what other tables
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
+from analytics_core._engines.nodes import quoted
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.datasource import Dataset
+from analytics_core._security.row_rules import TableName
 from analytics_core._uploads.names import is_unfinished
 from analytics_core.errors import StatementRefusedError
 
@@ -97,6 +99,38 @@ def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
         for position, node in enumerate(tables)
         if not isinstance(node.this, exp.Func) and not is_cte(node, spec)
     )
+
+
+def exact_names(tree: exp.Expr, spec: EngineSpec) -> Iterator[tuple[TableRef, TableName | None]]:
+    """Yield each relation that `tree` reads, and its one name as the engine compares it; None where that is in doubt.
+
+    Equal to `exact_name` of a table's own name: the statement reads that table and no other one.
+    """
+    nodes = list(tree.find_all(exp.Table))
+    for relation in relations_of(tree, spec):
+        node = nodes[relation.position]
+        parts = [node.args.get(part) for part in ("this", "db", "catalog")]
+        yield relation.table, _exact(parts, spec)
+
+
+def exact_name(name: TableName, spec: EngineSpec) -> TableName | None:
+    """Return the name of a table, spelled as its database spells it, as the engine compares names."""
+    return _exact([quoted(part) if part else None for part in (name.table, name.schema, name.catalog)], spec)
+
+
+def _exact(parts: Sequence[exp.Expr | None], spec: EngineSpec) -> TableName | None:
+    names: list[str | None] = []
+    for part in parts:
+        if part is None:
+            names.append(None)
+            continue
+        name, is_quoted = _folded(part, spec) if isinstance(part, exp.Identifier) else ("", False)
+        is_parted = spec.guards.table_names.parted and "." in name
+        if not name or is_parted or not (name.isascii() or is_quoted):  # beyond ASCII engines fold in their own ways
+            return None
+        names.append(name)
+    table, schema, catalog = names
+    return None if table is None else TableName(table=table, schema=schema, catalog=catalog)
 
 
 def _reject_name_after_in(member: exp.In, spec: EngineSpec) -> None:

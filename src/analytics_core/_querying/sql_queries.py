@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Final, Protocol, TypeVar
 
 from sqlglot import exp
@@ -21,11 +20,12 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connections import Admission
 from analytics_core._execution.fetching import FetchedResult, FetchLimits
 from analytics_core._frames.frame import Frame
-from analytics_core._gate.gate import DatabaseUse, Gate
+from analytics_core._gate.gate import DatabaseUse, Gate, StatementTables
 from analytics_core._gate.relations import TableRef, relations_of, tables_of
 from analytics_core._gate.row_security import RowSecurity, RuledActor
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.observing import Stopwatch, fingerprint_of
+from analytics_core._querying.sql_limits import LimitingFactor, has_share, limited
 from analytics_core._querying.sql_parameters import (
     Values,
     as_written,
@@ -33,8 +33,8 @@ from analytics_core._querying.sql_parameters import (
     holds_other_than_text,
     reject_lost,
     reject_unbound,
-    value_of,
     with_marks,
+    without_parameters,
 )
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.audit import Observation
@@ -55,15 +55,6 @@ from analytics_core.models.query import ChartDataQueryObject
 from analytics_core.ports import Observer
 
 _RESULT_TYPE: Final = "sql"
-
-
-class LimitingFactor(StrEnum):
-    """Which limit cut the rows of a statement: none, its own LIMIT, that of who asked, or both alike."""
-
-    NOT_LIMITED = "NOT_LIMITED"
-    QUERY = "QUERY"
-    DROPDOWN = "DROPDOWN"
-    QUERY_AND_DROPDOWN = "QUERY_AND_DROPDOWN"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +78,19 @@ class SqlQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BegunSql:
-    """The text of a person before it is read: who may read what, the rules that may bind, its template rendered."""
+    """The text of a person before it is read: who asks which database, the rules that may bind, its template rendered.
 
-    admission: Admission
+    It is no admission: who may run it is decided by the tables that it turns out to read.
+    """
+
+    database: Database
     ruled: RuledActor
     rendered: str
+
+    @property
+    def spec(self) -> EngineSpec:
+        """The facts of the engine."""
+        return self.ruled.spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,24 +154,26 @@ class SqlQueries:
 
         Raises:
             DatabaseAccessError: the editor is closed on this database, or to the actor.
+            TableAccessError: it reads tables on which the actor has no grant.
             TemplateError: its template, or that of a row rule, cannot be rendered.
             StatementError: it is no statement of the engine's SQL, or its parameters do not fit.
             StatementRefusedError: it is not one query that only reads, or it reads what cannot be told to be a table.
             LimitError: a limit of rows that there cannot be.
         """
         begun = self.begun(request, database, question)
-        marked = with_marks(begun.rendered, question.values, begun.admission.spec)
-        source = self._checked(begun.admission, marked)
+        marked = with_marks(begun.rendered, question.values, begun.spec)
+        source = self._checked(begun.spec, marked)
         reject_lost(source.sql, marked, question.values)
         return self.bound(begun, source, question)
 
     def begun(self, request: ChartRequest, database: Database, question: SqlQuestion) -> BegunSql:
-        """Return what a text of a person is read with: their admission for reading, its template rendered, the rules.
+        """Return what a text of a person is read with: its template rendered, and the rules that may bind.
 
         Raises:
-            DatabaseAccessError, TemplateError: as for `ready`.
+            DatabaseAccessError: the editor is closed on this database.
+            TemplateError: as for `ready`.
         """
-        admission = self.admit(request.actor, database)
+        spec = self.spec_of(database)
         dataset = Dataset(
             uuid="",
             database_id=database.id,
@@ -180,10 +181,26 @@ class SqlQueries:
             sql=question.sql,
             template_params=question.template_params,
         )
-        spec = admission.spec
         templates = self._templates.for_query(ChartDataQueryObject(), dataset, spec, request)
         ruled = self._row_security.ruled(request.actor, dataset, spec)
-        return BegunSql(admission=admission, ruled=ruled, rendered=templates.render(question.sql))
+        return BegunSql(database=database, ruled=ruled, rendered=templates.render(question.sql))
+
+    def spec_of(self, database: Database) -> EngineSpec:
+        """Return the facts of an engine, by which a text is read; DatabaseAccessError where the editor is closed."""
+        return self._gate.spec_of(_open(database))
+
+    def require_tables(self, begun: BegunSql, question: SqlQuestion) -> None:
+        """Raise unless the actor may read the tables of a text, whose parameters need no values.
+
+        Raises:
+            DatabaseAccessError, TableAccessError, StatementError, StatementRefusedError: as for `ready`.
+        """
+        source = self._checked(begun.spec, without_parameters(begun.rendered, begun.spec))
+        self._admit_to_tables(begun, in_schema(tree_of(source), question.schema, begun.spec), question)
+
+    def _admit_to_tables(self, begun: BegunSql, tree: exp.Expr, question: SqlQuestion) -> Admission:
+        on = StatementTables(tree, f"{question.sql} {question.schema}")
+        return self._gate.admit(begun.ruled.actor, begun.database, on=on)
 
     def bound(self, begun: BegunSql, source: SqlSource, question: SqlQuestion) -> ReadySql:
         """Return a checked query with its limit, and with the row rules on each of its relations.
@@ -191,39 +208,36 @@ class SqlQueries:
         Raises:
             AnalyticsError: as for `ready`.
         """
-        spec = begun.admission.spec
+        spec = begun.spec
         tree = in_schema(tree_of(source), question.schema, spec)
-        tree, limit, factor = _limited(tree, question, self.row_limit(question.row_limit))
+        admission = self._admit_to_tables(begun, tree, question)
+        tree, limit, factor = limited(tree, question.values, self.row_limit(question.row_limit))
         tables, bound = tables_of(tree, spec), begun.ruled
         source = self._row_security.in_source(bound, replace(source, tree=tree))
         is_safe = _is_plain(source, question.values, spec) and self._row_security.stores(bound, tables, _columns(tree))
         return ReadySql(
-            admission=begun.admission,
+            admission=admission,
             statement=statement_of(source, question.values, spec, fences=not is_safe),
             tables=tables,
             limit=limit,
             factor=factor,
             rules=explained(source),
             rendered=begun.rendered,
-            with_share=isinstance(tree, exp.Query) and _has_share(tree, question.values),
+            with_share=isinstance(tree, exp.Query) and has_share(tree, question.values),
         )
 
     def admit(self, actor: Actor, database: Database) -> Admission:
-        """Return the actor's admission to write statements for a database.
+        """Return the actor's admission to write any statement for a database.
 
         Raises:
-            DatabaseAccessError: the editor is closed on this database, or to the actor.
+            DatabaseAccessError: the editor is closed on this database, or the actor has no grant on the whole of it.
         """
-        if not database.expose_in_sqllab:
-            raise DatabaseAccessError(
-                f"database {database.id} is closed to the SQL editor; an administrator may set expose_in_sqllab"
-            )
-        return self._gate.admit(actor, database, on=DatabaseUse.QUERY)
+        return self._gate.admit(actor, _open(database), on=DatabaseUse.QUERY)
 
-    def _checked(self, admission: Admission, marked: str) -> SqlSource:
+    def _checked(self, spec: EngineSpec, marked: str) -> SqlSource:
         """Return a checked statement; what is wrong with it is told with the names of its parameters."""
         try:
-            return self._gate.statement(admission, marked)
+            return self._gate.statement(spec, marked)
         except (StatementError, StatementRefusedError) as error:
             raise type(error)(as_written(error.message)) from None
 
@@ -334,6 +348,15 @@ class SqlQueries:
         )
 
 
+def _open(database: Database) -> Database:
+    """Return a database that takes statements of people; DatabaseAccessError for another one."""
+    if not database.expose_in_sqllab:
+        raise DatabaseAccessError(
+            f"database {database.id} is closed to the SQL editor; an administrator may set expose_in_sqllab"
+        )
+    return database
+
+
 def answer_of(fetched: FetchedResult, ready: ReadySql) -> SqlAnswer:
     """Return the rows of a query as its answer."""
     frame = with_own_names(fetched.frame)
@@ -369,57 +392,6 @@ def in_schema(tree: exp.Expr, schema: str | None, spec: EngineSpec) -> exp.Expr:
         if relation.table.schema is None and not is_part:
             tables[relation.position].set("db", quoted(schema))
     return tree
-
-
-def _limited(tree: exp.Expr, question: SqlQuestion, wanted: int) -> tuple[exp.Expr, int, LimitingFactor]:
-    """Return the tree with a limit of its outermost query that gives one row more, how many count, and whose that is.
-
-    A limit that is no number (a share of the rows, rows with ties) stays as it is written, and counts as what cut.
-    """
-    while isinstance(tree, exp.Subquery) and not any(part for name, part in tree.args.items() if name != "this"):
-        tree = tree.this  # in parentheses alone: PostgreSQL and DuckDB take no second limit around them
-    if not isinstance(tree, exp.Query):
-        return tree, wanted, LimitingFactor.DROPDOWN
-    clause = tree.args.get("limit")
-    own = _own_limit(clause, question.values)
-    if own is None and clause is not None:
-        return tree, wanted, LimitingFactor.DROPDOWN
-    limit = wanted if own is None else min(own, wanted)
-    limited = tree.copy()
-    limited.set("limit", exp.Limit(expression=exp.Literal.number(limit + 1)))
-    return limited, limit, _factor(own, wanted)
-
-
-def _factor(own: int | None, wanted: int) -> LimitingFactor:
-    if own is None or own > wanted:
-        return LimitingFactor.DROPDOWN
-    return LimitingFactor.QUERY if own < wanted else LimitingFactor.QUERY_AND_DROPDOWN
-
-
-def _has_share(tree: exp.Query, values: Values) -> bool:
-    clause = tree.args.get("limit")
-    return clause is not None and _own_limit(clause, values) is None
-
-
-def _is_share(clause: exp.Expr) -> bool:
-    """Tell whether a clause asks for a share of the rows, or for those that tie with the last one, too."""
-    options = clause.args.get("limit_options")
-    return isinstance(options, exp.Expr) and bool(options.args.get("percent") or options.args.get("with_ties"))
-
-
-def _own_limit(clause: exp.Expr | None, values: Values) -> int | None:
-    """Return the number of rows that a clause says; None where it says none, or something else."""
-    match clause:
-        case exp.Fetch() if not _is_share(clause):
-            number = clause.args.get("count")
-        case exp.Limit() if not (_is_share(clause) or clause.args.get("offset") or clause.expressions):
-            number = clause.expression
-        case _:
-            return None
-    found = number and value_of(number, values)
-    if isinstance(found, exp.Literal) and found.is_int:
-        return int(found.name)
-    return found if type(found) is int and found >= 0 else None
 
 
 def _is_plain(source: SqlSource, values: Values, spec: EngineSpec) -> bool:

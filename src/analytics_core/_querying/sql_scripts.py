@@ -29,10 +29,10 @@ from analytics_core._gate.relations import TableRef, tables_of
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.observing import Stopwatch, fingerprint_of
+from analytics_core._querying.sql_limits import LimitingFactor
 from analytics_core._querying.sql_parameters import with_marks
 from analytics_core._querying.sql_queries import (
     BegunSql,
-    LimitingFactor,
     ReadySql,
     SqlAnswer,
     SqlQueries,
@@ -155,10 +155,11 @@ class SqlScripts:
         Raises:
             StatementError: one of them is no SQL of the engine; INVALID_CTAS_QUERY_ERROR, INVALID_CVAS_QUERY_ERROR.
             StatementRefusedError: one may not run: its kind, the flags of the database, a row rule on what it changes.
+            DatabaseAccessError: one changes data or shows a plan, which takes a grant on the whole database.
             AnalyticsError: as for a query.
         """
         begun = self._queries.begun(request, database, question)
-        spec = begun.admission.spec
+        spec = begun.spec
         plain = with_marks(begun.rendered, {}, spec)  # scripts take no parameters
         parts = split_script(plain, spec=spec, invalid=_invalid, rejected=_rejected)
         if makes is not None:
@@ -169,7 +170,7 @@ class SqlScripts:
             made = makes if number == len(parts) else None
             steps.append(self._step(begun, part, question, made=made, place=place))
         script = ReadyScript(
-            admission=begun.admission,
+            admission=steps[-1].ready.admission,
             steps=tuple(steps),
             rendered=begun.rendered,
             select_sql=None if makes is None else _select_sql(makes, spec, limit=steps[-1].ready.limit),
@@ -183,7 +184,7 @@ class SqlScripts:
     def _step(
         self, begun: BegunSql, part: ScriptPart, question: SqlQuestion, *, made: MadeRelation | None, place: str
     ) -> ReadyStep:
-        database, spec = begun.admission.database, begun.admission.spec
+        database, spec = begun.database, begun.spec
         may_change = not part.explains
         checked = check_statement(part.sql, spec=spec, allow_dml=may_change, place=place, invalid_as=StatementError)
         if made is not None:
@@ -210,18 +211,20 @@ class SqlScripts:
                 f"{place}: the plan of a query on tables with row rules that bind you tells of all their rows; "
                 "sql.explain shows the statement"
             )
+        whole = self._queries.admit(begun.ruled.actor, begun.database)  # a plan tells of what is behind views
         said = f"{part.explains} "
         statement = replace(
             ready.statement, sql=said + ready.statement.sql, display_sql=said + ready.statement.display_sql
         )
-        return ReadyStep(ready=replace(ready, statement=statement), kind="EXPLAIN", gives_rows=True)
+        return ReadyStep(ready=replace(ready, admission=whole, statement=statement), kind="EXPLAIN", gives_rows=True)
 
     def _change(self, begun: BegunSql, tree: exp.Expr, question: SqlQuestion, place: str) -> ReadyStep:
         """Return a statement that changes data: it reads under the row rules, and changes no table that has some.
 
         Its rows are bounded as those of a query are, but not by a limit in its text.
         """
-        spec, defines = begun.admission.spec, isinstance(tree, DEFINING)
+        spec, defines = begun.spec, isinstance(tree, DEFINING)
+        admission = self._queries.admit(begun.ruled.actor, begun.database)
         source, tables = SqlSource(sql="", tree=tree), tuple[TableRef, ...]()
         if not is_of_schema(tree):
             tree = in_schema(tree, question.schema, spec)
@@ -229,7 +232,7 @@ class SqlScripts:
             source = replace(source, rules=_read_rules(source.rules, tree, place))
             tables = tables_of(tree, spec)
         ready = ReadySql(
-            admission=begun.admission,
+            admission=admission,
             statement=statement_of(source, {}, spec, binds_values=not defines),
             tables=tables,
             limit=self._queries.row_limit(question.row_limit),

@@ -60,6 +60,13 @@ class Reader:
         self.policy.require_read_database(self.actor, database)
         return database
 
+    def reads_within(self, database: Database) -> bool:
+        """Tell whether somebody who signed in may read a database, or a dataset of it, and so tables by their SQL."""
+        if self.actor.guest is not None or self.policy.can_read_database(self.actor, database):
+            return self.actor.guest is None
+        of_it = ListQuery(filters=(ListFilter(col="database_id", op="eq", val=database.id),), page_size=1)
+        return self.unit.datasets.list(replace(self.visible("datasets", of_it), without=_NOT_NEEDED))[0] > 0
+
     def dataset(self, dataset_id: int) -> Dataset:
         """Return a dataset; NotFoundError or DatasetAccessError otherwise."""
         dataset = self.unit.datasets.get(dataset_id)

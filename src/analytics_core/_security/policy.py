@@ -51,6 +51,7 @@ class Permission(StrEnum):
 
     READ_DATABASE = "read this database"
     QUERY_DATABASE = "run their own SQL on this database"
+    QUERY_TABLE = "read this table by their own SQL"
     WRITE_DATABASE = "create or change databases"
     UPLOAD_FILES = "upload files into this schema"
     READ_DATASET = "read this dataset"
@@ -88,6 +89,7 @@ RULES: Rules = MappingProxyType(
     {
         Permission.READ_DATABASE: frozenset({ADMINISTRATOR, Relationship.DATABASE_GRANT, Relationship.SCHEMA_GRANT}),
         Permission.QUERY_DATABASE: frozenset({ADMINISTRATOR, Relationship.DATABASE_GRANT}),
+        Permission.QUERY_TABLE: frozenset({ADMINISTRATOR, OWNER, *ANY_GRANT}),
         Permission.WRITE_DATABASE: frozenset({ADMINISTRATOR}),
         Permission.UPLOAD_FILES: frozenset({ADMINISTRATOR, Relationship.DATABASE_GRANT, Relationship.SCHEMA_GRANT}),
         Permission.READ_DATASET: frozenset({ADMINISTRATOR, OWNER, *ANY_GRANT, GUEST}),
@@ -167,6 +169,16 @@ class Policy:
             raise DatabaseAccessError(
                 f"SQL on database {database.id} needs a grant on the whole database; ask an administrator for one"
             )
+
+    def can_query_tables(self, actor: Actor, database: Database, *, schema: str | None) -> bool:
+        """Tell whether SQL of the actor's own may read the tables of this schema; it takes the right to read them."""
+        by_grant = self.allows(Permission.QUERY_TABLE, relationships_on_schema(actor, database.id, schema))
+        return by_grant and self.can_read_tables(actor, database, schema=schema)
+
+    def can_query_table_of(self, actor: Actor, dataset: Dataset) -> bool:
+        """Tell whether SQL of the actor's own may read the table of a dataset; it takes the right to read that."""
+        by_grant = self.allows(Permission.QUERY_TABLE, relationships_on_dataset(actor, dataset))
+        return by_grant and self.can_read_dataset(actor, dataset)
 
     def require_manage_databases(self, actor: Actor) -> None:
         """Raise DatabaseAccessError unless the actor may create databases."""

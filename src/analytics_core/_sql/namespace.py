@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 from analytics_core._error_types import known_list
-from analytics_core._execution.connections import Admission
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.sql_parameters import checked_values
 from analytics_core._querying.sql_queries import SqlQuestion
 from analytics_core._querying.sql_scripts import MadeKind
 from analytics_core._records.datasource import Database
-from analytics_core._records.repositories import ListQuery
 from analytics_core._records.sql_query import SqlQuery
 from analytics_core._resources.batches import every
 from analytics_core._resources.jobs import job_of, job_record
@@ -42,6 +41,8 @@ from analytics_core.errors import (
     QueryAccessError,
     QueryError,
     StatementError,
+    StatementRefusedError,
+    TableAccessError,
     TemplateError,
     nearest,
 )
@@ -57,8 +58,8 @@ class Sql(Namespace):
     """Statements that people write, under the row rules of whoever asks (contract, SQL editor and queries).
 
     Each relation of a statement carries the rules that bind the actor on its table. A statement is one query that only
-    reads; whoever runs it needs a grant on the whole database, which must not be closed to the editor
-    (`expose_in_sqllab`).
+    reads; whoever runs it needs a grant on the database, or on each table that it reads: by its schema, or by a dataset
+    over it. The database must not be closed to the editor (`expose_in_sqllab`).
     """
 
     def __call__(
@@ -82,6 +83,7 @@ class Sql(Namespace):
 
         Raises:
             DatabaseAccessError: the actor may not write SQL on this database, or it is closed to the editor.
+            TableAccessError: it reads tables on which the actor has no grant, whether they are there or not.
             StatementError: it is no SQL of the database, or its parameters do not fit.
             StatementRefusedError: it is not one query that only reads, or it reads what nobody may.
             DatabaseError: the database refuses it, or cannot be reached.
@@ -177,7 +179,7 @@ class Sql(Namespace):
             WHERE
               id = 1
         """
-        return formatted(_text(sql), self._admitted(self._database(database)).spec)
+        return formatted(_text(sql), self._runtime.sql_queries.spec_of(self._database(database)))
 
     def lineage(
         self, sql: str, *, database: int | str | None = None, schema: str | None = None
@@ -185,6 +187,7 @@ class Sql(Namespace):
         """Return which columns of which tables each column of a statement comes from; nothing runs.
 
         Raises:
+            TableAccessError: as for `core.sql(...)`.
             StatementError: it cannot be read, or a column cannot be traced.
             DatabaseError: a table is not there, or the database cannot be reached.
 
@@ -195,15 +198,16 @@ class Sql(Namespace):
         return lineage_of(*self._rendered(self._database(database), _question(sql, None, schema, None)))
 
     def _rendered(self, database: Database, question: SqlQuestion) -> tuple[str, KnownTables]:
-        """Return a statement after its template, and what is known of the tables that it may read."""
+        """Return a statement after its template, and what is known of the tables that it reads and the actor may."""
         begun = self._runtime.sql_queries.begun(self._request(), database, question)
-        known = KnownTables(self._runtime, self._actor, database, begun.admission.spec, question.schema)
-        return begun.rendered, known
+        with suppress(StatementError, StatementRefusedError):  # whoever reads it tells what is wrong with it, and where
+            self._runtime.sql_queries.require_tables(begun, question)
+        return begun.rendered, KnownTables(self._runtime, self._actor, database, begun.spec, question.schema)
 
     def _problems(self, database: Database, question: SqlQuestion) -> tuple[SqlProblem, ...]:
         try:
             return problems_of(*self._rendered(database, question))
-        except TemplateError as error:
+        except (TableAccessError, TemplateError) as error:
             return (SqlProblem(message=error.message, error_type=error.error_type),)
 
     def _with_nearest_name(self, error: DatabaseError, database: Database, question: SqlQuestion) -> DatabaseError:
@@ -215,9 +219,6 @@ class Sql(Namespace):
             return error
         message = f"{error.message}; did you mean {found.suggestions[0]!r}?"
         return DatabaseError(message, error_type=error.error_type, engine=error.engine, extra=error.extra)
-
-    def _admitted(self, database: Database) -> Admission:
-        return self._runtime.sql_queries.admit(self._actor, database)
 
     def execute(self, payload: ExecutePayload | Payload) -> QueryExecutionResponse:
         """Run a statement, or a script of several, and keep a record of it (contract, `ExecutePayloadSchema`).
@@ -317,9 +318,12 @@ class Sql(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             reader = self._reader(unit)
             if isinstance(named, int) and not isinstance(named, bool):
-                return reader.database(named)
-            found = reader.databases(database.id for database in every(unit.databases, ListQuery().filters))
-        by_name = {database.database_name: database for database in found.values()}
+                database = unit.databases.get(named)
+                if not reader.reads_within(database):
+                    reader.policy.require_read_database(self._actor, database)
+                return database
+            found = [database for database in every(unit.databases) if reader.reads_within(database)]
+        by_name = {database.database_name: database for database in found}
         if named is None:
             return _only(by_name)
         if isinstance(named, str) and named in by_name:

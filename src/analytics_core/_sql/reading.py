@@ -21,9 +21,10 @@ from analytics_core._gate.changes import MOST_CHARACTERS
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import TableRef, relations_of
 from analytics_core._querying.sql_parameters import as_written, without_parameters
-from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.datasource import Database
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
+from analytics_core._security.row_rules import TableName
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,
@@ -77,15 +78,9 @@ class KnownTables:
         if table not in self.found and self._is_of_the_engine(table):
             self.found[table] = StatementError(f"{table} is a relation of the engine itself")
         if table not in self.found:
-            dataset = Dataset(
-                uuid="",
-                database_id=self.database.id,
-                table_name=table.table,
-                schema=table.schema or self.schema,
-                catalog=table.catalog,
-            )
+            named = TableName(table=table.table, schema=table.schema or self.schema, catalog=table.catalog)
             try:
-                columns = self.runtime.metadata.columns_of(self.actor, dataset, self.database, sql=None)
+                columns = self.runtime.metadata.columns_of_relation(self.actor, self.database, named)
                 self.found[table] = tuple(column.name for column in columns)
             except AnalyticsError as error:
                 self.found[table] = error

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._querying.sql_queries import LimitingFactor, SqlAnswer
+from analytics_core._querying.sql_limits import LimitingFactor
+from analytics_core._querying.sql_queries import SqlAnswer
 from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.picture import Picture
 from analytics_core._results.rows import ResultRows

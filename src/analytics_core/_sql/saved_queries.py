@@ -206,7 +206,7 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
         """Refuse what could never run, as far as that is known without its templates and parameters."""
         admission = self._runtime.sql_queries.admit(self._actor, unit.databases.get(query.database_id))
         if not is_template(query.sql):
-            self._runtime.gate.statement(admission, without_parameters(query.sql, admission.spec))
+            self._runtime.gate.statement(admission.spec, without_parameters(query.sql, admission.spec))
 
     def _answer(self, query: SavedQuery) -> SavedQueryGet:
         with self._runtime.store.unit_of_work() as unit:
