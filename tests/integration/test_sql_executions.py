@@ -18,7 +18,7 @@ from tests.support.job_worker import QueueOfOthers
 from tests.support.reports import until
 from tests.support.small_core import SmallCore, small_core
 
-from analytics_core._records.repositories import ListFilter
+from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._records.sql_query import NEXT_QUERY_STATES, QueryState, SqlQuery
 from analytics_core._sql.runs import SqlRuns, new_query
@@ -268,9 +268,21 @@ def test_what_runs_is_stopped_by_its_client_id(shop: SmallCore) -> None:
 
 def test_a_time_limit_ends_an_execution_as_timed_out(tmp_path: Path) -> None:
     with small_core(tmp_path, statement_timeout_s=0.3) as shop:
-        with pytest.raises(StatementTimeoutError):
-            execute(shop, LONG)
-        assert [one.status for one in shop.core.queries.list()] == ["timed_out"]
+        shop.core.databases.update(1, {"allow_run_async": True})
+        for run in (lambda: execute(shop, LONG), lambda: execute(shop, f"SELECT 1 AS one; {LONG}")):
+            with pytest.raises(StatementTimeoutError) as caught:
+                run()
+            assert caught.value.error_type is ErrorType.SQLLAB_TIMEOUT_ERROR
+        key = execute(shop, LONG, runAsync=True).query.results_key
+        with pytest.raises(StatementTimeoutError) as later:
+            shop.core.jobs.get(key).result(timeout_s=20)
+        assert later.value.error_type is ErrorType.SQLLAB_TIMEOUT_ERROR
+        with pytest.raises(StatementTimeoutError), shop.core.sql.batches(LONG) as batches:
+            list(batches)
+        assert [one.status for one in shop.core.queries.list()] == ["timed_out"] * 3
+        with shop.core._runtime.store.unit_of_work() as unit:
+            records = unit.sql_queries.list(ListQuery())[1]
+        assert {record.error_type for record in records} == {"SQLLAB_TIMEOUT_ERROR"}
 
 
 def run_with(shop: SmallCore, **parts: Any) -> Any:

@@ -16,7 +16,14 @@ from tests.support.tenant_world import ENGINES, TenantWorld, rule, tenant_world,
 from analytics_core import AnalyticsCore
 from analytics_core._compile.plan import Statement
 from analytics_core._execution.sessions.base import ScriptStatement
-from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, StatementError, StatementRefusedError
+from analytics_core.errors import (
+    AnalyticsError,
+    DatabaseError,
+    ErrorType,
+    StatementError,
+    StatementRefusedError,
+    StatementTimeoutError,
+)
 
 FLAGS = {"allow_dml": True, "allow_ctas": True, "allow_cvas": True}
 
@@ -162,6 +169,42 @@ def test_a_session_that_may_not_write_changes_nothing_whatever_the_guard_lets_th
         with pytest.raises(AnalyticsError):
             runtime.gate.statements.run_script(reading, [step], limits=LIMITS, done=lambda _rows: None)
     assert rows_of(world, "SELECT id FROM targets") == before
+
+
+SLOW = {
+    "postgresql": (
+        "SELECT COUNT(*) AS n FROM generate_series(1, 1000000) AS a, generate_series(1, 1000000) AS b",
+        "SELECT COUNT(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%%1000000%%generate%%'"
+        " AND pid <> pg_backend_pid()",
+    ),
+    "mysql": (
+        "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
+        " SELECT COUNT(*) AS many FROM n AS a, n AS b, n AS c, n AS d",
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%%many%%' AND id <> connection_id()",
+    ),
+}
+"""A statement without end, and one that counts those that run on the server."""
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("engine", SLOW)
+def test_what_runs_out_of_its_time_ends_on_the_server_too(
+    engine: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    maker = {"postgresql": "make_postgres_database", "mysql": "make_mariadb_database"}[engine]
+    slow, running = SLOW[engine]
+    with tenant_world(engine, request.getfixturevalue(maker)(), tmp_path, timeout_s=1.0) as made:
+        made.admin.databases.update(1, {"allow_run_async": True})
+        with pytest.raises(StatementTimeoutError) as caught:
+            execute(made.admin, slow)
+        assert caught.value.error_type is ErrorType.SQLLAB_TIMEOUT_ERROR
+        assert rows_of(made, running) == [(0,)]
+        key = execute(made.admin, slow, runAsync=True).query.results_key
+        with pytest.raises(StatementTimeoutError) as later:
+            made.admin.jobs.get(key).result(timeout_s=20)
+        assert later.value.error_type is ErrorType.SQLLAB_TIMEOUT_ERROR
+        assert rows_of(made, running) == [(0,)]
+        assert [one.status for one in made.admin.queries.list()] == ["timed_out", "timed_out"]
 
 
 # ------------------------------------------------------------------------------------------- flags, on SQLite alone

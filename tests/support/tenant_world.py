@@ -107,7 +107,13 @@ def url_on(request: pytest.FixtureRequest, folder: Path) -> str:
 
 @contextmanager
 def tenant_world(
-    engine: str, url: str, folder: Path, *, clock: Clock | None = None, freshness_s: float = 0
+    engine: str,
+    url: str,
+    folder: Path,
+    *,
+    clock: Clock | None = None,
+    freshness_s: float = 0,
+    timeout_s: float = 5.0,
 ) -> Iterator[TenantWorld]:
     """Fill the database of `url` and give the world over it; no rule is stored yet."""
     owner = sa.create_engine(url, poolclass=sa.NullPool)
@@ -122,7 +128,7 @@ def tenant_world(
         data_roots=(folder,),
         allowed_networks=LOOPBACK,
         metadata_freshness_s=freshness_s,
-        statement_timeout_s=5.0,
+        statement_timeout_s=timeout_s,
     )
     with AnalyticsCore(settings, metadata_url=metadata_url, clock=clock) as host:
         admin = host.as_user(host.create_first_administrator("admin").id)

@@ -47,9 +47,11 @@ from analytics_core._settings import Settings
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseAccessError,
+    ErrorType,
     LimitError,
     StatementError,
     StatementRefusedError,
+    StatementTimeoutError,
 )
 from analytics_core.models.query import ChartDataQueryObject
 from analytics_core.ports import Observer
@@ -269,7 +271,7 @@ class SqlQueries:
         try:
             answer = work(watch)
         except AnalyticsError as error:
-            self._observe(request, database, watch, error=error)
+            self._observe(request, database, watch, error=_of_editor(error))
             raise
         self._observe(request, database, watch, rows=answer.result.rowcount)
         return answer
@@ -309,14 +311,14 @@ class SqlQueries:
             return BatchStream(
                 frames,
                 shape=lambda frame: (with_own_names(frame), ()),
-                told=lambda error: error,
+                told=_of_editor,
                 row_limit=ready.limit,
                 declared={},
                 notes=(),
                 ended=ended,
             )
         except AnalyticsError as error:
-            ended(0, error)
+            ended(0, _of_editor(error))
             raise
 
     def limits(self, rows: int) -> FetchLimits:
@@ -346,6 +348,14 @@ class SqlQueries:
                 fingerprint=watch.fingerprint,
             )
         )
+
+
+def _of_editor(error: AnalyticsError) -> AnalyticsError:
+    """Return an error with the type that it has in the editor: a statement that ran out of its time has one there."""
+    if type(error) is StatementTimeoutError:
+        error.error_type = ErrorType.SQLLAB_TIMEOUT_ERROR
+        error.code = error.error_type.value
+    return error
 
 
 def _open(database: Database) -> Database:
