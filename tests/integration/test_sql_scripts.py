@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+import sqlglot
 from tests.support.cases import for_each
 from tests.support.execution import LIMITS, admission
 from tests.support.small_core import SmallCore, small_core
 from tests.support.tenant_world import ENGINES, TenantWorld, rule, tenant_world, url_on
 
 from analytics_core import AnalyticsCore
-from analytics_core._compile.plan import Statement
+from analytics_core._compile.plan import SqlSource, Statement
+from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.sessions.base import ScriptStatement
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.sql_queries import SqlQuestion
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,
@@ -169,6 +174,61 @@ def test_a_session_that_may_not_write_changes_nothing_whatever_the_guard_lets_th
         with pytest.raises(AnalyticsError):
             runtime.gate.statements.run_script(reading, [step], limits=LIMITS, done=lambda _rows: None)
     assert rows_of(world, "SELECT id FROM targets") == before
+
+
+@dataclass(frozen=True)
+class UnguardedGate:
+    """A gate whose static guard is off: it admits as the other one does, and takes every statement that can be read."""
+
+    gate: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.gate, name)
+
+    def statement(self, spec: EngineSpec, sql: str) -> SqlSource:
+        return SqlSource(sql=sql, tree=sqlglot.parse_one(sql, dialect=spec.dialect))
+
+
+WRITING = {
+    "sqlite": ("REPLACE INTO targets (id) VALUES (5)", "PRAGMA user_version = 7"),
+    "duckdb": ("TRUNCATE TABLE targets", "INSERT OR REPLACE INTO targets (id) VALUES (5)"),
+    "postgresql": (
+        "WITH gone AS (DELETE FROM targets RETURNING id) SELECT id FROM gone",
+        "WITH made AS (INSERT INTO targets (id) VALUES (5) RETURNING id) SELECT id FROM made",
+        "WITH q AS (UPDATE targets SET goal = 0 RETURNING id) SELECT id FROM q",
+        "SELECT id INTO stolen FROM targets",
+        "TRUNCATE TABLE targets",
+    ),
+    "mysql": ("REPLACE INTO targets (id) VALUES (5)", "TRUNCATE TABLE targets", "INSERT INTO targets (id) SELECT 5"),
+}
+
+
+def test_without_the_guard_nothing_that_writes_changes_a_database_without_the_flag(world: TenantWorld) -> None:
+    before = rows_of(world, "SELECT * FROM targets")
+    world.admin.databases.update(1, {"allow_dml": False})
+    runtime = replace(world.admin._runtime, gate=UnguardedGate(world.admin._runtime.gate))  # type: ignore[arg-type]
+    with runtime.store.unit_of_work() as unit:
+        database = unit.databases.get(1)
+    actor = world.admin.sql._actor
+    for sql in (
+        "DELETE FROM targets",
+        "UPDATE targets SET goal = 0",
+        "INSERT INTO targets (id) VALUES (5)",
+        "CREATE TABLE stolen (a INTEGER)",
+        "CREATE TABLE stolen AS SELECT * FROM targets",
+        "CREATE VIEW stolen AS SELECT * FROM targets",
+        "DROP TABLE targets",
+        "ALTER TABLE targets ADD COLUMN more INTEGER",
+        *WRITING[world.engine],
+    ):
+        request = runtime.queries.begun(ChartRequest(actor=actor, now=runtime.clock.now()))
+        with pytest.raises((DatabaseError, StatementRefusedError)) as caught:  # the session asks for a query, too
+            runtime.sql_queries.run(request, database, SqlQuestion(sql=sql))
+        assert "this is not a query" in caught.value.message or isinstance(caught.value, DatabaseError), sql
+    world.admin.databases.update(1, FLAGS)
+    assert rows_of(world, "SELECT * FROM targets") == before
+    with pytest.raises(sa.exc.DBAPIError):
+        rows_of(world, "SELECT * FROM stolen")
 
 
 SLOW = {
