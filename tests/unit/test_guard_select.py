@@ -142,6 +142,11 @@ def test_what_is_not_one_statement_is_refused(sql: str, message: str, on: str) -
         ("duckdb", "SELECT * FROM query('DROP TABLE orders')"),
         ("duckdb", "SELECT * FROM duckdb_secrets()"),
         ("duckdb", "FROM sniff_csv('x')"),
+        ("duckdb", "PIVOT 'data.csv' ON a USING SUM(b)"),
+        ("duckdb", "UNPIVOT read_csv('/etc/passwd') ON a, b"),
+        ("duckdb", "PIVOT duckdb_secrets() ON name USING COUNT(*)"),
+        ("duckdb", "WITH q AS (SELECT * FROM 'data.csv') PIVOT q ON a IN (1) USING SUM(b)"),
+        ("duckdb", "PIVOT orders ON a IN (1) USING MAX(getenv('HOME'))"),
     ],
 )
 def test_functions_and_files_that_reach_outside_are_refused(on: str, sql: str) -> None:

@@ -135,6 +135,8 @@ OF_ONE_DIALECT = [
     ("sqlite", "SELECT id FROM sales INDEXED BY i"),
     ("duckdb", "FROM sales"),
     ("duckdb", "SELECT * FROM (PIVOT sales ON tenant USING COUNT(*))"),
+    ("duckdb", "PIVOT sales ON tenant USING COUNT(*)"),
+    ("duckdb", "WITH q AS (FROM sales) UNPIVOT q ON tenant"),
     ("duckdb", "SELECT o.id FROM other o SEMI JOIN sales USING (id)"),
     ("duckdb", "SELECT o.id FROM other o ANTI JOIN sales USING (id)"),
     ("duckdb", "SELECT o.id FROM other o POSITIONAL JOIN sales"),

@@ -22,7 +22,7 @@ from analytics_core.errors import nearest
 MOST_STATEMENTS: Final = 200
 MOST_CHARACTERS: Final = 200_000
 
-QUERY_STARTS: Final = frozenset({"SELECT", "WITH", "(", "VALUES", "FROM", "TABLE"})
+QUERY_STARTS: Final = frozenset({"SELECT", "WITH", "(", "VALUES", "FROM", "TABLE", "PIVOT", "UNPIVOT"})
 _CHANGE_STARTS: Final = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "DROP", "ALTER", "TRUNCATE"})
 _SHOWING: Final = frozenset({"SHOW", "DESCRIBE", "DESC", "PRAGMA", "SUMMARIZE"})
 _EXPLAIN: Final = re.compile(r"(EXPLAIN)\b(\s+QUERY\s+PLAN\b)?", re.IGNORECASE)
@@ -53,7 +53,7 @@ _NODES: Final[tuple[type[exp.Expr], ...]] = (
     exp.Schema, exp.Returning, exp.OnConflict, exp.Whens, exp.When, exp.ColumnConstraint, exp.ColumnConstraintKind,
     exp.Constraint, exp.PrimaryKey, exp.ForeignKey, exp.Reference, exp.Index, exp.IndexParameters, exp.AddConstraint,
     exp.AlterRename, exp.RenameColumn, exp.AlterColumn, exp.ModifyColumn, exp.ColumnPosition, exp.Properties,
-    exp.TemporaryProperty, exp.OnProperty, *CHANGES,
+    exp.TemporaryProperty, exp.OnCommitProperty, exp.OnProperty, *CHANGES,
 )  # fmt: skip
 """What such statements are made of besides queries: no engine, place, owner or module of a table, no copy of one."""
 

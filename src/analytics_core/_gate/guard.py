@@ -138,8 +138,11 @@ def _one_statement(
         raise invalid("it is empty")
     if len(trees) > 1:
         raise invalid("it holds several statements; one SELECT is needed")
+    tree = trees[0]
+    if isinstance(tree, exp.Pivot):  # a statement of its own on DuckDB, and a relation inside of another
+        tree = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=tree)))
     try:
-        return restore_meaning(trees[0], spec.syntax, rejected, called=called_names(tokens)), tokens
+        return restore_meaning(tree, spec.syntax, rejected, called=called_names(tokens)), tokens
     except RecursionError:
         raise invalid("it is nested too deeply; write it flatter") from None
 
