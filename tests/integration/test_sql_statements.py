@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pytest
-from tests.support.analytic_statements import RULES, TABLES, VIEWS, in_dialect, statements
+from tests.support.analytic_statements import RULES, TABLES, VIEWS, in_dialect, scripts, statements
 from tests.support.cases import for_each
 from tests.support.mirrors import Mirror, Mirrored, comparable, mirrored
 from tests.support.tenant_world import ENGINES, url_on
 
 from analytics_core import AnalyticsCore
 from analytics_core.errors import AnalyticsError, DatabaseError, StatementError, StatementRefusedError
+
+Rows = Sequence[Sequence[Any]]
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -22,23 +25,28 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     ]
     tables = {name: in_dialect(engine, made) for name, made in TABLES.items()}
     with mirrored(engine, urls, folder, tables, RULES, VIEWS) as made:
+        made.admin.databases.update(1, {"allow_dml": True, "allow_ctas": True, "allow_cvas": True})
         yield made
 
 
 def differences(core: AnalyticsCore, mirror: Mirror, schema: str) -> dict[str, str]:
     """Return what `core.sql` answers to statements and a mirror does not, by statement."""
     found = {}
-    own, others = statements(mirror.engine, schema), statements(mirror.engine, mirror.schema)
-    for sql, by_driver in zip(own, others, strict=True):
-        expected = comparable(mirror.rows(by_driver))
-        try:
-            answer = comparable(core.sql(sql).rows())
-        except AnalyticsError as error:
-            found[sql] = f"{error} instead of {expected}"
-            continue
-        if answer != expected:
-            found[sql] = f"{answer} instead of {expected}"
+    for sql in statements(mirror.engine):
+        expected = mirror.rows(sql.replace("{schema}", mirror.schema))
+        note(found, sql, expected, lambda sql=sql: core.sql(sql.replace("{schema}", schema)).rows())
     return found
+
+
+def note(found: dict[str, str], sql: str, expected: Rows, answer: Callable[[], Rows]) -> None:
+    """Note a difference, if there is one."""
+    try:
+        rows = comparable(answer())
+    except AnalyticsError as error:
+        found[sql] = f"{error} instead of {comparable(expected)}"
+        return
+    if rows != comparable(expected):
+        found[sql] = f"{rows} instead of {comparable(expected)}"
 
 
 def test_statements_give_the_rows_that_the_driver_gives(world: Mirrored) -> None:
@@ -47,6 +55,32 @@ def test_statements_give_the_rows_that_the_driver_gives(world: Mirrored) -> None
 
 def test_under_row_rules_statements_give_the_rows_of_a_database_of_permitted_rows(world: Mirrored) -> None:
     assert differences(world.reader, world.permitted, world.schema) == {}
+
+
+def test_under_row_rules_scripts_give_the_rows_of_a_database_of_permitted_rows(world: Mirrored) -> None:
+    found: dict[str, str] = {}
+    for script in scripts(world.engine):
+        given = [rows for part in script.split("; ") if (rows := world.permitted.rows(part))]
+        note(found, script, given[-1], lambda script=script: rows_of_script(world.reader, script))
+    assert found == {}
+
+
+def test_the_guard_takes_three_hundred_statements_of_an_engine_and_refuses_two_in_a_hundred(world: Mirrored) -> None:
+    taken = [*statements(world.engine), *scripts(world.engine)]
+    for sql in (given := statements(world.engine, refused=True)):
+        world.complete.rows(sql)
+        with pytest.raises((StatementError, StatementRefusedError)):
+            print(world.reader.sql(sql).rows(), sql)
+    for script in (more := scripts(world.engine, refused=True)):
+        with pytest.raises((StatementError, StatementRefusedError)):
+            print(rows_of_script(world.reader, script), script)
+    assert len(taken) >= 300
+    assert len(given) + len(more) <= 0.02 * len(taken)
+
+
+def rows_of_script(core: AnalyticsCore, script: str) -> Rows:
+    """Return what a script answers."""
+    return [tuple(row.values()) for row in core.sql.execute({"database_id": 1, "sql": script}).data]
 
 
 def test_statements_find_tables_in_the_schema_that_is_named_beside_them(world: Mirrored) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
@@ -160,6 +160,8 @@ def _comparable(value: Any) -> Any:
     match value:
         case bool():
             return int(value)
+        case float() if value != value:
+            return None  # as the library gives it
         case int() | float() | Decimal():
             return f"{float(value):.9g}"
         case bytes() | bytearray() | memoryview():
@@ -167,11 +169,11 @@ def _comparable(value: Any) -> Any:
         case date() | time():
             return value.isoformat().replace("T", " ").removesuffix(" 00:00:00")
         case timedelta():
-            return value.total_seconds()
+            return (datetime.min + value).time().isoformat()
         case str() if value[:1] in ("[", "{"):
             return _comparable(json.loads(value))
         case list() | tuple():
             return [_comparable(item) for item in value]
         case dict():
-            return {key: _comparable(item) for key, item in value.items()}
+            return {key: _comparable(item) for key, item in sorted(value.items())}
     return value
