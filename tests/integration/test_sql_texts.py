@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import pytest
 from tests.support.small_core import SmallCore, small_core
@@ -17,7 +19,6 @@ from analytics_core.errors import (
     LimitError,
     QueryError,
     StatementError,
-    UnknownNameError,
 )
 
 TABLES = """
@@ -167,33 +168,75 @@ def test_a_statement_is_laid_out_and_means_the_same(shop: SmallCore) -> None:
         shop.core.sql.format("SELECT 'open")
 
 
-CHARTS = {
-    "line": ("SELECT day, SUM(people) AS n FROM visits GROUP BY day", "Line chart of n by day"),
-    "bar": ("SELECT page, people AS n FROM visits", "Bar chart of n by page"),
-    "area": ("SELECT day, page, people AS n FROM visits", "2 series (home, shop's)"),
-    "pie": ("SELECT page, SUM(people) AS n FROM visits GROUP BY page", "Pie"),
-    "big_number": ("SELECT SUM(people) AS n FROM visits", "12"),
-    "table": ("SELECT * FROM visits", "Table"),
-    "heatmap": ("SELECT day, page, people AS n FROM visits", "n"),
-    "histogram": ("SELECT people AS n FROM visits", "n"),
-}
+VISITS = "SELECT day, page, people AS n FROM visits"
+CHARTS = [
+    ("line", "SELECT day, SUM(people) AS n FROM visits GROUP BY day", "Line chart of n by day"),
+    ("line", "SELECT people AS n, id FROM visits", "Line chart of id by n"),
+    ("bar", "SELECT page, people AS n FROM visits", "Bar chart of n by page"),
+    ("bar", "SELECT page, NULL AS n FROM visits", "All values are null"),
+    ("area", VISITS, "2 series (home, shop's) by day"),
+    ("pie", VISITS, "Pie chart of n by day, page: 3 parts of 12 in all"),
+    ("sunburst", VISITS, "Sunburst of n by day, page"),
+    ("radar", "SELECT page, id, people, id + 1 AS more FROM visits", "Radar of id, people, more for 3 groups"),
+    ("big_number", "SELECT SUM(people) AS n FROM visits", "Big number: n is 12"),
+    ("table", "SELECT * FROM visits", "Table of 3 rows: id, day, page, people"),
+    ("heatmap", VISITS, "Heatmap of n by day (2) and page (2)"),
+    ("histogram", VISITS, "Histogram of n in 20 bins"),
+    ("pivot_table", VISITS, "Pivot table of n (Sum): 3 rows by 1 column"),
+]
 
 
 def test_rows_are_drawn(shop: SmallCore) -> None:
-    for kind, (sql, said) in CHARTS.items():
+    for kind, sql, said in CHARTS:
         picture = shop.core.sql(sql).chart(kind, format="svg")
         assert picture.data.startswith(b"<svg"), kind
         assert said in picture.description, (kind, picture.description)
         assert picture.failure is None, kind
 
 
-def test_columns_of_a_chart_are_chosen_and_no_rows_are_drawn_as_none(shop: SmallCore) -> None:
-    two = shop.core.sql("SELECT page, people, id FROM visits")
-    assert "2 series" in two.chart("bar", format="svg").description
-    assert "Bar chart of people by page" in two.chart("bar", format="svg", metrics="people").description
-    assert two.chart("pie", format="svg", metric="id").failure is None
+CHOSEN: list[tuple[dict[str, Any], str]] = [
+    ({}, "Bar chart of 4 series (id, home, id, shop's, n, home, n, shop's) by day"),
+    ({"metrics": "n"}, "Bar chart of 2 series (home, shop's) by day"),
+    ({"metric": "id", "groupby": []}, "Bar chart of id by day"),
+    ({"metrics": ["n"], "x_axis": "page"}, "Bar chart of 2 series (2024-01-01, 2024-01-02) by page"),
+    ({"metrics": "n", "groupby": "day"}, "Bar chart of 2 series (2024-01-01, 2024-01-02) by page"),
+    ({"metrics": "n", "x_axis": "id", "groupby": ["page"]}, "Bar chart of 2 series (home, shop's) by id"),
+    ({"x_axis": "id", "groupby": []}, "Bar chart of n by id"),
+]
+
+
+def test_columns_of_a_chart_are_chosen_and_the_others_are_what_is_left(shop: SmallCore) -> None:
+    found = shop.core.sql("SELECT day, page, id, people AS n FROM visits")
+    for chosen, said in CHOSEN:
+        assert found.chart("bar", format="svg", **chosen).description.startswith(said), chosen
+    two = shop.core.sql("SELECT id, people FROM visits")
+    assert two.chart("bar", format="svg", metric="id").description.startswith("Bar chart of id by people")
+    assert two.chart("bar", format="svg", x_axis="people").description.startswith("Bar chart of id by people")
+
+
+def test_a_picture_has_the_look_that_was_asked_for_and_no_rows_are_drawn_as_none(shop: SmallCore) -> None:
+    found = shop.core.sql("SELECT page, people FROM visits")
+    picture = found.chart("bar", format="svg", title="Visits", width_px=400, height_px=300, show_legend=False)
+    assert (picture.format, picture.width_px, picture.height_px) == ("svg", 400, 300)
+    assert picture.description.startswith("Visits. Bar chart")
+    assert found.chart().format == "png"
     empty = shop.core.sql("SELECT page, people FROM visits WHERE 1 = 0").chart("bar", format="svg")
-    assert (empty.failure, empty.data[:4]) == (None, b"<svg")
+    assert (empty.failure, empty.description) == (None, "No data: The answer has no rows.")
+
+
+def test_the_first_column_of_times_is_the_axis(tmp_path: Path) -> None:
+    times = "(VALUES ('home', TIMESTAMP '2024-01-01', 3), ('shop', TIMESTAMP '2024-01-02', 4)) AS v(page, day, n)"
+    duckdb.connect(tmp_path / "ducks.db").close()
+    with small_core(tmp_path) as shop:
+        shop.core.databases.create({"database_name": "ducks", "orm_uri": f"duckdb:///{tmp_path / 'ducks.db'}"})
+        for kind, columns, said in (
+            ("line", "page, day, n", "Line chart of 2 series (home, shop) by day from 2024-01-01 to 2024-01-02"),
+            ("big_number", "day, n", "Big number with a trend: n is 4 (2024-01-02)"),
+        ):
+            picture = shop.core.sql(f"SELECT {columns} FROM {times}", database="ducks").chart(kind, format="svg")
+            assert picture.description.startswith(said), picture.description
+        with pytest.raises(QueryError, match="name the one that is meant by database=: ducks, shop"):
+            shop.core.sql("SELECT 1")
 
 
 def test_an_unknown_name_comes_with_the_nearest(shop: SmallCore) -> None:
@@ -202,17 +245,30 @@ def test_an_unknown_name_comes_with_the_nearest(shop: SmallCore) -> None:
             shop.core.sql(sql)
 
 
+UNSHOWN: list[tuple[str, str, dict[str, Any], str]] = [
+    ("bar", "SELECT page FROM visits", {}, "needs a column of numbers"),
+    ("bar", VISITS, {"x": "people"}, "x_axis, metrics, groupby"),
+    ("bar", VISITS, {"row_limit": 5}, "row_limit would ask for others"),
+    ("bar", VISITS, {"metrics": ["peeple"]}, "peeple"),
+    ("line", "SELECT people FROM visits", {}, "needs a column of times or texts"),
+    (
+        "pie",
+        "SELECT page, id, people FROM visits",
+        {},
+        "one column of numbers, and the statement gave id, people",
+    ),
+    ("heatmap", "SELECT page, people FROM visits", {}, "needs two columns beside the number"),
+    ("heatmap", "SELECT page, day, 'x' AS x, people FROM visits", {}, "needs two columns beside the number"),
+    ("big_number", "SELECT page, people FROM visits", {}, "shows one number, or one along time"),
+    ("nope", VISITS, {}, "nope"),
+    ("bar", VISITS, {"format": "gif"}, "gif"),
+]
+
+
 def test_rows_that_a_chart_cannot_show_are_refused(shop: SmallCore) -> None:
-    with pytest.raises(QueryError, match="needs a column of numbers"):
-        shop.core.sql("SELECT page FROM visits").chart("bar")
-    with pytest.raises(QueryError, match="x_axis, metrics, groupby"):
-        shop.core.sql("SELECT page, people FROM visits").chart("bar", x="people")
-    with pytest.raises(UnknownNameError, match="peeple"):
-        shop.core.sql("SELECT page, people FROM visits").chart("bar", metrics=["peeple"])
-    with pytest.raises(QueryError, match="needs a column of times or texts"):
-        shop.core.sql("SELECT people FROM visits").chart("line")
-    with pytest.raises(QueryError, match="nope"):
-        shop.core.sql("SELECT page, people FROM visits").chart("nope")
+    for kind, sql, options, said in UNSHOWN:
+        with pytest.raises(QueryError, match=said):
+            shop.core.sql(sql).chart(kind, **options)
 
 
 def test_batches_and_frames_hold_the_same_rows(shop: SmallCore) -> None:

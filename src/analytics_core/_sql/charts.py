@@ -58,36 +58,45 @@ def draw(result: QueryResult, kind: str, options: Mapping[str, Any], runtime: Ru
             f"the rows are there, and {strange} would ask for others; columns are chosen by x_axis, metrics, groupby"
         )
     drawn_kind = kind if len(result) else TABLE  # of no rows nobody knows which are numbers: "No data"
-    uses = _chosen(uses_of(result), chosen, result)
+    uses = _uses(result, _checked(chosen, result))
     form, steps = _form(drawn_kind, uses, result.colnames)
     answer = ChartData(results=(result if drawn_kind == TABLE else _after(result, uses, steps),))
     return PictureDrawer(runtime).of_answer(answer, {**form, **fields}, look, title=str(options.get("title", "")))
 
 
-def _chosen(uses: ColumnUses, chosen: Mapping[str, Any], result: QueryResult) -> ColumnUses:
-    """Return the uses of columns with those that somebody chose; UnknownNameError for a column that there is not."""
+def _checked(chosen: Mapping[str, Any], result: QueryResult) -> dict[str, tuple[str, ...]]:
+    """Return the columns that somebody chose, by field; UnknownNameError for one that there is not."""
     named = {name: (value,) if isinstance(value, str) else tuple(value or ()) for name, value in chosen.items()}
     for column in (one for names in named.values() for one in names):
         if column not in result.colnames:
             raise UnknownNameError(str(column), place="the columns of the rows", known=result.colnames)
-    axis = next(iter(named.get("x_axis", ())), uses.axis)
+    return named
+
+
+def _uses(result: QueryResult, chosen: Mapping[str, tuple[str, ...]]) -> ColumnUses:
+    """Return what the columns are for: what was chosen, and of the others as follows.
+
+    The axis is the first column of times, or else the first that is no number; the numbers are measured.
+    """
+    axis = next(iter(chosen.get("x_axis", ())), None)
+    metrics = chosen.get("metrics") or chosen.get("metric") or ()
+    taken = {axis, *metrics, *chosen.get("groupby", ())}
+    free = [column for column in result.frame.columns if column.name not in taken]
+    numbers = [column.name for column in free if column.kind.is_numeric or _is_nothing(column)]
+    others = [column.name for column in free if column.name not in numbers]
+    if axis is None:
+        if not others and (metrics or len(numbers) > 1):
+            others = numbers[:1]  # a year, a week: two numbers are an axis and a measure
+            numbers = numbers[1:]
+        times = (column.name for column in free if column.kind.is_temporal)
+        axis = next(times, next(iter(others), None))
     kinds = {column.name: column.kind for column in result.frame.columns}
-    metrics = named.get("metrics") or named.get("metric") or tuple(name for name in uses.metrics if name != axis)
-    others = tuple(name for name in uses.groups if name not in (axis, *metrics))
-    is_time = axis is not None and kinds[axis].is_temporal
-    return ColumnUses(axis=axis, groups=named.get("groupby", others), metrics=metrics, is_time=is_time)
-
-
-def uses_of(result: QueryResult) -> ColumnUses:
-    """Return what the columns are for: the axis is the first column of times, or else the first that is no number."""
-    numbers = [column.name for column in result.frame.columns if column.kind.is_numeric or _is_nothing(column)]
-    times = [column.name for column in result.frame.columns if column.kind.is_temporal]
-    others = [name for name in result.colnames if name not in numbers]
-    if not others and len(numbers) > 1:
-        others = [numbers.pop(0)]  # a year, a week: two numbers are an axis and a measure
-    axis = times[0] if times else next(iter(others), None)
-    groups = tuple(name for name in others if name != axis)
-    return ColumnUses(axis=axis, groups=groups, metrics=tuple(numbers), is_time=bool(times))
+    return ColumnUses(
+        axis=axis,
+        groups=chosen.get("groupby", tuple(name for name in others if name != axis)),
+        metrics=metrics or tuple(numbers),
+        is_time=axis is not None and kinds[axis].is_temporal,
+    )
 
 
 def _is_nothing(column: FrameColumn) -> bool:
