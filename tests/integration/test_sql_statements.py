@@ -53,6 +53,11 @@ def test_statements_give_the_rows_that_the_driver_gives(world: Mirrored) -> None
     assert differences(world.admin, world.complete, world.schema) == {}
 
 
+def test_what_runs_has_no_problem(world: Mirrored) -> None:
+    check, asked = world.admin.sql.check, statements(world.complete.engine, world.schema)
+    assert {sql: problems for sql in asked if (problems := check(sql))} == {}
+
+
 def test_under_row_rules_statements_give_the_rows_of_a_database_of_permitted_rows(world: Mirrored) -> None:
     assert differences(world.reader, world.permitted, world.schema) == {}
 

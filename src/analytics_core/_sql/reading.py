@@ -272,12 +272,14 @@ class _Columns:
         return scope if inner is None or inner is scope.expression or not isinstance(inner, exp.Select) else _OTHER
 
     def _problem(self, scope: Scope, column: exp.Column) -> Iterator[SqlProblem]:
-        name, qualifier = column.name, column.table
+        around = [*_with_outer(scope)]
+        qualifier, named = column.table.casefold(), column.this
+        if not any(qualifier == one.casefold() for each in around for one in each.sources):
+            qualifier, named = "", column.parts[0]  # a field of a column, or of a table that is not here
         known: list[str] = []
-        around: Scope | None = scope
-        while around is not None:
-            for source_name, source in around.sources.items():
-                if qualifier and source_name.casefold() != qualifier.casefold():
+        for each in around:
+            for source_name, source in each.sources.items():
+                if qualifier and source_name.casefold() != qualifier:
                     continue
                 names = self._names(source)
                 if names is None:
@@ -285,18 +287,19 @@ class _Columns:
                 known += [*names, source_name]
             if qualifier and known:
                 break
-            around = around.parent
         is_known = {one.casefold() for one in known}
         selects = getattr(scope.expression, "selects", ())
         aliases = {one.alias.casefold() for one in selects if isinstance(one, exp.Alias)}
-        if name.casefold() in is_known | self.hidden or (not qualifier and name.casefold() in aliases) or not known:
+        name = named.name.casefold()
+        if name in is_known | self.hidden or (not qualifier and name in aliases) or not known:
             return
-        close = nearest(name, dict.fromkeys(known))
-        line, place = _position(column.this)
-        where = f"{qualifier!r}" if qualifier else "the tables of this query"
+        close = nearest(named.name, dict.fromkeys(known))
+        line, place = _position(named)
+        where = f"{column.table!r}" if qualifier else "the tables of this query"
         hint = f"did you mean {close[0]!r}?" if close else f"there are: {known_list(sorted(set(known)))}"
+        what = "column" if named is column.this else "table or column"
         yield SqlProblem(
-            message=f"there is no column {name!r} in {where}; {hint}",
+            message=f"there is no {what} {named.name!r} in {where}; {hint}",
             line=line,
             column=place,
             suggestions=tuple(close),
@@ -306,12 +309,12 @@ class _Columns:
     def _names(self, source: Any) -> list[str] | None:
         """Return the columns of a source; None where they are not known."""
         if isinstance(source, exp.Table):
-            found = self.tables.get(source)
-            return list(found) if isinstance(found, tuple) else None
+            found, renamed = self.tables.get(source), _renamed(source)
+            return [*renamed, *found[len(renamed) :]] if isinstance(found, tuple) else None
         if not isinstance(source, Scope) or not isinstance(source.expression, exp.Query):
             return None
         names = source.expression.named_selects
-        renamed = _renamed(source)
+        renamed = _renamed(source.expression.parent)
         if renamed:
             return renamed
         return None if not names or "*" in names or any(_is_star(one) for one in source.expression.selects) else names
@@ -320,13 +323,20 @@ class _Columns:
 _OTHER: Any = object()
 
 
+def _with_outer(scope: Scope) -> Iterator[Scope]:
+    """Yield a query and those around it, whose tables it may name, the nearest first."""
+    around: Scope | None = scope
+    while around is not None:
+        yield around
+        around = around.parent
+
+
 def _is_star(item: exp.Expr) -> bool:
     return item.find(exp.Star) is not None
 
 
-def _renamed(source: Scope) -> list[str]:
-    """Return the names that `WITH t(a, b)` or `AS t(a, b)` give to the columns of a query."""
-    parent = source.expression.parent
-    alias = parent.args.get("alias") if parent is not None else None
+def _renamed(source: exp.Expr | None) -> list[str]:
+    """Return the names that `WITH t(a, b)` or `AS t(a, b)` give to the columns of a query, or to a table's first."""
+    alias = source.args.get("alias") if source is not None else None
     columns: Iterable[Any] = alias.args.get("columns") or () if isinstance(alias, exp.TableAlias) else ()
     return [column.name for column in columns]

@@ -412,7 +412,7 @@ _GUARDS = guards.Guards(
         relations=_REVEALING, schemas="mysql performance_schema sys", harmless="", functions=""
     ),
     table_names=replace(
-        guards.STANDARD_TABLE_NAMES, own=guards.name_set("information_schema mysql performance_schema sys")
+        guards.STANDARD_TABLE_NAMES, own=guards.name_set("dual information_schema mysql performance_schema sys")
     ),
     fence=fences.limited(2**64 - 1),
     by_case=False,
