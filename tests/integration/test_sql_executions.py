@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import sqlite3
 import threading
 import time
@@ -18,6 +19,7 @@ from tests.support.job_worker import QueueOfOthers
 from tests.support.reports import until
 from tests.support.small_core import SmallCore, small_core
 
+from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._records.sql_query import NEXT_QUERY_STATES, QueryState, SqlQuery
@@ -94,6 +96,24 @@ def test_an_execution_answers_with_all_fields_of_the_contract(shop: SmallCore) -
         "tempTable": None,
         "trackingUrl": None,
     }
+
+
+def test_a_record_answers_with_all_fields_of_the_contract(shop: SmallCore) -> None:
+    sql = "SELECT COUNT(*) AS n FROM orders"
+    fields = {"client_id": "c-1", "queryLimit": 5, "tab": "T", "sql_editor_id": "e", "schema": "main"}
+    done = execute(shop, sql, **fields)
+    record, item = shop.core.queries.get(done.query_id).to_payload(), shop.core.queries.list()[0].to_payload()
+    assert record["start_time"] <= record["start_running_time"] <= record["end_time"]
+    count = {"id": done.query_id, "sql": sql, "executed_sql": 'SELECT COUNT(*) AS n FROM "main".orders LIMIT 6'}
+    shared = count | {"status": "success", "schema": "main", "tab_name": "T", "tmp_table_name": None, "rows": 1}
+    shared |= {name: record[name] for name in ("start_time", "end_time", "changed_on")}
+    editor = {"client_id": "c-1", "database": {"id": 1}, "select_sql": sql, "sql_editor_id": "e", "limit": 5}
+    ended = {"progress": 100, "results_key": None, "error_message": None, "end_result_backend_time": None}
+    made = {"select_as_cta": False, "select_as_cta_used": False, "tmp_schema_name": None}
+    assert record == shared | editor | ended | made | {"start_running_time": record["start_running_time"]}
+    ada = {"id": 1, "first_name": "Ada", "last_name": "Admin", "username": "admin"}
+    of_lists = {"database": {"database_name": "shop"}, "sql_tables": [{"table": "main.orders"}], "user": ada}
+    assert item == shared | of_lists
 
 
 LIMITS = {
@@ -285,15 +305,29 @@ def test_a_time_limit_ends_an_execution_as_timed_out(tmp_path: Path) -> None:
         assert {record.error_type for record in records} == {"SQLLAB_TIMEOUT_ERROR"}
 
 
-def run_with(shop: SmallCore, **parts: Any) -> Any:
-    """Run a statement in this thread with other parts of the runtime, which count after its record is made."""
+def begun(shop: SmallCore, sql: str = "SELECT 1 AS one") -> tuple[SqlQuery, Database]:
+    """Return the record of an execution that waits to be run, and its database."""
     runtime, actor = shop.core._runtime, shop.core.sql._actor
     with runtime.store.unit_of_work() as unit:
         database = unit.databases.get(1)
-    query, _ = SqlRuns(runtime, actor).begin(
-        new_query(runtime, database, actor, in_background=False, client_id="c", sql="SELECT 1 AS one")
-    )
-    return SqlRuns(replace(runtime, **parts), actor).run_here(query, database)
+    query = new_query(runtime, database, actor, in_background=False, client_id="c", sql=sql)
+    return SqlRuns(runtime, actor).begin(query)[0], database
+
+
+def run_with(shop: SmallCore, **parts: Any) -> Any:
+    """Run a statement in this thread with other parts of the runtime, which count after its record is made."""
+    return SqlRuns(replace(shop.core._runtime, **parts), shop.core.sql._actor).run_here(*begun(shop))
+
+
+def test_what_is_stopped_before_it_began_never_begins(shop: SmallCore) -> None:
+    shop.core.databases.update(1, {"allow_dml": True})
+    waiting = begun(shop, "DELETE FROM orders")
+    shop.core.queries.stop("c")
+    with pytest.raises(StatementStoppedError):
+        SqlRuns(shop.core._runtime, shop.core.sql._actor).run_here(*waiting)
+    record = shop.core.queries.get(1)
+    assert (record.status, record.error_message) == ("stopped", "it was stopped before it began")
+    assert shop.core.sql("SELECT COUNT(*) FROM orders").rows() == [(2,)]
 
 
 @pytest.mark.parametrize("is_file", [False, True], ids=["memory", "file"])
@@ -447,7 +481,8 @@ def test_the_log_has_one_row_for_an_execution(shop: SmallCore) -> None:
     execute(shop, "SELECT 1")
     with pytest.raises(DatabaseError):
         execute(shop, "SELECT nope FROM orders")
-    assert [entry.action for entry in shop.core.logs.list()].count("sql.execute") == 2
+    entries = [entry for entry in shop.core.logs.list(order_by="id") if entry.action == "sql.execute"]
+    assert [json.loads(str(entry.json_text)) for entry in entries] == [{"query": n, "database": 1} for n in (1, 2)]
 
 
 def test_each_state_moves_as_the_table_says() -> None:

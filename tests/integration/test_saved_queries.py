@@ -1,0 +1,97 @@
+"""Saved queries: what they hold, which ones are refused, and who finds them by what; on SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.small_core import SmallCore, small_core
+
+from analytics_core.errors import (
+    AnalyticsError,
+    DatabaseAccessError,
+    NotFoundError,
+    PayloadSchemaError,
+    StatementError,
+    StatementRefusedError,
+)
+
+LATE = {"label": "late", "database": 1, "sql": "SELECT id FROM orders WHERE day > :day"}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[SmallCore]:
+    with small_core(tmp_path) as shop:
+        shop.core.tags.create({"name": "weekly"})
+        yield shop
+
+
+def test_a_saved_query_holds_what_it_was_given_and_changes_in_that_alone(shop: SmallCore) -> None:
+    given = {"label": "late", "description": "who waits", "schema": "main", "template_params": '{"n": 1}'}
+    payload = {**given, "database": 1, "sql": "SELECT {{ n }}", "tags": [{"name": "weekly"}]}
+    made = shop.core.saved_queries.create(payload)
+    answer = made.to_payload()
+    ada = {"id": 1, "first_name": "Ada", "last_name": "Admin"}
+    database, tag = {"id": 1, "database_name": "shop"}, {"id": 1, "name": "weekly", "type": 1}
+    expected = {**given, "id": made.id, "sql": "SELECT {{ n }}", "database": database, "tags": [tag], "created_by": ada}
+    assert {name: value for name, value in answer.items() if name not in ("uuid", "changed_on")} == expected
+    assert shop.core.saved_queries.get(made.id) == made
+    (item,) = shop.core.saved_queries.list()
+    of_lists = {"created_on": answer["changed_on"], "changed_by": ada, "changed_on_delta_humanized": "now"}
+    assert item.to_payload() == {**answer, **of_lists}
+
+    changes = {"schema": None, "tags": [], "label": "later"}
+    changed = shop.core.saved_queries.update(made.id, changes).to_payload()
+    assert {**changed, "changed_on": None} == {**answer, **changes, "changed_on": None}
+    assert [entry.action for entry in shop.core.logs.list()][:2] == ["saved_query.update", "saved_query.create"]
+
+
+REFUSED: dict[str, tuple[dict[str, Any], type[AnalyticsError]]] = {
+    "a change": ({"sql": "DELETE FROM orders"}, StatementRefusedError),
+    "a function that nobody may call": ({"sql": "SELECT load_extension('x')"}, StatementRefusedError),
+    "no SQL": ({"sql": "SELECT 'open"}, StatementError),
+    "a script": ({"sql": "SELECT 1; SELECT 2"}, StatementError),
+    "no such database": ({"database": 7}, NotFoundError),
+    "no such tag": ({"tags": [{"name": "daily"}]}, NotFoundError),
+    "no label": ({"label": ""}, PayloadSchemaError),
+    "no JSON": ({"template_params": "{"}, PayloadSchemaError),
+}
+
+
+def test_what_could_never_run_is_neither_saved_nor_made_of_what_was(shop: SmallCore) -> None:
+    saved = shop.core.saved_queries
+    made = saved.create(LATE)
+    for case, (fields, kind) in REFUSED.items():
+        with pytest.raises(kind):
+            pytest.fail(f"{case}: {saved.create({**LATE, **fields})}")
+        with pytest.raises(kind):
+            pytest.fail(f"{case}: {saved.update(made.id, fields)}")
+    assert (saved.get(made.id), saved.list().count) == (made, 1)
+    shop.core.databases.update(1, {"expose_in_sqllab": False})
+    with pytest.raises(DatabaseAccessError, match="expose_in_sqllab"):
+        shop.core.saved_queries.create(LATE)
+
+
+FILTERS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "label": ({"col": "label", "op": "starts_with", "val": "la"}, ["late"]),
+    "text": ({"col": "sql", "op": "contains", "val": "AS two"}, ["two"]),
+    "schema": ({"col": "schema", "op": "eq", "val": "main"}, ["two"]),
+    "database": ({"col": "database", "op": "eq", "val": 1}, ["late", "two"]),
+    "another database": ({"col": "database", "op": "eq", "val": 2}, ["other"]),
+    "tag": ({"col": "tags", "op": "eq", "val": 1}, ["two"]),
+}
+
+
+def test_saved_queries_are_found_by_what_people_look_for_in_databases_that_they_may_ask(shop: SmallCore) -> None:
+    shop.core.databases.create({"database_name": "second", "orm_uri": f"sqlite:///{shop.file}"})
+    two = {"label": "two", "database": 1, "sql": "SELECT 2 AS two", "schema": "main", "tags": [{"name": "weekly"}]}
+    for payload in (LATE, two, {**LATE, "label": "other", "database": 2}):
+        shop.core.saved_queries.create(payload)
+    for case, (condition, labels) in FILTERS.items():
+        assert [one.label for one in shop.core.saved_queries.list([condition], order_by="label")] == labels, case
+    reader = shop.reader(("database", 1))
+    assert [one.label for one in reader.saved_queries.list(order_by="label")] == ["late", "two"]
+    assert [one.text for one in reader.saved_queries.distinct("label").result] == ["late", "two"]
+    assert [one.text for one in reader.saved_queries.distinct("schema").result] == ["main"]
