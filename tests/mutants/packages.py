@@ -64,7 +64,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "_gate": (
         *("unit/gate", "unit/guard_*", "unit/statement_kinds", "unit/row_*", "unit/fence", "unit/names_of_databases"),
-        "unit/newest_partitions",
+        *("unit/newest_partitions", "unit/script_parts", "integration/sql_scripts"),
         *("integration/row_rules_on_engines", "integration/row_rules_when_*", "integration/isolation_of_rows"),
         *("integration/tables_without_datasets", "integration/cached_names", "integration/uploads"),
     ),
@@ -133,7 +133,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_sql": (
         *("integration/sql_executions", "integration/sql_scripts", "integration/sql_statements"),
         *("integration/sql_texts", "integration/later_changes", "integration/life_of_every_resource"),
-        "properties/answers_given_back",
+        *("integration/saved_queries", "properties/answers_given_back"),
     ),
     "_storage": (
         *("unit/storage_*", "unit/stored_bytes", "unit/unread_parts", "unit/secrets_in_text", "unit/resources_listing"),
