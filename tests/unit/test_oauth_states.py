@@ -249,8 +249,15 @@ def test_tokens_are_printable_texts_and_an_answer_without_one_gives_none() -> No
             assert not raised.value.retryable
 
 
+KNOWN_CODES = (  # RFC 6749, 4.1.2.1 and 5.2, then OpenID Connect Core, 3.1.2.6
+    *("invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type"),
+    *("invalid_scope", "access_denied", "unsupported_response_type", "server_error", "temporarily_unavailable"),
+    *("interaction_required", "login_required", "account_selection_required", "consent_required"),
+)
+
+
 def test_a_refusal_is_repeated_by_its_known_code_alone() -> None:
-    for code, said in (("access_denied", ": access_denied"), ("s3cret", ""), (None, ""), (["access_denied"], "")):
+    for code, said in (*((code, f": {code}") for code in KNOWN_CODES), ("s3cret", ""), (None, ""), (["a_code"], "")):
         assert refusal({"error": code}) == said
         assert known_refusal(code) == (code if said else None)
         with pytest.raises(OAuth2Error) as raised:
