@@ -14,6 +14,7 @@ import pytest
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core.errors import (
+    AnalyticsError,
     DatabaseError,
     DatabaseNotFoundError,
     LimitError,
@@ -92,8 +93,13 @@ def test_the_database_is_named_or_the_only_one(shop: SmallCore) -> None:
         assert shop.core.sql("SELECT 1", database=database).rowcount == 1
     with pytest.raises(DatabaseNotFoundError, match="did you mean 'shop'"):
         shop.core.sql("SELECT 1", database="shopp")
-    with pytest.raises(QueryError, match="no database that you may read"):
-        shop.reader(username="nobody").sql("SELECT 1")
+    for wrong in (True, 7, 1.0, "sales"):
+        with pytest.raises(DatabaseNotFoundError, match=r"there are: shop|database 7$"):
+            shop.core.sql("SELECT 1", database=wrong)  # type: ignore[arg-type]  # the point
+    nobody = shop.reader(username="nobody")
+    for database, said in ((None, "no database that you may read"), (1, "no access to database 1"), ("shop", "none")):
+        with pytest.raises(AnalyticsError, match=said):
+            nobody.sql("SELECT 1", database=database)
 
 
 def test_a_schema_stands_before_tables_that_name_none(shop: SmallCore) -> None:
@@ -102,6 +108,30 @@ def test_a_schema_stands_before_tables_that_name_none(shop: SmallCore) -> None:
     assert shop.core.sql.explain("SELECT id FROM visits", schema="main").tables == ("main.visits",)
     with pytest.raises(DatabaseError):
         shop.core.sql("SELECT id FROM visits", schema="nowhere")
+
+
+def test_an_explanation_tells_what_runs_and_which_rules_bind(tmp_path: Path) -> None:
+    with small_core(tmp_path) as shop:
+        dataset, reader = shop.orders(), shop.reader(("database", 1))
+        role = next(one.id for one in shop.core.roles.list() if one.name == "role of reader")
+        rule = {"name": "french", "clause": "country = 'France'", "filter_type": "Regular", "roles": [role]}
+        shop.core.row_level_security.create({**rule, "tables": [dataset.id]})
+        sql, options = "SELECT o.id FROM orders o WHERE amount > :n", {"params": {"n": 5}, "row_limit": 1_234}
+        found, free = reader.sql.explain(sql, **options), shop.core.sql.explain(sql, **options)
+    assert (free.sql, free.rules) == ("SELECT o.id FROM orders AS o WHERE amount > 5 LIMIT 1235", ())
+    assert (free.bound_sql, free.parameters) == ("SELECT o.id FROM orders AS o WHERE amount > ? LIMIT 1235", (5,))
+    assert (free.tables, free.row_limit) == (("orders",), 1_234)
+    condition = """("ruled_table"."country" = 'France')"""
+    assert condition in found.sql
+    assert condition in found.bound_sql
+    assert [(one.part, one.sql, one.origin) for one in found.rules] == [
+        ("from orders", condition, "row rule: 1 'french'")
+    ]
+    first, second, _, last = str(found).split("\n")
+    assert (first, last) == (f"from orders  {condition}    <- row rule: 1 'french'", found.sql)
+    assert second == "reads: orders; at most 1,234 rows"
+    shown = found._repr_mimebundle_()["text/plain"]
+    assert all(text in shown for text in (condition, "row rule: 1 'french'", "1,234", found.sql)), shown
 
 
 PROBLEMS: dict[str, list[tuple[Any, ...]]] = {

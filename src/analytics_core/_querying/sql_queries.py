@@ -8,11 +8,10 @@ from typing import Final, Protocol, TypeVar
 
 from sqlglot import exp
 
-from analytics_core._compile.explanation import ExplainedClause
 from analytics_core._compile.fence import is_plain_query
 from analytics_core._compile.lowering.expressions import Binds, Lowering
 from analytics_core._compile.lowering.query import bound_tree
-from analytics_core._compile.plan import SqlSource, Statement
+from analytics_core._compile.plan import RelationRule, SqlSource, Statement
 from analytics_core._compile.planning_context import VIRTUAL_ALIAS
 from analytics_core._compile.render import render
 from analytics_core._engines.nodes import quoted
@@ -108,7 +107,7 @@ class ReadySql:
     tables: tuple[TableRef, ...]
     limit: int
     factor: LimitingFactor
-    rules: tuple[ExplainedClause, ...]
+    rules: tuple[RelationRule, ...]
     rendered: str
     with_share: bool = False
 
@@ -223,7 +222,7 @@ class SqlQueries:
             tables=tables,
             limit=limit,
             factor=factor,
-            rules=explained(source),
+            rules=source.rules,
             rendered=begun.rendered,
             with_share=isinstance(tree, exp.Query) and has_share(tree, question.values),
         )
@@ -426,15 +425,6 @@ def statement_of(
     statement = render(bound_tree(source, low), low.binds, spec, labels=(), kinds=(), binds_values=binds_values)
     reject_unbound(statement.sql)
     return statement
-
-
-def explained(source: SqlSource) -> tuple[ExplainedClause, ...]:
-    """Return each row rule of the statement with its origin."""
-    return tuple(
-        ExplainedClause(part=f"from {rule.relation}", sql="", origin=str(clause.origin))
-        for rule in source.rules
-        for clause in rule.clauses
-    )
 
 
 def _entry(ready: ReadySql, *, was_cut: bool | None) -> LimitEntry:

@@ -38,7 +38,6 @@ from analytics_core._querying.sql_queries import (
     SqlQueries,
     SqlQuestion,
     answer_of,
-    explained,
     in_schema,
     statement_of,
 )
@@ -237,7 +236,7 @@ class SqlScripts:
             tables=tables,
             limit=self._queries.row_limit(question.row_limit),
             factor=LimitingFactor.DROPDOWN,
-            rules=explained(source),
+            rules=source.rules,
             rendered=begun.rendered,
         )
         return ReadyStep(
@@ -375,7 +374,7 @@ def _note(step: ReadyStep) -> str | None:
     """Return what is to be told of a statement that carries rows away from their rules."""
     if not (step.changes_data and step.ready.rules):
         return None
-    tables = ", ".join(sorted({rule.part.removeprefix("from ") for rule in step.ready.rules}))
+    tables = ", ".join(sorted({rule.relation for rule in step.ready.rules}))
     return (
         f"{step.kind}: what it made holds or shows the rows of {tables} that row rules let you read, and carries no "
         "rule of its own: whoever may read it reads them"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
-from analytics_core._compile.explanation import ExplainedClause
+from analytics_core._compile.explanation import ExplainedClause, printed
+from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._display.blocks import Blocks, CodeBlock, facts, table
 from analytics_core._display.bundles import mime_bundle
 from analytics_core._display.text import visible
@@ -40,7 +42,7 @@ class ExplainedSql:
             bound_sql=ready.statement.sql,
             parameters=ready.statement.parameters,
             tables=tuple(map(str, ready.tables)),
-            rules=ready.rules,
+            rules=tuple(_explained(ready)),
             row_limit=ready.limit,
         )
 
@@ -55,3 +57,11 @@ class ExplainedSql:
         columns = {name: [getattr(rule, name) for rule in self.rules] for name in ("part", "sql", "origin")}
         summary = {"reads": ", ".join(self.tables), "rows at the most": f"{self.row_limit:,}"}
         return [*(table(columns) if self.rules else ()), *facts(summary), CodeBlock(text=self.sql)]
+
+
+def _explained(ready: ReadySql) -> Iterator[ExplainedClause]:
+    """Yield each row rule of a statement as people read it, with its origin."""
+    for rule in ready.rules:
+        for clause in rule.clauses:
+            sql = printed(clause.predicate, ready.admission.spec, alias=RELATION_ALIAS)
+            yield ExplainedClause(part=f"from {rule.relation}", sql=sql, origin=str(clause.origin))
