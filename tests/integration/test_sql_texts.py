@@ -185,6 +185,14 @@ LINEAGE: dict[str, dict[str, tuple[str, ...]]] = {
         "x": ("visits.id", "visits.people"),
     },
     "SELECT a.id FROM visits a JOIN orders b ON a.id = b.id": {"id": ("visits.id",)},
+    "SELECT id FROM visits UNION ALL SELECT people FROM visits": {"id": ("visits.id", "visits.people")},
+    "SELECT * FROM orders": {name: (f"orders.{name}",) for name in ("id", "day", "country", "amount")},
+    "SELECT page FROM main.visits WHERE page = :p": {"page": ("main.visits.page",)},
+    "SELECT v.page, o.amount FROM main.visits v JOIN orders o ON o.id = v.id": {
+        "page": ("main.visits.page",),
+        "amount": ("orders.amount",),
+    },
+    "VALUES (1)": {},
 }
 
 
@@ -193,8 +201,13 @@ def test_columns_are_traced_to_those_of_tables(shop: SmallCore) -> None:
         assert {one.column: one.sources for one in shop.core.sql.lineage(sql)} == columns, sql
     with pytest.raises(DatabaseError, match="nowhere"):
         shop.core.sql.lineage("SELECT id FROM nowhere")
-    with pytest.raises(StatementError, match="no column 'x'"):
-        shop.core.sql.lineage("SELECT x FROM visits")
+    for sql, said in {
+        "SELECT x FROM visits": "no column 'x'",
+        "SELECT visit.id FROM visits": "no table or column 'visit'",
+        "SELECT name FROM sqlite_master": "a relation of the engine itself",
+    }.items():
+        with pytest.raises(StatementError, match=said):
+            shop.core.sql.lineage(sql)
 
 
 def test_a_statement_is_laid_out_and_means_the_same(shop: SmallCore) -> None:
@@ -202,8 +215,28 @@ def test_a_statement_is_laid_out_and_means_the_same(shop: SmallCore) -> None:
     laid_out = shop.core.sql.format(sql)
     assert laid_out.splitlines()[:3] == ["SELECT", "  page, /* of the site */", "  COUNT(*) AS n"]
     assert shop.core.sql(laid_out).rows() == shop.core.sql(sql).rows()
-    with pytest.raises(StatementError):
-        shop.core.sql.format("SELECT 'open")
+    assert shop.core.sql.format("select 1; select 2").split() == ["SELECT", "1;", "SELECT", "2"]
+    for unreadable in ("SELECT 'open", "", "-- nothing"):
+        with pytest.raises(StatementError):
+            shop.core.sql.format(unreadable)
+
+
+EXPANDED: dict[str, tuple[str, list[str]]] = {
+    "fields of any row": ("""'{"a": 1}' AS o UNION ALL SELECT ' {"b": 2}'""", ["o", "o.a", "o.b"]),
+    "several columns": ("""'{"a": 1}' AS o, 7 AS n, '{"a": 2}' AS p""", ["o", "o.a", "n", "p", "p.a"]),
+    "a name that is taken": ("""'{"a": 1, "b": 2}' AS o, 3 AS "o.a\"""", ["o", "o.b", "o.a"]),
+    "no object in one row": ("""'{"a": 1}' AS o UNION ALL SELECT 'x'""", ["o"]),
+    "a list": ("'[1]' AS o", ["o"]),
+    "no JSON": ("'{bad' AS o", ["o"]),
+    "empty objects": ("'{}' AS o", ["o"]),
+    "nothing": ("NULL AS o", ["o"]),
+}
+
+
+def test_columns_of_objects_alone_are_expanded(shop: SmallCore) -> None:
+    for case, (columns, names) in EXPANDED.items():
+        payload = {"database_id": 1, "sql": f"SELECT {columns}", "expand_data": True}
+        assert [one["name"] for one in shop.core.sql.execute(payload).columns] == names, case
 
 
 VISITS = "SELECT day, page, people AS n FROM visits"
