@@ -24,7 +24,7 @@ from analytics_core._storage.store_engine import make_store_engine
 from analytics_core._storage.tables import METADATA
 from analytics_core.errors import SettingsError, StoreUnavailableError
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import BARE, START, a_database, a_dataset, store_named
+from analytics_core.testing.conformance.records import BARE, START, a_database, a_dataset, filled, store_named
 
 SUPPORT = Path(__file__).parents[1] / "support"
 CLOCK = FixedClock(START)
@@ -192,6 +192,55 @@ def test_a_later_revision_runs_once_on_a_store_with_data(url, engine, later_hist
     with engine.connect() as connection:
         assert "later" in {column["name"] for column in sa.inspect(connection).get_columns("ac_charts")}
         assert connection.execute(sa.select(METADATA.tables["ac_datasets"].c.id)).scalars().all() == [dataset.id]
+
+
+NOT_YET = {"0100": {"sql_queries", "saved_queries"}}
+"""The kinds of records that a revision before the newest had no tables for."""
+
+
+def copy_records(url, target):
+    """Copy what the tables of another store take of this one, and return the tables."""
+    taken = sa.MetaData()
+    taken.reflect(target)
+    source = make_store_engine(url)
+    with source.connect() as reading, target.begin() as writing:
+        for table in METADATA.sorted_tables:
+            if table.name in taken.tables:
+                columns = [column for column in table.c if column.name in taken.tables[table.name].c]
+                rows = reading.execute(sa.select(*columns)).mappings().all()
+                writing.execute(sa.insert(table), [dict(row) for row in rows])
+    source.dispose()
+    return taken
+
+
+def all_rows(engine, metadata):
+    tables = [table for table in metadata.tables.values() if table.name != VERSION_TABLE]
+    with engine.connect() as connection:
+        return {table.name: sorted(map(str, connection.execute(sa.select(table)))) for table in tables}
+
+
+@pytest.mark.parametrize("revision", NOT_YET)
+def test_a_store_of_an_older_revision_moves_forward_and_the_code_uses_its_records(engine, url, tmp_path, revision):
+    numbers = [path.name[1:5] for path in (MIGRATIONS / "versions").glob("r????_*.py")]
+    later = [f"r{number}_*" for number in numbers if number > revision]
+    history = shutil.copytree(MIGRATIONS, tmp_path / "older", ignore=shutil.ignore_patterns("__pycache__", *later))
+    migrate(engine, history=history, head=revision)
+    assert (version_rows(engine), sorted(numbers)) == ([revision], [*NOT_YET, HEAD])
+    filled_url = f"sqlite:///{tmp_path}/filled.db"
+    with open_store(filled_url, CLOCK) as store, store.unit_of_work() as unit:
+        named = store_named(unit)
+        ids = {kind: getattr(unit, kind).append(filled(kind, named), actor_id=None) for kind in BARE}
+        records = {kind: getattr(unit, kind).get(id_) for kind, id_ in ids.items() if kind not in NOT_YET[revision]}
+    tables = copy_records(filled_url, engine)
+    before = all_rows(engine, tables)
+    assert all(before.values())
+    with open_store(url, CLOCK) as store, store.unit_of_work() as unit:
+        assert {kind: getattr(unit, kind).get(ids[kind]) for kind in records} == records
+        assert not any(getattr(unit, kind).list(ListQuery())[1] for kind in NOT_YET[revision])
+        assert unit.charts.update(records["charts"], actor_id=None).audit.version == 2
+    after = all_rows(engine, tables)
+    assert {name for name, rows in after.items() if rows != before[name]} == {"ac_charts"}
+    assert version_rows(engine) == [HEAD]
 
 
 @pytest.mark.parametrize("make_url", ONE_SERVER, indirect=True)
