@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.inventory import engine_of, lost
+from tests.inventory import MOVED, ROOT, engine_of, lost
 
 
 def test_the_engine_of_a_case_is_the_one_that_it_names() -> None:
@@ -21,3 +21,21 @@ def test_cases_that_are_fewer_are_lost_and_cases_of_another_gate_are_not() -> No
         "a.py::one [duckdb]: 2 cases before, 1 now",
         "a.py::two [-]: 1 cases before, 0 now",
     ]
+
+
+def test_cases_that_are_said_to_be_elsewhere_are_lost_only_where_that_is_not_true() -> None:
+    one, two = "a.py::one", "b.py::two"
+    before = Counter({(one, "sqlite", "tests"): 3})
+    after = Counter({(two, "-", "servers"): 1})
+    assert [*lost(before, after, f"# why\n3 {one} [sqlite] -> {two}\n")] == []
+    assert [*lost(before, after, f"2 {one} [sqlite] -> {two}")] == [f"{one} [sqlite]: 3 cases before, 2 now"]
+    assert [*lost(before, after, f"3 {one} [sqlite] -> {two}s")] == [
+        f"{one} [sqlite] is said to be {two}s, which is not there",
+        f"{one} [sqlite]: 3 cases before, 0 now",
+    ]
+
+
+def test_the_tests_that_cases_are_said_to_have_gone_to_are_there() -> None:
+    places = [line.partition(" -> ")[2].split("::") for line in MOVED.read_text("utf-8").splitlines() if " -> " in line]
+    assert places
+    assert [place for place in places if f"\ndef {place[1]}(" not in (ROOT / place[0]).read_text("utf-8")] == []
