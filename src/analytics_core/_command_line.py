@@ -136,7 +136,12 @@ def load(core: AnalyticsCore, call: argparse.Namespace) -> int:
 
 def export(core: AnalyticsCore, call: argparse.Namespace) -> int:
     """Write a bundle of what is named, or of everything that the actor may read."""
-    names = {"dashboards": call.dashboard, "charts": call.chart, "datasets": call.dataset}
+    names = {
+        "dashboards": call.dashboard,
+        "charts": call.chart,
+        "datasets": call.dataset,
+        "saved_queries": call.saved_query,
+    }
     if not any(names.values()):
         names = {name: list(_ids(getattr(core, name))) for name in names}
     _write(call.file, core.export_bundle(**names))
@@ -271,7 +276,7 @@ def _parser() -> argparse.ArgumentParser:
     loading.add_argument("--leave-out", action="store_true", help="store the rest without what is wrong, and list that")
     exporting = _verb(verbs, "export", export)
     exporting.add_argument("file", help="the ZIP file to write; - for standard output")
-    for kind in ("dashboard", "chart", "dataset"):
+    for kind in ("dashboard", "chart", "dataset", "saved-query"):
         exporting.add_argument(f"--{kind}", type=_id, action="append", default=[], metavar="ID", help="repeatable")
     checking = _verb(verbs, "check", check)
     checking.add_argument("--answers", action="store_true", help="ask the charts, too")

@@ -18,7 +18,7 @@ from tests.support.small_core import SmallCore, small_core
 from tests.support.stalling_proxy import stalling_proxy, through
 
 from analytics_core import errors
-from analytics_core._resources.checks.difference import ChartChange, column_differences, row_differences
+from analytics_core._resources.checks.difference import RecordChange, column_differences, row_differences
 
 HERE = {"shop": 1}
 CHART = "export/charts/by_country.yaml"
@@ -44,7 +44,7 @@ def test_a_changed_metric_is_told_with_statement_columns_and_rows(shop: SmallCor
     changed[CHART]["params"]["metrics"] = [total]
     report = shop.core.diff(packed(bundle()), packed(changed), databases=HERE)
     (one,) = report.changed
-    assert (one.uuid, one.name, one.change) == (BY_COUNTRY, "by country", ChartChange.CHANGED)
+    assert (one.uuid, one.name, one.change) == (BY_COUNTRY, "by country", RecordChange.CHANGED)
     assert "-select  COUNT(*) AS count" in one.sql.splitlines()
     assert one.columns == ("column 'count' is gone", "column 'total' is new")
     assert one.rows == ()
@@ -90,7 +90,7 @@ def test_charts_that_come_and_go_are_told(shop: SmallCore) -> None:
     new = "00000000-0000-4000-8000-000000000029"
     changed["export/charts/new.yaml"] = chart("new", new, groupby=["id"])
     report = shop.core.diff(packed(bundle()), packed(changed), databases=HERE)
-    assert {one.uuid: one.change for one in report.changed} == {IN_ALL: ChartChange.REMOVED, new: ChartChange.ADDED}
+    assert {one.uuid: one.change for one in report.changed} == {IN_ALL: RecordChange.REMOVED, new: RecordChange.ADDED}
 
 
 def test_what_is_stored_is_compared_with_a_bundle_and_stays_as_it_is(shop: SmallCore) -> None:
@@ -187,7 +187,7 @@ def test_charts_on_a_database_that_hangs_are_told_and_the_others_compared(
         report = core.diff(before, databases={"far": database, "shop": 1}, answers=False)
         proxy.resume()
     told = {one.name: one for one in report.charts}
-    assert (told["well"].change, bool(told["well"].sql)) == (ChartChange.CHANGED, True)
+    assert (told["well"].change, bool(told["well"].sql)) == (RecordChange.CHANGED, True)
     assert [failure.partition(";")[0] for failure in told["hung"].failures] == [
         "a cannot be asked: the database did not answer within 1 seconds"
     ]

@@ -64,7 +64,7 @@ def test_all_forms_of_a_bundle_are_read_alike(shop: SmallCore, tmp_path: Path) -
     assert all(report == reports[0] for report in reports)
     assert str(reports[0]) == "2 datasets, 4 charts, 1 dashboard (tried, nothing stored)"
     assert [(file.path, file.reason.partition(";")[0]) for file in reports[0].skipped] == [
-        ("export/queries/x.yaml", "saved queries are not kept here")
+        ("export/themes/x.yaml", "themes are not kept here")
     ]
     assert {record.id for record in reports[0].records} == {None}
     assert counts(shop.core) == (0, 0, 0)

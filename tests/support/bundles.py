@@ -121,7 +121,7 @@ def bundle() -> dict[str, Any]:
             "metadata": metadata,
             "description": "What we sell",
         },
-        "export/queries/x.yaml": {"label": "saved", "sql": "SELECT 1", "version": "1.0.0"},
+        "export/themes/x.yaml": {"theme_name": "dark", "json_data": {}, "version": "1.0.0"},
         "export/readme.txt": "no YAML",
     }
     return copy.deepcopy(found)

@@ -304,8 +304,8 @@ class AnalyticsCore(OperatorCalls):
 
         Args:
             path: where to write the file too, as a whole or not at all; None: nowhere.
-            named: ids of `dashboards`, `charts`, `datasets`, `annotation_layers`, `css_templates`, and by
-                administrators of `roles` and `row_rules`.
+            named: ids of `dashboards`, `charts`, `datasets`, `saved_queries`, `annotation_layers`, `css_templates`, and
+                by administrators of `roles` and `row_rules`.
 
         Raises:
             PayloadSchemaError: nothing is named, or no list of ids; something that no bundle can hold; a path that
@@ -323,7 +323,8 @@ class AnalyticsCore(OperatorCalls):
         """Compile all charts against their tables as they are today, and return what broke and why; nothing is changed.
 
         Looked at is what the actor may read: datasets with their calculated columns and metrics, the queries of charts,
-        what layouts and filters of dashboards name; as whom active alerts and reports run, and what they need.
+        what layouts and filters of dashboards name; as whom active alerts and reports run, and what they need; tables
+        and columns of saved queries.
 
         Args:
             answers: ask the charts, too, which finds what only the database knows.
@@ -339,10 +340,13 @@ class AnalyticsCore(OperatorCalls):
             >>> [record.name for record in core.check().broken]
             ['Revenue by country', 'Revenue by month']
         """
-        return ContentCheck(self._runtime, self._actor(), self._actors.find).report(answers=answers)
+        report = ContentCheck(self._runtime, self._actor(), self._actors.find).report(answers=answers)
+        return CheckReport(records=(*report.records, *self.saved_queries._checked()))
 
     def diff(self, a: Any, b: Any = None, *, answers: bool = True, **stand_ins: Unpack[StandIns]) -> DiffReport:
-        """Return which charts differ between two states of content, in SQL, columns and rows; nothing is stored.
+        """Return which charts and saved queries differ between two states of content; nothing is stored.
+
+        Charts differ in SQL, columns and rows, saved queries in their texts.
 
         Charts are known by their UUIDs, and asked of the databases here, at one moment, under the actor's rights and
         row rules. One whose statement and steps are the same in both is equal, and is not asked.

@@ -14,6 +14,7 @@ from analytics_core._compile.lowering.query import bound_tree
 from analytics_core._compile.plan import RelationRule, SqlSource, Statement
 from analytics_core._compile.planning_context import VIRTUAL_ALIAS
 from analytics_core._compile.render import render
+from analytics_core._compile.templates import is_template
 from analytics_core._engines.nodes import quoted
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connections import Admission
@@ -234,6 +235,16 @@ class SqlQueries:
             DatabaseAccessError: the editor is closed on this database, or the actor has no grant on the whole of it.
         """
         return self._gate.admit(actor, _open(database), on=DatabaseUse.QUERY)
+
+    def check_saved(self, actor: Actor, database: Database, sql: str) -> None:
+        """Refuse a statement that could never run, as far as that is known without its template and parameters.
+
+        Raises:
+            AnalyticsError: as for `ready`.
+        """
+        admission = self.admit(actor, database)
+        if not is_template(sql):
+            self._gate.statement(admission.spec, without_parameters(sql, admission.spec))
 
     def _checked(self, spec: EngineSpec, marked: str) -> SqlSource:
         """Return a checked statement; what is wrong with it is told with the names of its parameters."""

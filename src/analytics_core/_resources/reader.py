@@ -149,6 +149,10 @@ class Reader:
         """Return those databases that exist and that the actor may read, by id and in the order of their ids."""
         return self._among("databases", self.unit.databases, ids)
 
+    def queryable_databases(self) -> dict[int, Database]:
+        """Return the databases on which the actor may run SQL of their own, and so see what others saved, by id."""
+        return {one.id: one for one in every(self.unit.databases) if self.policy.can_query_database(self.actor, one)}
+
     def charts(self, ids: Iterable[int | None]) -> dict[int, Chart]:
         """Return those charts that exist and that the actor may read, by id and in the order of their ids."""
         return self._among("charts", self.unit.charts, ids)

@@ -288,7 +288,7 @@ class Policy:
             raise OwnershipError(f"only its creator or an administrator may change tag {tag.id}")
 
     # ---------------------------------------------------------------------------------------------------- changes
-    def can_write(self, actor: Actor, record: Database | Dataset | Chart | Dashboard) -> bool:
+    def can_write(self, actor: Actor, record: Database | Dataset | Chart | Dashboard | SavedQuery) -> bool:
         """Tell whether the actor may change or delete the record."""
         match record:
             case Database():
@@ -297,6 +297,8 @@ class Policy:
                 return self.allows(Permission.WRITE_DATASET, relationships_on_dataset(actor, record))
             case Dashboard():
                 return self.allows(Permission.WRITE_DASHBOARD, owner_relationships(actor, record.owner_ids))
+            case SavedQuery():
+                return self.allows(Permission.WRITE_SAVED_QUERY, creator_relationships(actor, record.audit.created_by))
         return self.allows(Permission.WRITE_CHART, owner_relationships(actor, record.owner_ids))
 
     def require_write(self, actor: Actor, record: Database | Dataset | Chart | Dashboard) -> None:
@@ -358,7 +360,7 @@ class Policy:
 
     def require_write_saved_query(self, actor: Actor, query: SavedQuery) -> None:
         """Raise OwnershipError unless the actor may change or delete the saved query."""
-        if not self.allows(Permission.WRITE_SAVED_QUERY, creator_relationships(actor, query.audit.created_by)):
+        if not self.can_write(actor, query):
             raise OwnershipError(f"only its creator or an administrator may change saved query {query.id}")
 
     def require_manage_people(self, actor: Actor) -> None:

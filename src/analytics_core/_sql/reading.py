@@ -86,6 +86,11 @@ class KnownTables:
                 self.found[table] = error
         return self.found[table]
 
+    @property
+    def errors(self) -> tuple[AnalyticsError, ...]:
+        """Why the columns of some tables are not known."""
+        return tuple(found for found in self.found.values() if isinstance(found, AnalyticsError))
+
     def _is_of_the_engine(self, table: TableRef) -> bool:
         own = self.spec.guards.table_names.own
         return (table.schema or table.table).casefold() in own or table.table.casefold() in own

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import uuid4
 
-from analytics_core._compile.templates import is_template
-from analytics_core._querying.sql_parameters import without_parameters
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.sql_queries import SqlQuestion
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork
 from analytics_core._records.sql_query import SavedQuery
-from analytics_core._resources.batches import by_ids
+from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.charts.records import named_tags
+from analytics_core._resources.checks.report import CheckedRecord
 from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.lists import Listing, PageFacts, ResourceLists, anybody
 from analytics_core._resources.namespace import NamespaceWithDistinct
@@ -23,6 +25,8 @@ from analytics_core._resources.people.directory import read_users
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.related_names import tag_reference
 from analytics_core._resources.written_back import read_changes
+from analytics_core._sql.reading import KnownTables, problems_of
+from analytics_core.errors import DatabaseAccessError, MissingTemplateValueError, TemplateError
 from analytics_core.models.dataset import DatabaseOfDatasetItem
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.references import TagReference
@@ -59,9 +63,8 @@ class _LinkedRecords:
 
 def _readable(reader: Reader, query: ListQuery) -> ListQuery:
     """Narrow a list to saved queries of databases on which the actor may run SQL."""
-    found = reader.unit.databases.list(ListQuery(page_size=10_000))[1]
-    ids = [one.id for one in found if reader.policy.can_query_database(reader.actor, one)]
-    return replace(query, filters=(*query.filters, ListFilter(col="database_id", op="in", val=ids)))
+    on_these = ListFilter(col="database_id", op="in", val=tuple(reader.queryable_databases()))
+    return replace(query, filters=(*query.filters, on_these))
 
 
 def _item(query: SavedQuery, facts: PageFacts) -> SavedQueryListItem:
@@ -197,16 +200,51 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
             unit.saved_queries.delete(query_id)
             act.log(unit, details={"saved_query": query_id})
 
+    def _checked(self) -> Iterator[CheckedRecord]:
+        """Yield each saved query with what is wrong with it today; a database that cannot be reached is asked once."""
+        with self._runtime.store.unit_of_work() as unit:
+            reader = self._reader(unit)
+            databases = reader.queryable_databases()
+            queries = tuple(every(unit.saved_queries, _readable(reader, ListQuery()).filters))
+        known: dict[tuple[int, str | None], KnownTables] = {}
+        away: dict[int, str] = {}
+        for query in queries:
+            database = databases[query.database_id]
+            problems: tuple[str, ...] = (away[database.id],) if database.id in away else ()
+            notes: tuple[str, ...] = ()
+            if not problems:
+                tables = known.setdefault(
+                    (database.id, query.schema),
+                    KnownTables(self._runtime, self._actor, database, self._spec(database), query.schema),
+                )
+                problems, notes = self._problems(query, tables)
+                away.update((database.id, error.message) for error in tables.errors if error.retryable)
+            yield CheckedRecord(
+                kind="saved query", id=query.id, uuid=query.uuid, name=query.label, problems=problems, notes=notes
+            )
+
+    def _problems(self, query: SavedQuery, tables: KnownTables) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what is wrong with a saved query, and why it was not looked at."""
+        request = self._runtime.queries.begun(ChartRequest(actor=self._actor, now=self._runtime.clock.now()))
+        question = SqlQuestion(sql=query.sql, schema=query.schema, template_params=query.template_params)
+        try:
+            rendered = self._runtime.sql_queries.begun(request, tables.database, question).rendered
+        except (MissingTemplateValueError, DatabaseAccessError) as error:
+            return (), (f"it was not looked at: {error.message}",)
+        except TemplateError as error:
+            return (error.message,), ()
+        return tuple(dict.fromkeys(problem.message for problem in problems_of(rendered, tables))), ()
+
+    def _spec(self, database: Database) -> EngineSpec:
+        return self._runtime.registry.get(database.engine)
+
     def _readable(self, unit: UnitOfWork, query_id: int) -> SavedQuery:
         query = unit.saved_queries.get(query_id)
         self._runtime.policy.require_query_database(self._actor, unit.databases.get(query.database_id))
         return query
 
     def _check(self, unit: UnitOfWork, query: SavedQuery) -> None:
-        """Refuse what could never run, as far as that is known without its templates and parameters."""
-        admission = self._runtime.sql_queries.admit(self._actor, unit.databases.get(query.database_id))
-        if not is_template(query.sql):
-            self._runtime.gate.statement(admission.spec, without_parameters(query.sql, admission.spec))
+        self._runtime.sql_queries.check_saved(self._actor, unit.databases.get(query.database_id), query.sql)
 
     def _answer(self, query: SavedQuery) -> SavedQueryGet:
         with self._runtime.store.unit_of_work() as unit:

@@ -1,4 +1,4 @@
-"""The charts and dashboards of a bundle."""
+"""The charts, dashboards and saved queries of a bundle."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from analytics_core._error_types import short_repr
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.datasource import Dataset
+from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.sql_query import SavedQuery
 from analytics_core._resources.bundles.datasets import find_dataset
 from analytics_core._resources.bundles.documents import Document, DocumentKind
-from analytics_core._resources.bundles.fields import CHART_FIELDS, DASHBOARD_FIELDS, given_fields, mapping_of, texts_of
+from analytics_core._resources.bundles.fields import (
+    CHART_FIELDS,
+    DASHBOARD_FIELDS,
+    SAVED_QUERY_FIELDS,
+    given_fields,
+    mapping_of,
+    texts_of,
+)
 from analytics_core._resources.bundles.identities import (
     chart_uuids,
     context_of,
@@ -26,7 +35,7 @@ from analytics_core._resources.bundles.identities import (
     value_here,
 )
 from analytics_core._resources.bundles.labels import find_layer, tag_ids
-from analytics_core._resources.bundles.progress import Load
+from analytics_core._resources.bundles.progress import FailedBeforeError, Load
 from analytics_core._resources.bundles.rights import find_role
 from analytics_core._resources.charts.records import changed_chart
 from analytics_core._resources.charts.shown_records import NewValue
@@ -35,6 +44,7 @@ from analytics_core.errors import AccessError, AnalyticsError
 from analytics_core.models.chart import ChartPut
 from analytics_core.models.dashboard import DashboardPut
 from analytics_core.models.parsing import parse, payload_error
+from analytics_core.models.sql_editor import SavedQueryPost
 
 
 # ----------------------------------------------------------------------------------------------------------- charts
@@ -168,6 +178,34 @@ def _with_roles(load: Load, document: Document, dashboard: Dashboard) -> tuple[D
     if not names or dashboard.role_ids:
         return dashboard, ()
     return replace(dashboard, published=False), ("roles does not come along, and so it is a draft",)
+
+
+# ----------------------------------------------------------------------------------------------------- saved queries
+def store_saved_query(load: Load, document: Document) -> None:
+    """Store a saved query on the database that is here now, with its tags."""
+    key = uuid_text(document.content.get("database_uuid"))
+    database: Database | None = load.found.get((DocumentKind.DATABASE, key))
+    if database is None:  # its problem is told, once
+        raise FailedBeforeError(f"needs database {short_repr(key)}, which is left out")
+    before = load.unit.saved_queries.find(uuid=document.key)
+    if before is not None:
+        load.require_change(before)
+    record = saved_query(document, before, database.id)
+    record = replace(record, tag_ids=tag_ids(load, document.content, record.tag_ids))
+    load.runtime.sql_queries.check_saved(load.actor, database, record.sql)
+    store = load.unit.saved_queries.add if before is None else load.unit.saved_queries.update
+    stored = store(record, actor_id=load.actor.id)
+    load.act("saved_query", before).log(load.unit, details={"saved_query": stored.id})
+    load.tell(document, stored.label, stored.id, is_new=before is None)
+
+
+def saved_query(document: Document, before: SavedQuery | None, database_id: int) -> SavedQuery:
+    """Return the record of a saved query; what the document does not say stays as it is here."""
+    fields = given_fields(document.content, SAVED_QUERY_FIELDS)
+    post = parse(SavedQueryPost, {**fields, "database": database_id}, shape=document.path)
+    given = {name: getattr(post, "schema_name" if name == "schema" else name) for name in fields}
+    known = before or SavedQuery(uuid=document.key, label=post.label, database_id=database_id, sql=post.sql)
+    return replace(known, database_id=database_id, **given)
 
 
 def _text(content: Mapping[str, Any]) -> str:

@@ -128,10 +128,12 @@ def databases_of(
 
 
 def _needed(documents: Documents, given: Replacements) -> Iterator[str]:
-    """Yield the UUIDs of the databases that datasets and grants name."""
+    """Yield the UUIDs of the databases that datasets, saved queries and grants name."""
     for document in documents.of(DocumentKind.DATASET):
         if given.dataset(document) is None:
             yield uuid_text(document.content.get("database_uuid"))
+    for document in documents.of(DocumentKind.SAVED_QUERY):
+        yield uuid_text(document.content.get("database_uuid"))
     for document in documents.of(DocumentKind.ROLE):
         grants = mappings_in(document.content["grants"])
         yield from (uuid_text(grant["database_uuid"]) for grant in grants if "database_uuid" in grant)

@@ -37,6 +37,7 @@ class DocumentKind(StrEnum):
     CSS_TEMPLATE = "CSS template"
     ROLE = "role"
     ROW_RULE = "row rule"
+    SAVED_QUERY = "saved query"
     TAGS = "tags"
 
 
@@ -49,6 +50,7 @@ _MARKS: Final = {
     DocumentKind.CSS_TEMPLATE: ("template_name", "css"),
     DocumentKind.ROLE: ("name", "grants"),
     DocumentKind.ROW_RULE: ("name", "clause", "filter_type"),
+    DocumentKind.SAVED_QUERY: ("label", "sql"),
     DocumentKind.TAGS: ("tags",),
 }
 """The keys that a document of a kind has, wherever it stands in the bundle; the first one found counts."""
@@ -62,7 +64,6 @@ _NAMES: Final = {
 """The field that tells records of a kind apart which have no UUID."""
 
 _NOT_KEPT: Final = {
-    ("label", "sql"): "saved queries are not kept here; a virtual dataset holds SQL",
     ("theme_name", "json_data"): "themes are not kept here; dashboards and CSS templates have CSS",
 }
 _ABOUT_ITSELF: Final = "metadata.yaml"

@@ -12,9 +12,11 @@ from pydantic import BaseModel
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.sql_query import SavedQuery
 from analytics_core.models.chart import ChartPut
 from analytics_core.models.dashboard import DashboardPut
 from analytics_core.models.dataset import ColumnPut, DatasetPut, MetricPut
+from analytics_core.models.sql_editor import SavedQueryPut
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -42,6 +44,7 @@ CHART_FIELDS: Final = _shared(
     *("params", "query_context", "query_context_generation"),
 )
 DASHBOARD_FIELDS: Final = _shared(Dashboard, DashboardPut, "json_metadata", "position_json")
+SAVED_QUERY_FIELDS: Final[Fields] = {**_shared(SavedQuery, SavedQueryPut), "schema": True}
 CONNECTION_FIELDS: Final = dict.fromkeys(
     (
         *("expose_in_sqllab", "allow_run_async", "allow_ctas", "allow_cvas", "allow_dml", "allow_file_upload"),

@@ -11,8 +11,16 @@ from typing import Any, Final
 from analytics_core._error_types import short_repr
 from analytics_core._records.chart import Chart
 from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.sql_query import SavedQuery
 from analytics_core._resources.batches import LARGEST_ID
-from analytics_core._resources.bundles.content import chart_change, complete_chart, store_chart, store_dashboard
+from analytics_core._resources.bundles.content import (
+    chart_change,
+    complete_chart,
+    saved_query,
+    store_chart,
+    store_dashboard,
+    store_saved_query,
+)
 from analytics_core._resources.bundles.databases import DatabasesOfBundle, Replacements, databases_of, store_database
 from analytics_core._resources.bundles.datasets import DatasetOfBundle, read_dataset, store_dataset, values_by_dataset
 from analytics_core._resources.bundles.documents import Document, DocumentKind, Documents, read_documents
@@ -41,6 +49,7 @@ _STEPS: Final[Sequence[tuple[DocumentKind, Callable[[Load, Document], None]]]] =
     (DocumentKind.CHART, store_chart),
     (DocumentKind.CHART, complete_chart),
     (DocumentKind.DASHBOARD, store_dashboard),
+    (DocumentKind.SAVED_QUERY, store_saved_query),
 )
 """What is stored after databases and datasets: a record after those that it names."""
 
@@ -67,7 +76,7 @@ class _Preparation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleContent:
-    """The datasets of a bundle with their databases, and its charts, as they would be stored; by UUIDs.
+    """The datasets of a bundle with their databases, its charts and saved queries, as they would be stored; by UUIDs.
 
     Charts name their datasets by the ids of these records. `failures` say why a chart could not be made.
     """
@@ -75,6 +84,7 @@ class BundleContent:
     datasets: Mapping[str, tuple[Dataset, Database]]
     charts: Mapping[str, Chart]
     failures: Mapping[str, tuple[str, AnalyticsError]]
+    saved_queries: Mapping[str, SavedQuery]
 
 
 class BundleLoader:
@@ -145,7 +155,13 @@ class BundleLoader:
                 charts[document.key] = self._unstored_chart(document, datasets, away)
             except AnalyticsError as error:
                 failures[document.key] = str(document.content["slice_name"]), error
-        return BundleContent(datasets=datasets, charts=charts, failures=failures)
+        found = asked.databases.found
+        queries = {
+            one.key: saved_query(one, None, found[uuid].id if uuid in found else 0)
+            for one in documents.of(DocumentKind.SAVED_QUERY)
+            for uuid in (uuid_text(one.content.get("database_uuid")),)
+        }
+        return BundleContent(datasets=datasets, charts=charts, failures=failures, saved_queries=queries)
 
     def _unstored_datasets(self, asked: _Preparation) -> dict[str, tuple[Dataset, Database]]:
         found: dict[str, tuple[Dataset, Database]] = {}

@@ -17,8 +17,8 @@ class LoadedRecord:
     """One record of a bundle.
 
     Attributes:
-        kind: `database`, `dataset`, `chart`, `dashboard`, `annotation layer`, `CSS template`, `tag`, `role` or
-            `row rule`.
+        kind: `database`, `dataset`, `chart`, `dashboard`, `saved query`, `annotation layer`, `CSS template`, `tag`,
+            `role` or `row rule`.
         name: of the record.
         uuid: by which it is found again; None for the kinds that are found by their names.
         id: here; None where the bundle was only tried.

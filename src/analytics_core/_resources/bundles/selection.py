@@ -11,6 +11,7 @@ from analytics_core._records.dashboard import CssTemplate, Dashboard, Tag
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import GrantTarget, Role, RowRule
 from analytics_core._records.repositories import ListFilter, Repository
+from analytics_core._records.sql_query import SavedQuery
 from analytics_core._resources.batches import RecordWithId, by_ids, every
 from analytics_core._resources.charts.shown_records import CHART, LAYER, shown_id, with_new_values
 from analytics_core._resources.dashboards.filters import all_filters
@@ -31,6 +32,7 @@ class ExportedIds(TypedDict, total=False):
         dashboards: with their charts, tags, and the datasets that their filters read.
         charts: with their datasets, tags, and the charts and annotation layers that they show.
         datasets: with the names of their databases.
+        saved_queries: with their tags and the names of their databases.
         annotation_layers: with their annotations.
         css_templates: each has a name of its own.
         roles: with their grants, and the datasets that these open; administrators may.
@@ -40,6 +42,7 @@ class ExportedIds(TypedDict, total=False):
     dashboards: Iterable[int]
     charts: Iterable[int]
     datasets: Iterable[int]
+    saved_queries: Iterable[int]
     annotation_layers: Iterable[int]
     css_templates: Iterable[int]
     roles: Iterable[int]
@@ -59,6 +62,7 @@ class Selection:
     charts: dict[int, Chart] = field(default_factory=dict)
     datasets: dict[int, Dataset] = field(default_factory=dict)
     databases: dict[int, Database] = field(default_factory=dict)
+    saved_queries: dict[int, SavedQuery] = field(default_factory=dict)
     layers: dict[int, AnnotationLayer] = field(default_factory=dict)
     annotations: dict[int, tuple[Annotation, ...]] = field(default_factory=dict)
     css_templates: dict[int, CssTemplate] = field(default_factory=dict)
@@ -83,9 +87,13 @@ def selected(reader: Reader, named: Mapping[str, tuple[int, ...]]) -> Selection:
     _add_layers(reader, found, named["annotation_layers"], layers)
     _add_css_templates(reader, found, named["css_templates"])
     _add_sources(reader, found, named["datasets"])
-    carried = {key for chart in found.charts.values() for key in chart.tag_ids}
-    carried.update(key for dashboard in found.dashboards.values() for key in dashboard.tag_ids)
-    tags = by_ids(reader.unit.tags, carried)
+    _add_saved_queries(reader, found, named["saved_queries"])
+    tagged: tuple[Chart | Dashboard | SavedQuery, ...] = (
+        *found.charts.values(),
+        *found.dashboards.values(),
+        *found.saved_queries.values(),
+    )
+    tags = by_ids(reader.unit.tags, {key for record in tagged for key in record.tag_ids})
     found.tags = {key: tag for key, tag in tags.items() if tag.type == TagType.CUSTOM.value}
     role_ids = {key for dashboard in found.dashboards.values() for key in dashboard.role_ids}
     role_ids.update(key for rule in found.row_rules.values() for key in rule.role_ids)
@@ -188,6 +196,13 @@ def _add_sources(reader: Reader, found: Selection, named: tuple[int, ...]) -> No
     found.datasets = datasets
     opened = {grant.target_id for grant in grants if grant.target is not GrantTarget.DATASET}
     found.databases = by_ids(reader.unit.databases, {*opened, *(one.database_id for one in datasets.values())})
+
+
+def _add_saved_queries(reader: Reader, found: Selection, named: tuple[int, ...]) -> None:
+    found.saved_queries = _all_of(reader.unit.saved_queries, named, "saved query")
+    found.databases |= by_ids(reader.unit.databases, {query.database_id for query in found.saved_queries.values()})
+    for query in found.saved_queries.values():
+        reader.policy.require_query_database(reader.actor, found.databases[query.database_id])
 
 
 def _filtered(dashboards: Iterable[Dashboard]) -> Iterator[int]:

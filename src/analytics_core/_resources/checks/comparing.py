@@ -11,15 +11,17 @@ from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.explain import ExplainedQuery
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._records.chart import Chart
+from analytics_core._records.repositories import ListFilter
+from analytics_core._records.sql_query import SavedQuery
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.bundles.databases import Replacements
 from analytics_core._resources.bundles.loading import BundleContent, BundleLoader
 from analytics_core._resources.checks.checking import problems_of, request_of
 from analytics_core._resources.checks.datasets_today import loaded
 from analytics_core._resources.checks.difference import (
-    ChartChange,
-    ChartDifference,
     DiffReport,
+    RecordChange,
+    RecordDifference,
     column_differences,
     row_differences,
     sql_difference,
@@ -71,9 +73,16 @@ class ContentDiff:
     def report(self, a: Any, b: Any, given: Replacements, *, answers: bool) -> DiffReport:
         """Return each chart with what differs between `a` and `b`: bundles, or None for what is stored here."""
         now = self._runtime.clock.now()
-        before, after = (self._state(self._content(source, given), now) for source in (a, b))
+        contents = [self._content(source, given) for source in (a, b)]
+        before, after = (self._state(content, now) for content in contents)
         uuids = dict.fromkeys([*before.charts, *after.charts])
-        return DiffReport(charts=tuple(self._difference(uuid, before, after, answers=answers) for uuid in uuids))
+        old, new = (content.saved_queries for content in contents)
+        return DiffReport(
+            charts=tuple(self._difference(uuid, before, after, answers=answers) for uuid in uuids),
+            saved_queries=tuple(
+                _saved_difference(uuid, old.get(uuid), new.get(uuid)) for uuid in dict.fromkeys((*old, *new))
+            ),
+        )
 
     # ---------------------------------------------------------------------------------------------------- the states
     def _content(self, source: Any, given: Replacements) -> BundleContent:
@@ -84,8 +93,10 @@ class ContentDiff:
             charts = {chart.uuid: chart for chart in every(unit.charts, ids=reader.scope("charts"))}
             datasets = tuple(every(unit.datasets, ids=reader.scope("datasets")))
             of = by_ids(unit.databases, {dataset.database_id for dataset in datasets})
+            on_these = ListFilter(col="database_id", op="in", val=tuple(reader.queryable_databases()))
+            queries = {query.uuid: query for query in every(unit.saved_queries, (on_these,))}
         stored = {dataset.uuid: (dataset, of[dataset.database_id]) for dataset in datasets}
-        return BundleContent(datasets=stored, charts=charts, failures={})
+        return BundleContent(datasets=stored, charts=charts, failures={}, saved_queries=queries)
 
     def _state(self, content: BundleContent, now: datetime) -> _State:
         given = ((dataset, database, None) for dataset, database in content.datasets.values())
@@ -108,25 +119,25 @@ class ContentDiff:
         return _ChartState(name=chart.slice_name, request=request, queries=queries)
 
     # ------------------------------------------------------------------------------------------------ what differs
-    def _difference(self, uuid: str, before: _State, after: _State, *, answers: bool) -> ChartDifference:
+    def _difference(self, uuid: str, before: _State, after: _State, *, answers: bool) -> RecordDifference:
         old, new = before.charts.get(uuid), after.charts.get(uuid)
         if old is None or new is None:
-            change, alone = (ChartChange.ADDED, new) if old is None else (ChartChange.REMOVED, old)
+            change, alone = (RecordChange.ADDED, new) if old is None else (RecordChange.REMOVED, old)
             assert alone is not None  # noqa: S101 - one of the states has it; tells the type checker
             failures = (f"cannot be asked: {alone.failure}",) if alone.failure and new is not None else ()
-            return ChartDifference(uuid=uuid, name=alone.name, change=change, failures=failures)
+            return RecordDifference(uuid=uuid, name=alone.name, change=change, failures=failures)
         if old.failure or new.failure:
             return _of_failures(uuid, old, new)
         if (old.statements, old.clauses) == (new.statements, new.clauses):
-            return ChartDifference(uuid=uuid, name=new.name, change=ChartChange.EQUAL)
+            return RecordDifference(uuid=uuid, name=new.name, change=RecordChange.EQUAL)
         sql = sql_difference(old.clauses, new.clauses)
         sql = sql or sql_difference("\n".join(old.statements), "\n".join(new.statements))
-        difference = ChartDifference(uuid=uuid, name=new.name, change=ChartChange.CHANGED, sql=sql)
+        difference = RecordDifference(uuid=uuid, name=new.name, change=RecordChange.CHANGED, sql=sql)
         return self._with_answers(difference, (before.runner, old), (after.runner, new)) if answers else difference
 
     def _with_answers(
-        self, difference: ChartDifference, old: tuple[QueryRunner, _ChartState], new: tuple[QueryRunner, _ChartState]
-    ) -> ChartDifference:
+        self, difference: RecordDifference, old: tuple[QueryRunner, _ChartState], new: tuple[QueryRunner, _ChartState]
+    ) -> RecordDifference:
         """Return what differs with the columns and rows of both answers, or why one was not given."""
         found: list[tuple[QueryResult, ...]] = []
         failures = []
@@ -144,12 +155,29 @@ class ContentDiff:
         return replace(difference, columns=columns, rows=rows)
 
 
-def _of_failures(uuid: str, old: _ChartState, new: _ChartState) -> ChartDifference:
+def _saved_difference(uuid: str, old: SavedQuery | None, new: SavedQuery | None) -> RecordDifference:
+    """Return what differs between the texts of a saved query; none is asked, since values come with each run."""
+    if new is None or old is None:
+        change, alone = (RecordChange.ADDED, new) if old is None else (RecordChange.REMOVED, old)
+        assert alone is not None  # noqa: S101 - one of the states has it; tells the type checker
+        return RecordDifference(uuid=uuid, name=alone.label, change=change)
+    sql = sql_difference(_saved_text(old), _saved_text(new))
+    change = RecordChange.CHANGED if sql else RecordChange.EQUAL
+    return RecordDifference(uuid=uuid, name=new.label, change=change, sql=sql)
+
+
+def _saved_text(query: SavedQuery) -> str:
+    facts = ("label", "description", "database_id", "schema", "template_params")
+    told = (f"{name}: {value}" for name in facts if (value := getattr(query, name)) not in (None, ""))
+    return "\n".join((*told, query.sql))
+
+
+def _of_failures(uuid: str, old: _ChartState, new: _ChartState) -> RecordDifference:
     if old.failure == new.failure:
-        return ChartDifference(uuid=uuid, name=new.name, change=ChartChange.EQUAL)
+        return RecordDifference(uuid=uuid, name=new.name, change=RecordChange.EQUAL)
     sides = (("a", old.failure), ("b", new.failure))
     told = tuple(f"{side} cannot be asked: {failure}" for side, failure in sides if failure)
-    return ChartDifference(uuid=uuid, name=new.name, change=ChartChange.CHANGED, failures=told)
+    return RecordDifference(uuid=uuid, name=new.name, change=RecordChange.CHANGED, failures=told)
 
 
 def _of_queries(

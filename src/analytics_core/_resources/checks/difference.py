@@ -1,4 +1,4 @@
-"""What differs between two states of charts: their statements, columns and rows, as text, Markdown and JUnit."""
+"""What differs between two states of content: statements, columns and rows, as text, Markdown and JUnit."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _SHOWN_ROWS: Final = 3
 _LONGEST_ROW: Final = 200
 
 
-class ChartChange(StrEnum):
-    """What became of a chart."""
+class RecordChange(StrEnum):
+    """What became of a chart or a saved query."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -28,14 +28,15 @@ class ChartChange(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChartDifference:
-    """One chart in two states of content, known by its UUID.
+class RecordDifference:
+    """One chart or saved query in two states of content, known by its UUID.
 
     Attributes:
-        uuid: of the chart.
+        uuid: of the record.
         name: in the second state, or in the first where it was removed.
         change: added, removed, changed or equal.
-        sql: what differs between the clauses of the statements and the steps of post-processing, as a unified diff.
+        sql: what differs between the clauses of the statements and the steps of post-processing, as a unified diff; of
+            a saved query between its texts.
         columns: what differs between the columns of the answer.
         rows: what differs between the rows of the answers; none where they were not asked for.
         failures: why the chart cannot be asked in one of the states, or in both for different reasons.
@@ -43,7 +44,7 @@ class ChartDifference:
 
     uuid: str
     name: str
-    change: ChartChange
+    change: RecordChange
     sql: str = ""
     columns: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
@@ -56,14 +57,15 @@ class ChartDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffReport:
-    """All charts of two states of content, each with what differs; true where nothing does."""
+    """All charts and saved queries of two states of content, each with what differs; true where nothing does."""
 
-    charts: tuple[ChartDifference, ...]
+    charts: tuple[RecordDifference, ...]
+    saved_queries: tuple[RecordDifference, ...] = ()
 
     @property
-    def changed(self) -> tuple[ChartDifference, ...]:
+    def changed(self) -> tuple[RecordDifference, ...]:
         """Those that are not equal."""
-        return tuple(chart for chart in self.charts if chart.change is not ChartChange.EQUAL)
+        return tuple(one for one in (*self.charts, *self.saved_queries) if one.change is not RecordChange.EQUAL)
 
     def __bool__(self) -> bool:
         return not self.changed
@@ -83,13 +85,16 @@ class DiffReport:
         return _diff_blocks(self)
 
     def _headline(self) -> str:
-        return f"{len(self.changed)} of {counted(len(self.charts), 'chart')} differ"
+        number = len(self.saved_queries)
+        saved = f" and {number} saved {'query' if number == 1 else 'queries'}" if number else ""
+        return f"{len(self.changed)} of {counted(len(self.charts), 'chart')}{saved} differ"
 
     def markdown(self) -> str:
-        """Return the charts that differ in Markdown, for a comment on a change."""
+        """Return what differs in Markdown, for a comment on a change."""
         lines = [f"**{self._headline()}**", ""]
         if self.changed:
-            lines += ["| Chart | Change | What differs |", "|---|---|---|"]
+            kind = "Chart or saved query" if self.saved_queries else "Chart"
+            lines += [f"| {kind} | Change | What differs |", "|---|---|---|"]
         for chart in self.changed:
             told = "<br>".join(plain(line) for line in (*chart.failures, *chart.columns, *chart.rows))
             told = told or ("its SQL" if chart.sql else "")
@@ -101,14 +106,16 @@ class DiffReport:
         return "\n".join(lines).rstrip() + "\n"
 
     def junit(self) -> str:
-        """Return a report in JUnit's XML: one test case for each chart, which fails where it differs."""
+        """Return a report in JUnit's XML: a test case for each chart and saved query, which fails where it differs."""
+        kinds = (("chart", self.charts), ("saved query", self.saved_queries))
         cases = (
             (
-                "chart",
+                kind,
                 f"{chart.name} ({chart.uuid})",
-                () if chart.change is ChartChange.EQUAL else (chart.change.value, *chart.lines()),
+                () if chart.change is RecordChange.EQUAL else (chart.change.value, *chart.lines()),
             )
-            for chart in self.charts
+            for kind, records in kinds
+            for chart in records
         )
         return junit_text("diff", cases)
 
@@ -165,12 +172,12 @@ def row_differences(before: list[tuple[Any, ...]], after: list[tuple[Any, ...]])
 
 def _diff_blocks(report: DiffReport) -> Blocks:
     """Return what can be seen of a comparison: which charts changed, and what differs folded under each."""
-    changed, left = first_of(report.changed, noun="charts that differ")
+    changed, left = first_of(report.changed, noun="records that differ")
     folds = (fold(f"{chart.change}: {chart.name}", _difference_blocks(chart)) for chart in changed)
     blocks = [block for blocks in folds for block in blocks]
     return [HeadingBlock(text="Comparison", detail=report._headline()), *blocks, *notes([left] if left else [])]
 
 
-def _difference_blocks(chart: ChartDifference) -> Blocks:
-    told = notes((*chart.failures, *chart.columns, *chart.rows)) or notes([f"the chart was {chart.change}"])
+def _difference_blocks(chart: RecordDifference) -> Blocks:
+    told = notes((*chart.failures, *chart.columns, *chart.rows)) or notes([f"it was {chart.change}"])
     return [*told, *([CodeBlock(text=chart.sql)] if chart.sql else [])]

@@ -26,7 +26,7 @@ class CheckedRecord:
     """One record that was looked at.
 
     Attributes:
-        kind: `dataset`, `chart`, `dashboard`, `alert` or `report`.
+        kind: `dataset`, `chart`, `dashboard`, `alert`, `report` or `saved query`.
         id: of the record.
         uuid: by which bundles know it.
         name: of the record.
