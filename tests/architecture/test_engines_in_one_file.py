@@ -19,6 +19,7 @@ LONGEST_SPEC = 150
 SPECIAL_CASES = {
     "sqlite": "without dates or decimals of its own: moments are texts",
     "duckdb": "has its own session, and an error of its own for each step",
+    "trino": "has its own session; an estimate of its own, and what Presto shares",
     "postgresql": "has its own session; its codes of errors, and a catalog of functions",
     "mysql": "has its own session; calendar, collations and repairs of its own",
     "clickhouse": "its calendar functions begin in 1970",

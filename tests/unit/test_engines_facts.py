@@ -33,7 +33,7 @@ ON_FILES = {"sqlite", "duckdb"}
         ("splits_nulls", {"mysql", "postgresql"}),
         ("syntax.extremes_of_values", {"sqlite"}),
         ("syntax.groups_comparisons", {"mysql", "sqlite"}),
-        ("allows_cost_estimate", set()),
+        ("costs", {"bigquery", "duckdb", "mysql", "postgresql", "snowflake", "trino"}),
     ],
 )
 def test_what_few_engines_do(attribute: str, engines: set[str]) -> None:

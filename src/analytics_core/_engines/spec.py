@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
+from analytics_core._engines.costs import CostEstimates
 from analytics_core._engines.guards import Guards
 from analytics_core._engines.partitions import PartitionReader
 from analytics_core._engines.types import Collation, NumberRange, TimeFormat, ValueKind
@@ -301,6 +302,7 @@ class EngineSpec:
         authorities: how the driver is told whom to trust; None: it takes no certificates.
         handed_over: options of URIs that the dialect leaves out, which the driver takes as arguments.
         undone: what a rollback takes back.
+        costs: how it estimates the cost of a statement; None: nothing here asks it, or it estimates nothing.
         compares_moments_as_text: whether moments are stored as texts, and a bound compares with them letter by letter.
     """
 
@@ -352,7 +354,7 @@ class EngineSpec:
     allows_joins: bool = True
     allows_subqueries: bool = True
     allows_cte_in_subquery: bool = True
-    allows_cost_estimate: bool = False  # nothing here estimates costs yet, whatever the engine can
+    costs: CostEstimates | None = None
     closes_group_keys: bool = False
     folds_names: bool = False
     as_declared: Callable[[exp.Expr, str], exp.Expr | None] = lambda _column, _type_text: None

@@ -13,6 +13,8 @@ from typing import Final
 import sqlalchemy as sa
 
 from analytics_core._bounded_calls import BoundedCalls, PendingCall
+from analytics_core._compile.plan import Statement
+from analytics_core._engines.costs import CostEstimates, Costs
 from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
 from analytics_core._execution.connections import LATEST_S, Admission, AdmittedStatement, Connections, Failure, Loan
 from analytics_core._execution.fetching import FetchedResult, FetchLimits, Give
@@ -311,6 +313,26 @@ class StatementRunner:
         if budget and fetched is not None:
             budget.take_cells(fetched.frame)
         return fetched
+
+    def estimate(
+        self, admission: Admission, statements: Sequence[Statement], costs: CostEstimates, *, limits: FetchLimits
+    ) -> tuple[Costs, ...]:
+        """Return what the engine estimates for each statement; none of them runs.
+
+        Raises:
+            StatementTimeoutError, DatabaseError: as for `run`.
+            UnsupportedByEngineError: the engine does not plan such a statement before it runs.
+        """
+
+        def ask(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> tuple[Costs, ...]:
+            left = replace(limits, timeout_s=left_s)
+            requests = (
+                RunRequest(connection=connection, statement=one, limits=left, stopper=stopper) for one in statements
+            )
+            return tuple([session.estimate(request, costs) for request in requests])
+
+        sent = ";\n".join(statement.sql for statement in statements)
+        return self._connections.use(admission, ask, timeout_s=limits.timeout_s, sql=sent)
 
     def stream(
         self,

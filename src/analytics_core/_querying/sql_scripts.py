@@ -9,6 +9,7 @@ from enum import StrEnum
 from sqlglot import exp
 
 from analytics_core._compile.plan import RelationRule, SqlSource
+from analytics_core._engines.costs import Costs
 from analytics_core._engines.nodes import quoted
 from analytics_core._engines.spec import EngineSpec, Undone
 from analytics_core._execution.connections import Admission
@@ -50,6 +51,7 @@ from analytics_core.errors import (
     QueryError,
     StatementError,
     StatementRefusedError,
+    UnsupportedByEngineError,
 )
 
 
@@ -86,6 +88,7 @@ class ReadyStep:
         defines: whether it changes the structure, which some engines commit at once.
         is_query: whether it reads rows and does nothing else; the plan of a query is none.
         gives_rows: whether its rows may be the answer.
+        has_plan: whether it reads or changes rows, so that its cost can be estimated.
     """
 
     ready: ReadySql
@@ -94,6 +97,7 @@ class ReadyStep:
     defines: bool = False
     is_query: bool = False
     gives_rows: bool = False
+    has_plan: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +219,9 @@ class SqlScripts:
         statement = replace(
             ready.statement, sql=said + ready.statement.sql, display_sql=said + ready.statement.display_sql
         )
-        return ReadyStep(ready=replace(ready, admission=whole, statement=statement), kind="EXPLAIN", gives_rows=True)
+        return ReadyStep(
+            ready=replace(ready, admission=whole, statement=statement), kind="EXPLAIN", gives_rows=True, has_plan=False
+        )
 
     def _change(self, begun: BegunSql, tree: exp.Expr, question: SqlQuestion, place: str) -> ReadyStep:
         """Return a statement that changes data: it reads under the row rules, and changes no table that has some.
@@ -245,7 +251,31 @@ class SqlScripts:
             changes_data=True,
             defines=defines,
             gives_rows=bool(tree.args.get("returning")),
+            has_plan=not defines or (_kind(tree) == "CREATE TABLE" and tree.expression is not None),
         )
+
+    def estimate(self, request: ChartRequest, database: Database, question: SqlQuestion) -> tuple[Costs, ...]:
+        """Return what each statement of a script would cost, as it would run; none of them does.
+
+        Raises:
+            AnalyticsError: as for `ready`.
+            UnsupportedByEngineError: the engine estimates nothing, or not such a statement.
+            StatementRefusedError: row rules bind on what a statement reads.
+            DatabaseError: the database refuses a statement, or cannot be reached.
+        """
+        ready, admission = self.ready(request, database, question), self._queries.admit(request.actor, database)
+        spec = admission.spec
+        if spec.costs is None:
+            raise UnsupportedByEngineError(f"nothing here estimates the cost of statements on {spec.label}")
+        if any(step.ready.rules for step in ready.steps):
+            raise StatementRefusedError(
+                "the cost of a query on tables with row rules that bind you is estimated from all their rows; budgets "
+                "count it all the same"
+            )
+        planned = [step.ready.statement for step in ready.steps if step.has_plan]
+        limits = self._queries.limits(ready.steps[0].ready.limit)
+        found = iter(self._gate.statements.estimate(admission, planned, spec.costs, limits=limits))
+        return tuple(next(found) if step.has_plan else {} for step in ready.steps)
 
     def run(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -47,7 +48,7 @@ from analytics_core.errors import (
     nearest,
 )
 from analytics_core.models.parsing import Payload, parse, payload_error
-from analytics_core.models.sql_editor import ExecutePayload, QueryExecutionResponse, SqlQueryResult
+from analytics_core.models.sql_editor import EstimateQueryCost, ExecutePayload, QueryExecutionResponse, SqlQueryResult
 
 Parameter = str | int | float | bool | bytes | Decimal | date | datetime | None
 Parameters = Mapping[str, Parameter | Sequence[Parameter] | AbstractSet[Parameter]]
@@ -196,6 +197,33 @@ class Sql(Namespace):
             ('orders.amount',)
         """
         return lineage_of(*self._rendered(self._database(database), _question(sql, None, schema, None)))
+
+    def estimate(self, payload: EstimateQueryCost | Payload) -> tuple[dict[str, float], ...]:
+        """Return what a statement, or each of a script, would cost (contract, `EstimateQueryCostSchema`); none runs.
+
+        Each has the numbers that its engine estimates for it as it would run, with its limit, by name: PostgreSQL
+        `startup_cost` and `total_cost` in its own unit, and `rows` of the result; MariaDB and MySQL `rows` that are
+        examined; DuckDB `rows` of the result and `rows_of_steps`, those of all steps of the plan; BigQuery `bytes` that
+        are read; Snowflake `bytes` and `partitions`; Trino `rows` and `bytes` of the result, and `cpu_cost`. A number
+        that the engine does not know is left out; a statement that has no plan, such as DROP TABLE, has none.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            UnsupportedByEngineError: the engine estimates nothing, or not such a statement.
+            StatementRefusedError: row rules bind on what is read: estimates come from all rows; and as `execute`.
+            DatabaseAccessError, StatementError, TemplateError, DatabaseError: as for `execute`.
+
+        Examples:
+            >>> import analytics_core
+            >>> other = analytics_core.connect("duckdb://")
+            >>> other.sql.estimate({"database_id": 1, "sql": "SELECT * FROM RANGE(10) AS numbers"})
+            ({'rows': 10.0, 'rows_of_steps': 10.0},)
+        """
+        post = parse(EstimateQueryCost, payload, shape="EstimateQueryCostSchema")
+        params = None if post.template_params is None else json.dumps(post.template_params)
+        question = SqlQuestion(sql=post.sql, schema=post.schema_name or None, template_params=params)
+        database = self._database(post.database_id)
+        return tuple(map(dict, self._runtime.sql_scripts.estimate(self._request(), database, question)))
 
     def _rendered(self, database: Database, question: SqlQuestion) -> tuple[str, KnownTables]:
         """Return a statement after its template, and what is known of the tables that it reads and the actor may."""

@@ -114,7 +114,7 @@ RECORD_MEANINGS: Mapping[str, str] = {
     "allow_dml": "Whether the SQL editor may run other statements than SELECT.",
     "allow_file_upload": "Whether files may be uploaded into it.",
     "allow_run_async": "Whether queries run in the background.",
-    "allows_cost_estimate": "Whether the library estimates the cost of statements there; of no engine yet.",
+    "allows_cost_estimate": "Whether `core.sql.estimate` estimates the cost of statements there.",
     "allows_subquery": "Whether the database takes subqueries.",
     "allows_virtual_table_explore": "Whether results of the SQL editor can be explored.",
     "backend": "The engine of the database.",

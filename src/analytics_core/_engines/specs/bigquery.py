@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
+from analytics_core._engines.costs import DRY_RUN
 from analytics_core._engines.nodes import Type, call, interval, number, text, verbatim
 from analytics_core._engines.spec import Bind, ConnectionParameters, Syntax, TokenWrapper, UserToken
 from analytics_core._engines.types import TimeFormat, ValueKind
@@ -132,6 +133,7 @@ ENGINES = (
         closes_group_keys=True,
         parameters=ConnectionParameters(names=("host", "database", "query"), required=("host",), has_address=False),
         secret_options=("credentials_info",),
+        costs=DRY_RUN,
         user_token=UserToken(
             argument="client",
             wrappers=(

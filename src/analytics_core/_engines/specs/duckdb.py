@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators
+from analytics_core._engines import bounds, costs, fences, grains, guards, kinds, literals, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type
 from analytics_core._engines.spec import FILE_PARAMETERS, BindScalar, ParamStyle, Refuse, Syntax, Undone, nulls_are_last
@@ -285,6 +286,19 @@ _TOLD_SIZES: Mapping[str, int | None] = {
     "bar": 3,
 }
 
+_ESTIMATED = {"rows": "Estimated Cardinality"}
+
+
+def _costs(rows: Sequence[Sequence[Any]]) -> costs.Costs:
+    """Return the rows of the result, and those of all steps together."""
+    steps, waiting = list[float](), list(costs.document(rows))
+    while waiting:
+        step = waiting.pop(0)
+        steps += costs.numbers_of(step["extra_info"], _ESTIMATED).values()
+        waiting += step["children"]
+    return {"rows": steps[0], "rows_of_steps": sum(steps)} if steps else {}
+
+
 ENGINES = (
     replace(
         ansi_engine(
@@ -312,6 +326,7 @@ ENGINES = (
         nulls_first_by_default=nulls_are_last,
         as_declared=_as_declared,
         undone=Undone.ALL,
+        costs=costs.by_plan("EXPLAIN (FORMAT JSON)", _costs, counted="rows_of_steps"),
         parameters=FILE_PARAMETERS,
     ),
 )

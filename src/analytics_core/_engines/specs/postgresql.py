@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from analytics_core._engines import (
     bounds,
+    costs,
     fences,
     grains,
     guards,
@@ -382,6 +383,13 @@ AUTHORITIES = TrustedAuthorities(
 )
 """For libpq; alone, `require` would not look at the name of the server."""
 
+_COSTS = costs.by_json_plan(
+    "EXPLAIN (FORMAT JSON)",
+    lambda plan: plan[0]["Plan"],
+    {"startup_cost": "Startup Cost", "total_cost": "Total Cost", "rows": "Plan Rows"},
+    counted="total_cost",
+)
+
 ENGINES = (
     replace(
         ansi_engine(
@@ -416,6 +424,7 @@ ENGINES = (
         nulls_first_by_default=nulls_are_large,
         partitions=_PARTITIONS,
         undone=Undone.ALL,
+        costs=_COSTS,
         parameters=ConnectionParameters.encrypted_by("sslmode", "require"),
         user_token=TOKEN_AS_PASSWORD,
         authorities=AUTHORITIES,

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._engines import bounds, fences, grains, guards, literals, meanings, operators, tokens
+from analytics_core._engines import bounds, costs, fences, grains, guards, literals, meanings, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, minus, number, text, times
 from analytics_core._engines.spec import ConnectionParameters, UserToken, nulls_are_large
@@ -111,6 +111,13 @@ _GUARDS = guards.Guards(
 )
 _LITERALS = literals.LiteralStyle(dialect="snowflake", timestamp="{}::TIMESTAMP_NTZ", timestamp_tz="{}::TIMESTAMP_TZ")
 
+_COSTS = costs.by_json_plan(
+    "EXPLAIN USING JSON",
+    lambda plan: plan["GlobalStats"],
+    {"bytes": "bytesAssigned", "partitions": "partitionsAssigned"},
+    counted="bytes",
+)
+
 ENGINES = (
     replace(
         ansi_engine(
@@ -132,6 +139,7 @@ ENGINES = (
         is_true=operators.equals_truth,
         literal=_LITERALS.write,
         nulls_first_by_default=nulls_are_large,
+        costs=_COSTS,
         parameters=ConnectionParameters(names=("host", "database", "username", "password", "query"), has_address=False),
         user_token=UserToken(
             argument="token", beside={"authenticator": "oauth"}, replaces=("password",), is_sent_each_time=True

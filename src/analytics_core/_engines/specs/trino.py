@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._engines import bounds, fences, grains, guards, meanings, nodes, operators, tokens
+from analytics_core._engines import bounds, costs, fences, grains, guards, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type, call, equal, number, text, times
 from analytics_core._engines.spec import (
@@ -144,7 +144,17 @@ def engine(name: str, label: str, moment: bounds.Moment) -> EngineSpec:
 
 
 _TRUSTED = TrustedAuthorities.given_by("verify", http_scheme="https")
+_COSTS = costs.by_json_plan(
+    "EXPLAIN (TYPE IO, FORMAT JSON)",
+    lambda plan: plan["estimate"],
+    {"rows": "outputRowCount", "bytes": "outputSizeInBytes", "cpu_cost": "cpuCost"},
+    counted="cpu_cost",
+)
 _LEFT_OUT = frozenset({"http_scheme", "catalog", "schema"})
 _TRINO = engine("trino", "Trino", moment_with((6,), "FROM_ISO8601_TIMESTAMP_NANOS"))
 _JWT = UserToken.wrapped_by("trino.auth:JWTAuthentication", argument="auth")
-ENGINES = (replace(_TRINO, paramstyle=ParamStyle.QMARK, authorities=_TRUSTED, handed_over=_LEFT_OUT, user_token=_JWT),)
+ENGINES = (
+    replace(
+        _TRINO, paramstyle=ParamStyle.QMARK, authorities=_TRUSTED, handed_over=_LEFT_OUT, user_token=_JWT, costs=_COSTS
+    ),
+)

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import sqlalchemy as sa
 
 from analytics_core._compile.plan import Statement
+from analytics_core._engines.costs import CostEstimates, Costs
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.driver_limits import allow_answer, open_by
@@ -134,12 +135,13 @@ class Session:
 
     Without a server-side time limit of its own, the statement is cancelled from a timer thread. With `opens_files_once`
     a process reads the file that it opened first until all connections to it are closed. `reading_words` begin what may
-    run where nothing may be written.
+    run where nothing may be written. `without_parameters` is what the driver gets for a statement without values.
     """
 
     opens_files_once: ClassVar[bool] = False
     repeat_s: ClassVar[float] = 0.25
     reading_words: ClassVar[frozenset[str]] = READING_WORDS - _MAY_WRITE
+    without_parameters: ClassVar[dict[str, Any] | None] = None
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
         """Return a pooled engine; with `Access.READ` its connections can only read, by a wall of the engine's own."""
@@ -201,6 +203,17 @@ class Session:
         self.reject(connection.connection.driver_connection, statement.sql)
         alone = RunRequest(connection=connection, statement=statement, limits=request.limits, stopper=request.stopper)
         return self.read(alone) if one.is_query else self.change(alone, gives_rows=one.gives_rows)
+
+    def estimate(self, request: RunRequest, costs: CostEstimates) -> Costs:
+        """Return what the engine estimates for the statement, which does not run; driver exceptions pass through."""
+        with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
+            return self.ask_costs(request, costs)
+
+    def ask_costs(self, request: RunRequest, costs: CostEstimates) -> Costs:
+        """Return the same in the transaction that is open."""
+        statement = request.statement
+        with closing(request.connection.connection.cursor()) as cursor:
+            return costs.ask(cursor, statement.sql, statement.parameters or self.without_parameters)
 
     def begin(self, _raw: Any, _access: Access) -> None:
         """Begin the transaction of a script on a driver's connection, unless `limited` or the driver did."""

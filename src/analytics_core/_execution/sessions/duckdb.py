@@ -21,6 +21,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 from duckdb_sqlalchemy import ConnectionWrapper
 
+from analytics_core._engines.costs import CostEstimates, Costs
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.fetching import FetchedResult, fetch_arrow
 from analytics_core._execution.handed_over import HandedConnection, HandedTables
@@ -139,6 +140,20 @@ class DuckdbSession(Session):
                 return self.read(request)
         finally:
             native.rollback()
+
+    def estimate(self, request: RunRequest, costs: CostEstimates) -> Costs:
+        """Ask in a read-only transaction."""
+        raw: Any = request.connection.connection.driver_connection
+        raw.begin()
+        try:
+            return super().estimate(request, costs)
+        finally:
+            raw.native.rollback()
+
+    def ask_costs(self, request: RunRequest, costs: CostEstimates) -> Costs:
+        """Ask on the cursor itself: another one would be another connection."""
+        raw: Any = request.connection.connection.driver_connection
+        return costs.ask(raw.native, request.statement.sql, request.statement.parameters or None)
 
     def begin(self, raw: Any, _access: Access) -> None:
         """Begin, read-only unless the cursor may write."""

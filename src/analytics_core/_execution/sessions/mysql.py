@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -67,6 +67,7 @@ class MysqlSession(Session):
     """MySQL and MariaDB."""
 
     reading_words = READING_WORDS
+    without_parameters: ClassVar[dict[str, Any]] = {}
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
         """Return an engine of sessions in UTC, read-only unless write access was asked for; it sends no local files."""

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain, islice
-from typing import Any
+from typing import Any, ClassVar
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -78,6 +78,7 @@ class PostgresqlSession(Session):
     """PostgreSQL, and servers that speak its protocol, through psycopg 3."""
 
     reading_words = READING_WORDS
+    without_parameters: ClassVar[dict[str, Any]] = {}
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
         """Return an engine of sessions in UTC, read-only unless write access was asked for."""

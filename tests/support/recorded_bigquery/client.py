@@ -1,0 +1,5 @@
+"""Where the driver has its client."""
+
+
+class Client:
+    """A client of BigQuery."""
