@@ -20,7 +20,7 @@ from tests.support.servers import (
     ServerMissingError,
     TlsMariadb,
     TlsPostgres,
-    make_server_folder,
+    name_server_folder,
 )
 from tests.support.stores import empty_store
 
@@ -57,7 +57,7 @@ hypothesis.settings.load_profile("usual")
 def pytest_configure(config: pytest.Config) -> None:
     """Give the run one folder of servers; workers of pytest-xdist get the controller's."""
     worker_input = getattr(config, "workerinput", None)
-    folder = Path(worker_input["server_folder"]) if worker_input else make_server_folder()
+    folder = Path(worker_input["server_folder"]) if worker_input else name_server_folder()
     config.stash[SERVERS] = PrivateServers(folder)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -15,7 +16,14 @@ from uuid import uuid4
 
 from tests.faults.tally import Tally
 from tests.support.execution import MARIADB_ENDLESS, POSTGRES_ENDLESS, limits, target
-from tests.support.servers import MariadbServer, PostgresServer, PrivateServer, _start_detached, make_server_folder
+from tests.support.servers import (
+    MariadbServer,
+    PostgresServer,
+    PrivateServer,
+    _start_detached,
+    name_server_folder,
+    start_watch,
+)
 from tests.support.shop import context, hosted_core, shop_url
 from tests.support.stalling_proxy import stalling_proxy, through
 
@@ -51,16 +59,16 @@ ROUNDS = 3
 @contextmanager
 def own_server(kind: str) -> Iterator[PrivateServer]:
     """Give a server that this scenario alone uses; what it acknowledges survives its own end, not the machine's."""
-    folder = make_server_folder()
-    server = KINDS[kind].start(folder / "server")
+    folder = name_server_folder()
+    start_watch(folder)
+    server = KINDS[kind].start(folder / KINDS[kind].name)
     try:
         yield server
     finally:
         for number in (signal.SIGCONT, server.stop_signal):
             _signal(server, number)
         server.stop()
-        folder.joinpath("owner").unlink()
-        folder.rmdir()
+        shutil.rmtree(folder)
 
 
 def hung_databases(kind: str) -> Tally:

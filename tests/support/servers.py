@@ -12,6 +12,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -361,37 +362,38 @@ class PrivateServers:
     def _shared(self, kind: type[PrivateServer]) -> PrivateServer:
         if sys.platform == "win32":
             raise ServerMissingError(f"{kind.name}: private servers are not started on Windows")
+        start_watch(self.folder)
         with open(self.folder / f"{kind.name}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            _start_watch(self.folder)
             return kind.attach(self.folder / kind.name) or kind.start(self.folder / kind.name)
 
 
-def make_server_folder() -> Path:
-    """Return a new folder that another user may look into; its path is short enough for Unix sockets.
+def name_server_folder() -> Path:
+    """Return the path of a new folder, short enough for Unix sockets, for servers that live as long as this process.
 
-    Its servers live at most as long as this process.
+    The first server makes it: a run that starts none leaves nothing behind, however it ends.
     """
-    folder = Path(tempfile.mkdtemp(prefix="acsrv-", dir="/tmp" if os.name == "posix" else None))
-    folder.chmod(0o711)
-    (folder / "owner").write_text(str(os.getpid()))
-    return folder
+    parent = Path("/tmp" if os.name == "posix" else tempfile.gettempdir())
+    return parent / f"acsrv-{os.getpid()}-{secrets.token_hex(4)}"
 
 
-def _start_watch(folder: Path) -> None:
-    """Stop the servers also when their owner is killed: a small process waits for its end.
+def start_watch(folder: Path) -> None:
+    """Make the folder, and stop its servers also when their owner is killed: a small process waits for its end.
 
     It has a session of its own, as the servers have, so that a signal to the owner's whole group does not end it too.
+    Another user may look into the folder, since servers do not run as root.
     """
-    if not (folder / "watch").exists():
-        (folder / "watch").touch()
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o711)
+    with suppress(FileExistsError):
+        (folder / "watch").touch(exist_ok=False)
         command = [sys.executable, "-S", __file__, str(folder)]
         shell = ["/bin/sh", "-c", '"$@" >/dev/null 2>&1 </dev/null &', "sh", *command]
         subprocess.run(shell, check=True, cwd="/", start_new_session=True)
 
 
 def _watch(folder: Path) -> None:
-    owner = int((folder / "owner").read_text())
+    owner = int(folder.name.split("-")[1])
     while folder.exists() and _is_alive(owner):
         time.sleep(1)
     if folder.exists():
@@ -401,7 +403,7 @@ def _watch(folder: Path) -> None:
 @contextmanager
 def private_servers() -> Iterator[PrivateServers]:
     """Give servers for one `with` block, outside pytest (benchmarks, acceptance runs)."""
-    servers = PrivateServers(make_server_folder())
+    servers = PrivateServers(name_server_folder())
     try:
         yield servers
     finally:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.servers import _is_alive, _watch
+from tests.support.servers import _is_alive, _watch, name_server_folder
 
 PROJECT = Path(__file__).parents[2]
 
@@ -37,18 +37,23 @@ def test_an_owner_that_ended_without_being_collected_is_not_alive(ended: int) ->
 def test_the_watch_removes_the_folder_of_an_owner_that_ended_without_being_collected(
     ended: int, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "servers"
+    folder = tmp_path / f"acsrv-{ended}-0"
     folder.mkdir()
-    (folder / "owner").write_text(str(ended))
     _watch(folder)
     assert not folder.exists()
+
+
+def test_a_run_that_starts_no_server_makes_no_folder() -> None:
+    first, second = name_server_folder(), name_server_folder()
+    assert first != second
+    assert not first.exists()
 
 
 @pytest.mark.slow
 def test_the_watch_outlives_the_whole_process_group_of_the_owner() -> None:
     script = (
-        "import time; from tests.support.servers import _start_watch, make_server_folder\n"
-        "folder = make_server_folder(); _start_watch(folder); print(folder, flush=True); time.sleep(600)"
+        "import time; from tests.support.servers import name_server_folder, start_watch\n"
+        "folder = name_server_folder(); start_watch(folder); print(folder, flush=True); time.sleep(600)"
     )
     owner = subprocess.Popen(
         [sys.executable, "-c", script], cwd=PROJECT, stdout=subprocess.PIPE, text=True, start_new_session=True
