@@ -118,6 +118,15 @@ def test_afterwards_users_are_led_to_pages_of_named_origins_only() -> None:
         signed = w.flow.read(w.flow.start(SHOP, 7).state, 7)
         assert w.flow.leads_to(SHOP, signed) is None
         strange: tuple[Any, ...] = ("https://app.example:444/", "http://app.example/", "https://u@app.example/")
+        unlike = (
+            "/a\r\nX: y",
+            "/a\tb",
+            "/a b",
+            "/\\evil",
+            "/ä",
+            "/" + "a" * 2_000,
+        )  # read apart
+        strange += (" https://app.example/", *(f"https://app.example{path}" for path in unlike))
         for page in (*strange, "", "/a", "https://app.example\\@evil/", "https://[app/", "javascript:1", 5):
             with pytest.raises(OAuth2Error, match="redirect_to is no address of an origin in Settings"):
                 w.flow.start(SHOP, 7, redirect_to=page)
