@@ -20,7 +20,7 @@ from tests.support.guests import KEY, NOW, QUERY, GuestWorld, claims, context, f
 from analytics_core import errors
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._records.secret import Secret
-from analytics_core._security.keys import EntrySeal, Purpose, derived_key, permalink_keys
+from analytics_core._security.keys import EntrySeal, Purpose, derived_key, is_marked, marked_key, permalink_keys
 
 DOORS = ("guest", "secret", "chart permalink", "dashboard permalink", "form data", "cache", "job")
 
@@ -96,6 +96,33 @@ def test_every_purpose_has_a_key_of_its_own() -> None:
     assert {len(key) for key in keys} == {32}
     assert not any(purpose.value.startswith("analytics_core/secret-box/") for purpose in Purpose)
     assert box.seal("x", context="c").split(".")[1] not in {key.hex()[:8] for key in keys}
+
+
+DERIVED = {
+    Purpose.GUEST_TOKEN: "c5c6263185ba",
+    Purpose.PERMALINK: "855210a75ed8",
+    Purpose.KEY_MARK: "b1d48c2ab229",
+    Purpose.JOB_CHANNEL: "aa3050d3c77f",
+    Purpose.CACHE_ENTRY: "9525847ff8e0",
+    Purpose.OAUTH_STATE: "e94e305cfe20",
+    Purpose.OAUTH_VERIFIER: "928663f1d181",
+}
+
+
+def test_the_next_release_reads_what_this_one_signed() -> None:
+    assert {purpose: derived_key(Secret(KEY), purpose).hex()[:12] for purpose in Purpose} == DERIVED
+
+
+def test_a_key_is_known_by_its_mark_of_one_kind_under_any_key_of_the_settings() -> None:
+    key, older = marked_key(Secret(KEY), "kind", b"abc"), Secret("older" + KEY)
+    assert is_marked([Secret(KEY)], "kind", key) is is_marked([older, Secret(KEY)], "kind", key) is True
+    for secrets, kind, given_key in (
+        ([older], "kind", key),
+        ([], "kind", key),
+        ([Secret(KEY)], "another kind", key),
+        *(([Secret(KEY)], "kind", other) for other in ("", "é", key[:-1], key[:-1] + "A", key + "AAAA", None, 7)),
+    ):
+        assert is_marked(secrets, kind, given_key) is False, (kind, given_key)
 
 
 @for_each("purpose", Purpose)
