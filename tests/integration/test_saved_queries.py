@@ -45,7 +45,9 @@ def test_a_saved_query_holds_what_it_was_given_and_changes_in_that_alone(shop: S
     changes = {"schema": None, "tags": [], "label": "later"}
     changed = shop.core.saved_queries.update(made.id, changes).to_payload()
     assert {**changed, "changed_on": None} == {**answer, **changes, "changed_on": None}
-    assert [entry.action for entry in shop.core.logs.list()][:2] == ["saved_query.update", "saved_query.create"]
+    shop.core.saved_queries.delete(made.id)
+    acts = [(entry.action, entry.json_text) for entry in shop.core.logs.list(order_by="-id")][:3]
+    assert acts == [(f"saved_query.{act}", f'{{"saved_query": {made.id}}}') for act in ("delete", "update", "create")]
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[AnalyticsError]]] = {

@@ -213,21 +213,6 @@ def test_templates_get_the_parameters_of_the_payload(shop: SmallCore) -> None:
     assert shop.core.queries.get(response.query_id).select_sql == "SELECT 'hello' AS word"
 
 
-def test_objects_in_columns_are_expanded_on_request(shop: SmallCore) -> None:
-    sql = """SELECT '{"a": 1, "b": {"c": 2}}' AS o, 7 AS n UNION ALL SELECT NULL, 8"""
-    plain, wide = execute(shop, sql), execute(shop, sql, expand_data=True)
-    assert [one["name"] for one in plain.columns] == ["o", "n"]
-    assert [one["name"] for one in wide.columns] == ["o", "o.a", "o.b", "n"]
-    assert [one["name"] for one in wide.expanded_columns] == ["o.a", "o.b"]
-    assert [(row["o.a"], row["n"]) for row in wide.data] == [(1, 7), (None, 8)]
-
-
-def test_twins_and_columns_without_a_name_get_names_of_their_own(shop: SmallCore) -> None:
-    assert shop.core.sql('SELECT 1 AS a, 2 AS a, 3 AS "a__1", 4 AS a, 5 AS ""').colnames == (
-        *("a", "a__2", "a__1", "a__3", "_col_0"),
-    )
-
-
 def test_an_execution_in_the_background_is_found_and_its_rows_are_stored(shop: SmallCore) -> None:
     shop.core.databases.update(1, {"allow_run_async": True})
     response = execute(shop, "SELECT 1 AS one", runAsync=True)
@@ -347,6 +332,22 @@ def test_executions_whose_process_died_have_failed(tmp_path: Path, is_file: bool
         assert [one.status for one in shop.core.queries.list()] == ["failed"] * 3
         assert str(shop.core.queries.get(1).error_message).endswith("lost the metadata store; run it again")
         assert "look whether its changes are there" in str(shop.core.queries.get(2).error_message)
+
+
+ENDS = {
+    QueryState.RUNNING: {"stopped": "stopped", "timed_out": "timed_out", "lost": "failed", "success": "success"},
+    QueryState.PENDING: {"stopped": "stopped", "timed_out": "failed"},  # what never ran took no time
+}
+
+
+def test_an_execution_ends_as_its_job_did_where_nobody_recorded_it(shop: SmallCore) -> None:
+    ends = [(state, JobState(job), status) for state, found in ENDS.items() for job, status in found.items()]
+    with shop.core._runtime.store.unit_of_work() as unit:
+        for state, job_state, name in ((state, job, f"{state}{job}"[:11]) for state, job, _ in ends):
+            unit.sql_queries.add(replace(LOST, client_id=name, job_id=name, state=state), actor_id=1)
+            job = JobRecord(job_id=name, kind="sql", payload="{}", user_id=1, state=job_state, ended_on=unit.now())
+            unit.jobs.add(job, actor_id=1)
+    assert [one.status for one in shop.core.queries.list(order_by="id")] == [status for *_, status in ends]
 
 
 def test_what_never_began_has_failed_after_the_time_of_a_lease(shop: SmallCore) -> None:

@@ -237,6 +237,18 @@ def test_columns_of_objects_alone_are_expanded(shop: SmallCore) -> None:
     for case, (columns, names) in EXPANDED.items():
         payload = {"database_id": 1, "sql": f"SELECT {columns}", "expand_data": True}
         assert [one["name"] for one in shop.core.sql.execute(payload).columns] == names, case
+    sql = """SELECT '{"a": 1, "b": {"c": 2}}' AS o, 7 AS n UNION ALL SELECT NULL, 8"""
+    plain, wide = (shop.core.sql.execute({"database_id": 1, "sql": sql, "expand_data": on}) for on in (False, True))
+    assert [one["name"] for one in plain.columns] == ["o", "n"]
+    assert [one["name"] for one in wide.columns] == ["o", "o.a", "o.b", "n"]
+    assert [one["name"] for one in wide.expanded_columns] == ["o.a", "o.b"]
+    assert [(row["o.a"], row["n"]) for row in wide.data] == [(1, 7), (None, 8)]
+
+
+def test_twins_and_columns_without_a_name_get_names_of_their_own(shop: SmallCore) -> None:
+    assert shop.core.sql('SELECT 1 AS a, 2 AS a, 3 AS "a__1", 4 AS a, 5 AS ""').colnames == (
+        *("a", "a__2", "a__1", "a__3", "_col_0"),
+    )
 
 
 VISITS = "SELECT day, page, people AS n FROM visits"
@@ -263,6 +275,7 @@ def test_rows_are_drawn(shop: SmallCore) -> None:
         assert picture.data.startswith(b"<svg"), kind
         assert said in picture.description, (kind, picture.description)
         assert picture.failure is None, kind
+    assert b">home<" in shop.core.sql(VISITS).chart("histogram", format="svg").data  # bins of each page
 
 
 CHOSEN: list[tuple[dict[str, Any], str]] = [
@@ -342,7 +355,7 @@ def test_rows_that_a_chart_cannot_show_are_refused(shop: SmallCore) -> None:
             shop.core.sql(sql).chart(kind, **options)
 
 
-def test_batches_and_frames_hold_the_same_rows(shop: SmallCore) -> None:
+def test_batches_frames_and_files_hold_the_same_rows(shop: SmallCore, tmp_path: Path) -> None:
     sql = "SELECT id, page FROM visits ORDER BY id"
     found = shop.core.sql(sql)
     with shop.core.sql.batches(sql) as batches:
@@ -350,3 +363,6 @@ def test_batches_and_frames_hold_the_same_rows(shop: SmallCore) -> None:
     assert rows == found.rows() == [tuple(row) for row in found.pandas().itertuples(index=False)]
     assert found.arrow().num_rows == len(found.polars()) == 3
     assert found.tables == ("visits",)
+    csv = b"\xef\xbb\xbfid,page\n1,home\n2,home\n3,shop's\n"
+    assert (found.to_csv(), found.to_csv(tmp_path / "visits.csv")) == (csv, None)
+    assert (tmp_path / "visits.csv").read_bytes() == csv
