@@ -131,9 +131,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("unit/jobs", "unit/gate", "integration/rights_to_change_sql", "integration/digests_of_bounds"),
     ),
     "_sql": (
-        *("integration/sql_executions", "integration/sql_scripts", "integration/sql_statements"),
-        *("integration/sql_texts", "integration/later_changes", "integration/life_of_every_resource"),
-        *("integration/saved_queries", "properties/answers_given_back"),
+        *("integration/sql_*", "integration/saved_queries", "integration/later_changes"),
+        *("integration/life_of_every_resource", "properties/answers_given_back"),
     ),
     "_storage": (
         *("unit/storage_*", "unit/stored_bytes", "unit/unread_parts", "unit/secrets_in_text", "unit/resources_listing"),
