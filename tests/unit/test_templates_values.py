@@ -183,7 +183,7 @@ def test_moments_take_spans_of_time_alone(template: str, told: str) -> None:
         render(template)
 
 
-@for_each("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
+@for_each("engine", ENGINES.names())
 @for_each(
     "evil",
     ["' OR 1=1 --", "\\' OR 1=1 --", "\\", "'';DROP TABLE x", '"', "/*", "*/", "$$", "{{ x }}", "😀é", "1; x", "-1--"],
@@ -192,10 +192,22 @@ def test_moments_take_spans_of_time_alone(template: str, told: str) -> None:
 def test_a_users_value_is_one_literal_in_every_dialect(template: str, evil: str, engine: str) -> None:
     spec = ENGINES.get(engine)
     text = render(template, TemplateValues(spec=spec, url_params={"p": evil})).text
-    tree = sqlglot.parse_one(text, read=spec.dialect)
+    assert_is_one_literal(text, f"x{evil}y" if "x{{" in template else evil, spec.dialect)
+
+
+@for_each("engine", ["mysql", "bigquery", "databricks", "spark"])
+@for_each("evil", ['"', '""', '\\"', '" OR 1=1 --', '"" OR "', "'", "it's", "''", "\\'", "\\"])
+def test_a_users_value_is_one_literal_inside_double_quotes(evil: str, engine: str) -> None:
+    spec = ENGINES.get(engine)
+    text = render("a = \"x{{ url_param('p') }}y\"", TemplateValues(spec=spec, url_params={"p": evil})).text
+    assert_is_one_literal(text, f"x{evil}y", spec.dialect)
+
+
+def assert_is_one_literal(text: str, value: str, dialect: str) -> None:
+    tree = sqlglot.parse_one(text, read=dialect)
     assert isinstance(tree, sqlglot.exp.EQ)
     assert isinstance(tree.expression, sqlglot.exp.Literal)
-    assert tree.expression.name == (f"x{evil}y" if "x{{" in template else evil)
+    assert tree.expression.name == value
 
 
 @for_each("name", ["acvalue0q", "ACVALUE0Q", "acvaluex0q", "acvalue", "None0q"])

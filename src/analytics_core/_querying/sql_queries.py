@@ -131,6 +131,7 @@ class HasResult(Protocol):
 
 
 Answer = TypeVar("Answer", bound=HasResult)
+Failure = TypeVar("Failure", bound=AnalyticsError)
 
 
 class SqlQueries:
@@ -360,7 +361,7 @@ class SqlQueries:
         )
 
 
-def _of_editor(error: AnalyticsError) -> AnalyticsError:
+def _of_editor(error: Failure) -> Failure:
     """Return an error with the type that it has in the editor: a statement that ran out of its time has one there."""
     if type(error) is StatementTimeoutError:
         error.error_type = ErrorType.SQLLAB_TIMEOUT_ERROR

@@ -208,7 +208,12 @@ class _Placement:
         if literal[0] != "'" or literal[-1] != "'":
             raise TemplateError("this engine cannot hold the value inside quotes; leave the quotes out")
         inner = literal[1:-1]
-        return inner if quote == "'" else inner.replace("''", "'").replace('"', '""')
+        return inner if quote == "'" else inner.replace("''", "'").replace('"', self._double_quote())
+
+    def _double_quote(self) -> str:
+        """Return how a double quote is written inside double quotes that hold a text: some engines never double it."""
+        escapes = Dialect.get_or_raise(self._dialect).tokenizer_class.STRING_ESCAPES
+        return '""' if '"' in escapes or "\\" not in escapes else '\\"'
 
 
 MEMBER: Final = "m"
