@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
@@ -56,8 +57,14 @@ def test_what_is_no_crontab_or_never_comes_is_refused_with_an_example(text: str)
         ("0 6 * * fri-sun", "At 06:00, Friday through Sunday"),
     ],
 )
-def test_crontabs_are_told_in_english(text: str, meaning: str) -> None:
-    assert humanized(parse_crontab(text)) == meaning
+def test_crontabs_are_described_in_english_in_any_locale(text: str, meaning: str) -> None:
+    before = locale.setlocale(locale.LC_CTYPE)
+    try:
+        for each in ("C", "C.UTF-8", before):
+            locale.setlocale(locale.LC_CTYPE, each)
+            assert humanized(parse_crontab(text)) == meaning, each
+    finally:
+        locale.setlocale(locale.LC_CTYPE, before)
 
 
 def test_a_fixed_time_that_is_missing_runs_at_the_next_minute_and_then_as_usual() -> None:

@@ -177,6 +177,5 @@ def humanized(crontab: Crontab) -> str:
     """Return what a crontab means, in English: "At 09:00, Monday through Friday"."""
     from cron_descriptor import Options, get_description
 
-    options = Options()
-    options.use_24hour_time_format = True
+    options = Options(use_24hour_time_format=True, locale_code="en_US")  # or else the language of the machine
     return str(get_description(crontab.expression, options))
