@@ -15,6 +15,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -118,7 +119,7 @@ def _checked(text: str, spec: EngineSpec) -> SqlSource:
 
 def _fence(source: SqlSource, spec: EngineSpec) -> None:
     assert source.tree is not None
-    clauses = _rule(spec)
+    clauses = _rule(spec.name)
     rules = [
         RelationRule(position=relation.position, relation=str(relation.table), clauses=clauses)
         for relation in relations_of(source.tree, spec)
@@ -127,7 +128,10 @@ def _fence(source: SqlSource, spec: EngineSpec) -> None:
     render(bound_tree(replace(source, rules=tuple(rules)), low), low.binds, spec, labels=(), kinds=())
 
 
-def _rule(spec: EngineSpec) -> tuple[Clause, ...]:
+@cache
+def _rule(engine: str) -> tuple[Clause, ...]:
+    """Return the clauses of a rule, which is read once for a table and not for each statement."""
+    spec = spec_of(engine)
     columns = (("tenant", "VARCHAR(20)"),)
     names, kinds = names_of(columns, RELATION_ALIAS, tables=()), kinds_of(columns, spec)
     return filter_clauses(

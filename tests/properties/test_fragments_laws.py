@@ -10,7 +10,7 @@ from tests.support.fragments import ENGINES, engine, parse
 from tests.support.planning import spec_of
 
 from analytics_core._compile.fragments import FragmentNames, FragmentSlot
-from analytics_core._compile.fragments.sql_nodes import operators
+from analytics_core._compile.fragments.sql_nodes import NodeIndex, operators
 from analytics_core._compile.plan import FragmentExpr
 from analytics_core._compile.templates import TemplateRenderer, TemplateValues
 from analytics_core._engines.spec import EngineSpec
@@ -79,7 +79,7 @@ def test_what_is_written_reads_back_as_what_was_checked(text: str, on: str) -> N
         return
     assert found.tree is not None
     again = sqlglot.parse_one(found.sql, read=engine(on).dialect, into=exp.Condition)
-    assert operators(again) == operators(found.tree)
+    assert operators(NodeIndex(again)) == operators(NodeIndex(found.tree))
     assert _parse(found.sql, on).sql == found.sql
 
 

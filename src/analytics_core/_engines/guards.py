@@ -8,7 +8,7 @@ spec.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import translate
@@ -28,13 +28,13 @@ class NameSet:
     """
 
     names: frozenset[str] = frozenset()
-    families: tuple[re.Pattern[str], ...] = ()
+    families: re.Pattern[str] | None = None
     without: frozenset[str] = frozenset()
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str) or name in self.without:
             return name in self.names
-        return name in self.names or any(family.fullmatch(name) for family in self.families)
+        return name in self.names or (self.families is not None and self.families.fullmatch(name) is not None)
 
     def __bool__(self) -> bool:
         return bool(self.names or self.families)
@@ -44,7 +44,12 @@ class NameSet:
 
     def __or__(self, more: Iterable[str]) -> NameSet:
         other = name_set(" ".join(more))
-        return NameSet(self.names | other.names, (*self.families, *other.families), self.without | other.without)
+        patterns = [one.pattern for one in (self.families, other.families) if one is not None]
+        return NameSet(self.names | other.names, _any_of(patterns), self.without | other.without)
+
+
+def _any_of(patterns: Sequence[str]) -> re.Pattern[str] | None:
+    return re.compile("|".join(patterns)) if patterns else None
 
 
 def name_set(*groups: str) -> NameSet:
@@ -52,7 +57,7 @@ def name_set(*groups: str) -> NameSet:
     words = [word.lower() for group in groups for word in group.split()]
     return NameSet(
         names=frozenset(word for word in words if _FAMILY not in word and not word.startswith(_EXCEPT)),
-        families=tuple(re.compile(translate(word)) for word in words if _FAMILY in word),
+        families=_any_of([translate(word) for word in words if _FAMILY in word]),
         without=frozenset(word[1:] for word in words if word.startswith(_EXCEPT)),
     )
 

@@ -27,8 +27,25 @@ from analytics_core.models.enums import TimeGrain
 Refuse = Callable[[str], QueryError]
 """Makes the caller's error from what is wrong; the caller adds the place."""
 
-Repair = Callable[[exp.Expr, Refuse], exp.Expr | None]
-"""Node -> what stands in its place, so that the dialect writes its meaning; None: the node, which may have changed."""
+_Run = Callable[[exp.Expr, Refuse], exp.Expr | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """What a dialect would write with another meaning.
+
+    Attributes:
+        of: the classes of the nodes that it is tried on.
+        run: node -> what stands in its place, or the node itself where it was changed; None: nothing is to be done.
+    """
+
+    of: tuple[type[exp.Expr], ...]
+    run: _Run
+
+
+def repairs(*of: type[exp.Expr]) -> Callable[[_Run], Repair]:
+    """Make a repair of a function."""
+    return lambda run: Repair(of=of, run=run)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +53,7 @@ class Syntax:
     """What the parser does not know of a dialect.
 
     Attributes:
-        repairs: tried on each node of a user's SQL.
+        repairs: tried on the nodes of a user's SQL.
         repairs_by_call: lower-case name of a function -> a repair for texts that call it.
         bare_calls: functions that are called without parentheses.
         groups_comparisons: whether it groups comparisons with levels of its own; the parser follows the standard's.

@@ -13,7 +13,7 @@ from typing import Final
 
 from sqlglot import TokenType, exp
 
-from analytics_core._compile.fragments.sql_nodes import reject_unknown_nodes
+from analytics_core._compile.fragments.sql_nodes import NodeIndex, reject_unknown_nodes
 from analytics_core._compile.fragments.sql_text import check_characters, read_tokens
 from analytics_core._engines.spec import EngineSpec, Refuse
 from analytics_core._gate.relations import is_cte
@@ -132,27 +132,35 @@ def _reject_part(word: str, explains: str, invalid: Refuse, rejected: Refuse) ->
         )
 
 
-def check_change(tree: exp.Expr, *, rejected: Refuse) -> None:
-    """Drop the hints of a statement that changes data and check every part and node of it."""
-    for hint in list(tree.find_all(exp.Hint)):
+def without_hints(index: NodeIndex) -> NodeIndex:
+    """Return the nodes of a tree whose hints are dropped."""
+    hints = index.of(exp.Hint)
+    for hint in hints:
         hint.pop()
+    return NodeIndex(index.tree) if hints else index
+
+
+def check_change(index: NodeIndex, *, rejected: Refuse) -> NodeIndex:
+    """Drop the hints of a statement that changes data and check every part and node of it."""
+    index, tree = without_hints(index), index.tree
     for name, part in tree.args.items():
         if part and name not in _PARTS_OF[type(tree)]:
             raise rejected(f"{name.rstrip('_').upper()} is not allowed in {tree.key.upper()}")
     kind = str(tree.args.get("kind") or "TABLE").upper()
     if isinstance(tree, exp.Create | exp.Drop | exp.Alter) and kind not in _KINDS:
         raise rejected("only tables, views, indexes and schemas may be created, altered or dropped")
-    reject_unknown_nodes(tree, rejected, queries=True, besides=_NODES)
-    for node in tree.find_all(*CHANGES):
+    reject_unknown_nodes(index, rejected, queries=True, besides=_NODES)
+    for node in index.of(*CHANGES):
         if node is not tree and not _is_part(node):
             raise rejected(f"{node.key.upper()} inside another statement is not allowed; write it as one of its own")
-    if any(not select.expressions for select in tree.find_all(exp.Select)):
+    if not all(select.expressions for select in index.of(exp.Select)):
         raise rejected("a SELECT in it names no column")
     if is_of_schema(tree):
-        if any(table.name for table in tree.find_all(exp.Table)):
+        if any(table.name for table in index.of(exp.Table)):
             raise rejected("a schema is made or dropped alone")
         if isinstance(tree, exp.Drop):
             tree.set("restrict", True)  # one that is not empty stays: its tables may have row rules
+    return index
 
 
 def _is_part(node: exp.Expr) -> bool:

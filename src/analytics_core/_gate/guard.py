@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import Token, exp
+from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._compile.fragments.sql_nodes import (
+    NodeIndex,
     operators,
     reject_new_groups,
     reject_unknown_nodes,
@@ -32,12 +34,13 @@ from analytics_core._gate.changes import (
     is_of_schema,
     reject_hidden_targets,
     reject_start,
+    without_hints,
 )
-from analytics_core._gate.relations import TableRef, tables_of
+from analytics_core._gate.relations import TableRef, tables_in
 from analytics_core.errors import QueryError, StatementRefusedError, VirtualDatasetError
 
-Check = Callable[..., None]
-"""Checks every node of a tree, which it may change; it is given `rejected`."""
+Check = Callable[..., NodeIndex]
+"""Checks every node of a tree, and returns those that are left of it; it is given `rejected`."""
 
 _QUERIES: Final[tuple[type[exp.Expr], ...]] = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _ONLY_QUERIES: Final = "it must be read-only: one query (SELECT or WITH ... SELECT)"
@@ -74,15 +77,15 @@ def check_select(
     def rejected(what: str) -> QueryError:
         return StatementRefusedError(f"{place}: {what}")
 
-    tree, tokens = _one_statement(sql, spec, invalid=invalid, rejected=rejected)
-    if not isinstance(tree, _QUERIES):
+    index, tokens = _one_statement(sql, spec, invalid=invalid, rejected=rejected)
+    if not isinstance(index.tree, _QUERIES):
         raise rejected(_ONLY_QUERIES)
-    _check_query(tree, rejected=rejected)
+    index = _check_query(index, rejected=rejected)
     try:
-        tables_of(tree, spec)
+        tables = tables_in(index, spec)
     except StatementRefusedError as error:
         raise rejected(error.message) from None
-    return SqlSource(sql=_written_twice(tree, tokens, spec, rejected=rejected), tree=tree)
+    return SqlSource(sql=_written_twice(index, tables, tokens, spec, rejected=rejected), tree=index.tree)
 
 
 def check_statement(
@@ -106,17 +109,18 @@ def check_statement(
     def rejected(what: str) -> QueryError:
         return StatementRefusedError(f"{place}: {what}")
 
-    tree, tokens = _one_statement(sql, spec, invalid=invalid, rejected=rejected, only_queries=not allow_dml)
+    index, tokens = _one_statement(sql, spec, invalid=invalid, rejected=rejected, only_queries=not allow_dml)
+    tree = index.tree
     is_query = isinstance(tree, _QUERIES)
     if not is_query and not (allow_dml and isinstance(tree, CHANGES)):
         raise rejected(_ONLY_QUERIES if not allow_dml else "only queries and changes of tables may run")
     check = _check_query if is_query else check_change
-    check(tree, rejected=rejected)
+    index = check(index, rejected=rejected)
     if not is_query:
         reject_hidden_targets(tree, spec, rejected)
     try:
-        text = _written_twice(tree, tokens, spec, rejected=rejected, check=check)
-        tables = () if is_of_schema(tree) else tables_of(tree, spec)
+        tables = _tables(index, spec)
+        text = _written_twice(index, tables, tokens, spec, rejected=rejected, check=check)
     except StatementRefusedError as error:
         raise (error if error.message.startswith(place) else rejected(error.message)) from None
     return CheckedStatement(sql=text, tree=tree, tables=tables, changes_data=not is_query)
@@ -124,16 +128,18 @@ def check_statement(
 
 def _one_statement(
     sql: str, spec: EngineSpec, *, invalid: Refuse, rejected: Refuse, only_queries: bool = True
-) -> tuple[exp.Expr, list[Token]]:
+) -> tuple[NodeIndex, list[Token]]:
     check_characters(sql, max_length=MOST_CHARACTERS, reject=invalid)
-    tokens = read_tokens(sql, spec.dialect, invalid)
+    dialect = Dialect.get_or_raise(spec.dialect)
+    tokens = read_tokens(sql, dialect, invalid)
     first = next((token.text.upper() for token in tokens if token.text != ";"), "")
     if only_queries and first and first not in QUERY_STARTS:
         reject_start(first, invalid, rejected)
         raise rejected(_ONLY_QUERIES)
-    reject_denied(tokens, spec.guards.denied_functions, rejected)
+    called = called_names(tokens)
+    reject_denied(called, spec.guards.denied_functions, rejected)
     # Of a word that begins another statement, the tokens are not those that a parser takes.
-    trees = parse_statements(sql, spec.dialect, invalid, tokens=tokens if only_queries else None)
+    trees = parse_statements(sql, dialect, invalid, tokens=tokens if only_queries else None)
     if not trees:
         raise invalid("it is empty")
     if len(trees) > 1:
@@ -142,41 +148,49 @@ def _one_statement(
     if isinstance(tree, exp.Pivot):  # a statement of its own on DuckDB, and a relation inside of another
         tree = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=tree)))
     try:
-        return restore_meaning(tree, spec.syntax, rejected, called=called_names(tokens)), tokens
+        return restore_meaning(NodeIndex(tree), spec.syntax, rejected, called=called), tokens
     except RecursionError:
         raise invalid("it is nested too deeply; write it flatter") from None
 
 
-def _check_query(tree: exp.Expr, *, rejected: Refuse) -> None:
+def _check_query(index: NodeIndex, *, rejected: Refuse) -> NodeIndex:
     """Drop the hints of a query and check every node of it."""
-    for node in list(tree.find_all(exp.Hint, exp.Select, *CHANGES)):
-        if isinstance(node, exp.Hint):
-            node.pop()
-        elif not isinstance(node, exp.Select):
-            raise rejected(f"{node.key.upper()} changes data; a query must be read-only")
-        elif not node.expressions:
-            raise rejected("a SELECT in it names no column")
-    reject_unknown_nodes(tree, rejected, queries=True)
+    index = without_hints(index)
+    if changes := index.of(*CHANGES):
+        raise rejected(f"{changes[0].key.upper()} changes data; a query must be read-only")
+    if not all(select.expressions for select in index.of(exp.Select)):
+        raise rejected("a SELECT in it names no column")
+    reject_unknown_nodes(index, rejected, queries=True)
+    return index
+
+
+def _tables(index: NodeIndex, spec: EngineSpec) -> tuple[TableRef, ...]:
+    return () if is_of_schema(index.tree) else tables_in(index, spec)
 
 
 def _written_twice(
-    tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, *, rejected: Refuse, check: Check = _check_query
+    index: NodeIndex,
+    tables: tuple[TableRef, ...],
+    before: Sequence[Token],
+    spec: EngineSpec,
+    *,
+    rejected: Refuse,
+    check: Check = _check_query,
 ) -> str:
-    """Return the text of the tree, after making sure that it reads back as the same statement."""
-    text = write_sql(tree, spec.dialect, rejected)
+    """Return the text of a tree, after making sure that it reads back as the same statement on the same `tables`."""
+    text = write_sql(index.tree, spec.dialect, rejected)
     check_characters(text, max_length=max(len(text), 1), reject=rejected)
-    is_query = isinstance(tree, _QUERIES)
+    is_query = isinstance(index.tree, _QUERIES)
     again, after = _one_statement(text, spec, invalid=rejected, rejected=rejected, only_queries=is_query)
     reject_new_groups(spec.syntax, before, after, rejected)
-    if not is_query and type(again) is not type(tree):
+    if not is_query and type(again.tree) is not type(index.tree):
         raise rejected("it cannot be written again as the same kind of statement")
-    check(again, rejected=rejected)
-    if not means_the_same(again, tree, spec):
+    again = check(again, rejected=rejected)
+    if not means_the_same(again, index, tables, spec):
         raise rejected("a part of it cannot be written again with the same meaning; write it in another way")
     return text
 
 
-def means_the_same(one: exp.Expr, other: exp.Expr, spec: EngineSpec) -> bool:
-    """Tell whether two queries group their operators alike and read the same relations."""
-    same = operators(one) == operators(other)
-    return same and (is_of_schema(one) or tables_of(one, spec) == tables_of(other, spec))
+def means_the_same(again: NodeIndex, index: NodeIndex, tables: tuple[TableRef, ...], spec: EngineSpec) -> bool:
+    """Tell whether a statement groups its operators as another one does and reads the same relations, `tables`."""
+    return operators(again) == operators(index) and _tables(again, spec) == tables

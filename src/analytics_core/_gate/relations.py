@@ -13,6 +13,7 @@ from typing import Final
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
+from analytics_core._compile.fragments.sql_nodes import NodeIndex
 from analytics_core._engines.nodes import quoted
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.datasource import Dataset
@@ -77,13 +78,30 @@ def tables_of(tree: exp.Expr, spec: EngineSpec) -> tuple[TableRef, ...]:
         StatementRefusedError: a relation that cannot be resolved to a name: a file, a function that is not known to
             make its rows from values alone, a name after IN.
     """
-    return tuple(sorted({relation.table for relation in relations_of(tree, spec)}, key=str))
+    return _sorted(_relations(tree.find_all(*_READERS), spec))
+
+
+def tables_in(index: NodeIndex, spec: EngineSpec) -> tuple[TableRef, ...]:
+    """Return what `tables_of` does, of a tree whose nodes are known."""
+    return _sorted(_relations(index.of(*_READERS), spec))
 
 
 def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
     """Return each place where `tree` reads a relation; StatementRefusedError as for `tables_of`."""
-    tables = []
-    for node in tree.find_all(exp.Table, exp.In, exp.Anonymous, exp.TableFromRows):
+    return tuple(_relations(tree.find_all(*_READERS), spec))
+
+
+_READERS: Final = (exp.Table, exp.In, exp.Anonymous, exp.TableFromRows, exp.With)
+
+
+def _sorted(relations: Iterable[Relation]) -> tuple[TableRef, ...]:
+    return tuple(sorted({relation.table for relation in relations}, key=str))
+
+
+def _relations(nodes: Iterable[exp.Expr], spec: EngineSpec) -> list[Relation]:
+    """Return the relations among all nodes of a tree that may name one, which are checked first."""
+    tables, has_ctes = [], False
+    for node in nodes:
         match node:
             case exp.Table():
                 tables.append(node)
@@ -94,11 +112,13 @@ def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
                 _reject_revealing_call(node, spec)
             case exp.TableFromRows():
                 _reject_unknown_rows(node, spec)
-    return tuple(
+            case exp.With():
+                has_ctes = True
+    return [
         Relation(position=position, table=_reference(node, spec))
         for position, node in enumerate(tables)
-        if not isinstance(node.this, exp.Func) and not is_cte(node, spec)
-    )
+        if not isinstance(node.this, exp.Func) and not (has_ctes and is_cte(node, spec))
+    ]
 
 
 def exact_names(tree: exp.Expr, spec: EngineSpec) -> Iterator[tuple[TableRef, TableName | None]]:
@@ -149,13 +169,14 @@ def _reject_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
     if isinstance(inner, exp.Func):
         _reject_unknown_function(inner, spec)
         return
-    if not isinstance(inner, exp.Identifier) or not node.name:
+    name = node.name
+    if not isinstance(inner, exp.Identifier) or not name:
         raise StatementRefusedError("a relation without a name cannot be read; read a table or a view")
-    if spec.guards.table_names.calls and node.name.lower() in spec.guards.denied_functions.names:
-        raise StatementRefusedError(f"the relation {node.name} is not allowed; read a table or a view")
-    reject_revealing(node.name, spec, schema=node.db, catalog=node.catalog)
-    if spec.guards.table_names.is_file(node.name):
-        raise StatementRefusedError(f"{node.name!r} is a file, not a table; files cannot be read")
+    if spec.guards.table_names.calls and name.lower() in spec.guards.denied_functions.names:
+        raise StatementRefusedError(f"the relation {name} is not allowed; read a table or a view")
+    reject_revealing(name, spec, schema=node.db, catalog=node.catalog)
+    if spec.guards.table_names.is_file(name):
+        raise StatementRefusedError(f"{name!r} is a file, not a table; files cannot be read")
 
 
 def _reject_unknown_function(call: exp.Func, spec: EngineSpec) -> None:
@@ -165,8 +186,9 @@ def _reject_unknown_function(call: exp.Func, spec: EngineSpec) -> None:
 
 
 def _reference(node: exp.Table, spec: EngineSpec) -> TableRef:
-    reject_cut_names((node.name, node.db, node.catalog), spec)
-    return TableRef(table=node.name, schema=node.db or None, catalog=node.catalog or None)
+    table, schema, catalog = node.name, node.db or None, node.catalog or None
+    reject_cut_names((table, schema, catalog), spec)
+    return TableRef(table=table, schema=schema, catalog=catalog)
 
 
 def is_cte(table: exp.Table, spec: EngineSpec) -> bool:
@@ -174,8 +196,9 @@ def is_cte(table: exp.Table, spec: EngineSpec) -> bool:
     name = table.this
     if table.db or table.catalog or not isinstance(name, exp.Identifier):
         return False
-    alike = [cte for cte in _visible(table) if cte.name.casefold() == name.name.casefold()]
-    return any(_folded(cte, spec) == _folded(name, spec) for cte in alike)
+    spelled, written = name.name.casefold(), (name.name, name.quoted)
+    alike = [cte for cte in _visible(table) if cte.name.casefold() == spelled]
+    return any((cte.name, cte.quoted) == written or _folded(cte, spec) == _folded(name, spec) for cte in alike)
 
 
 def _visible(node: exp.Expr) -> Iterator[exp.Identifier]:

@@ -17,6 +17,7 @@ from sqlglot import Token, exp
 
 from analytics_core._compile.fragments.sizes import reject_large_values
 from analytics_core._compile.fragments.sql_nodes import (
+    NodeIndex,
     aggregates,
     is_bare_call,
     loose_columns,
@@ -279,7 +280,7 @@ class FragmentParser:
         assert parsed.tree is not None  # noqa: S101 - a parsed fragment has its tree; tells the type checker
         allowed = spec.guards.allowed_functions | self._allowed.get(spec.name, ())
         tokens = read_tokens(parsed.sql, spec.dialect, reject)
-        reject_unlisted(tokens, types_by_name(parsed.tree), allowed, reject)
+        reject_unlisted(tokens, types_by_name(NodeIndex(parsed.tree)), allowed, reject)
         reject_large_values(tokens, parsed.tree, spec.syntax, reject)
 
     def _parse(
@@ -314,16 +315,18 @@ def _checked_tree(
     text: str, tokens: Sequence[Token], spec: EngineSpec, reject: Refuse, *, place: str, allow_subqueries: bool
 ) -> exp.Expr:
     """Return the tree of `text` after all checks that do not depend on the place or the dataset."""
-    reject_denied(tokens, spec.guards.denied_functions, reject)
+    called = called_names(tokens)
+    reject_denied(called, spec.guards.denied_functions, reject)
     tree = parse_scalar(text, tokens, spec.dialect, reject)
     if isinstance(tree, exp.Block):
         raise reject("it holds more than one statement; one expression is needed")
-    if not allow_subqueries and reads_relation(tree, spec=spec):
+    index = NodeIndex(tree)
+    if not allow_subqueries and reads_relation(index, spec=spec):
         raise SubqueryNotAllowedError(f"{place}: custom SQL cannot hold sub-queries or table functions")
-    reject_unknown_nodes(tree, reject, queries=allow_subqueries)
+    reject_unknown_nodes(index, reject, queries=allow_subqueries)
     if not allow_subqueries:
-        reject_misplaced(tree, reject)
-    return restore_meaning(tree, spec.syntax, reject, called=called_names(tokens))
+        reject_misplaced(index, reject)
+    return restore_meaning(index, spec.syntax, reject, called=called).tree
 
 
 def _reject_by_slot(tree: exp.Expr, slot: FragmentSlot, spec: EngineSpec, reject: Refuse) -> None:
@@ -343,10 +346,11 @@ def _faithful_sql(tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, rej
     text = write_sql(tree, spec.dialect, reject)
     check_characters(text, max_length=len(text), reject=reject)
     tokens = read_tokens(text, spec.dialect, reject)
-    reject_denied(tokens, spec.guards.denied_functions, reject)
+    called = called_names(tokens)
+    reject_denied(called, spec.guards.denied_functions, reject)
     reject_new_groups(spec.syntax, before, tokens, reject)
-    again = parse_scalar(text, tokens, spec.dialect, reject)
-    again = restore_meaning(again, spec.syntax, reject, called=called_names(tokens))
-    if write_sql(again, spec.dialect, reject) != text or operators(again) != operators(tree):
+    again = NodeIndex(parse_scalar(text, tokens, spec.dialect, reject))
+    again = restore_meaning(again, spec.syntax, reject, called=called)
+    if write_sql(again.tree, spec.dialect, reject) != text or operators(again) != operators(NodeIndex(tree)):
         raise reject("a part of it cannot be written again with the same meaning; write it in another way")
     return text

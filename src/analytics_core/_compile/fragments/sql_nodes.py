@@ -6,13 +6,14 @@ own dialect may still come out with another meaning: repairs of the tree keep it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from sqlglot import Token, TokenType, exp
 
 from analytics_core._engines.guards import name_set
-from analytics_core._engines.spec import EngineSpec, Refuse, Repair, Syntax
+from analytics_core._engines.spec import EngineSpec, Refuse, Repair, Syntax, repairs
 
 _PARTS: Final[tuple[type[exp.Expr], ...]] = (
     exp.Identifier, exp.Var, exp.DataType, exp.DataTypeParam, exp.ColumnDef, exp.CharacterSet, exp.Introducer,
@@ -69,68 +70,87 @@ _TUPLE_PARENTS: Final[tuple[type[exp.Expr], ...]] = (
 )  # fmt: skip
 
 
+class NodeIndex:
+    """The nodes of a tree, walked once: in the order of its text, and by their classes."""
+
+    __slots__ = ("by_class", "nodes", "tree")
+
+    def __init__(self, tree: exp.Expr) -> None:
+        self.tree = tree
+        self.nodes = list(tree.dfs())
+        self.by_class: dict[type[exp.Expr], list[exp.Expr]] = {}
+        for node in self.nodes:
+            if (kind := type(node)) in self.by_class:
+                self.by_class[kind].append(node)
+            else:
+                self.by_class[kind] = [node]
+
+    def of(self, *classes: type[exp.Expr]) -> list[exp.Expr]:
+        """Return the nodes of these classes and of those derived from them."""
+        found = (nodes for kind, nodes in self.by_class.items() if issubclass(kind, classes))
+        return list(chain.from_iterable(found))
+
+
 def reject_unknown_nodes(
-    tree: exp.Expr, reject: Refuse, *, queries: bool, besides: tuple[type[exp.Expr], ...] = ()
+    index: NodeIndex, reject: Refuse, *, queries: bool, besides: tuple[type[exp.Expr], ...] = ()
 ) -> None:
     """Refuse trees with nodes outside the allow-lists; `queries` says whether relations may be read."""
-    _reject_catalog_types(tree, reject)
-    allowed = (_ALLOWED + _RELATIONS if queries else _ALLOWED) + besides
-    for node in tree.walk():
-        if isinstance(node, _NEVER):
-            raise reject("parameters and sequences cannot be used in it (?, :name, %s, @name, NEXT VALUE FOR)")
-        if isinstance(node, exp.Column) and node.name.startswith("$"):
-            raise reject(f"parameters cannot be used in it ({node.name})")
-        if not isinstance(node, allowed):
-            raise reject(f"{node.key.upper()} is not allowed in it")
-        if isinstance(node, exp.Query) and (option := next((o for o in _QUERY_OPTIONS if node.args.get(o)), None)):
+    _reject_catalog_types(index, reject)
+    for node in index.of(exp.Query):
+        if option := next((o for o in _QUERY_OPTIONS if node.args.get(o)), None):
             raise reject(f"{option.upper()} is not allowed in it")
+    allowed = (_ALLOWED + _RELATIONS if queries else _ALLOWED) + besides
+    for kind in index.by_class:
+        if issubclass(kind, _NEVER):
+            raise reject("parameters and sequences cannot be used in it (?, :name, %s, @name, NEXT VALUE FOR)")
+        if not issubclass(kind, allowed):
+            raise reject(f"{kind.key.upper()} is not allowed in it")
+    names = (column.name for column in index.of(exp.Column))
+    if parameter := next((name for name in names if name.startswith("$")), None):
+        raise reject(f"parameters cannot be used in it ({parameter})")
 
 
-def reads_relation(tree: exp.Expr, *, spec: EngineSpec) -> bool:
+def reads_relation(index: NodeIndex, *, spec: EngineSpec) -> bool:
     """Tell whether a scalar expression reads a relation of its own, or makes rows."""
-    return any(_reads(node, spec) for node in tree.walk())
-
-
-def _reads(node: exp.Expr, spec: EngineSpec) -> bool:
-    if isinstance(node, (*_RELATION_READERS, *_ROW_MAKERS)):
+    if index.of(*_RELATION_READERS, *_ROW_MAKERS):
         return True
-    if isinstance(node, exp.Anonymous):
-        name = node.name.lower()
-        guards = spec.guards
-        return name in _ROW_MAKING_NAMES or name in guards.row_makers or name in guards.revealing.functions
+    guards = spec.guards
+    called = [call.name.lower() for call in index.of(exp.Anonymous)]
+    if any(name in _ROW_MAKING_NAMES or name in guards.row_makers for name in called):
+        return True
+    if any(name in guards.revealing.functions for name in called):
+        return True
     # `a IN t` names a table on SQLite; DuckDB and others test membership in a list there.
-    return isinstance(node, exp.In) and spec.guards.table_names.after_in and node.args.get("field") is not None
+    return guards.table_names.after_in and any(one.args.get("field") is not None for one in index.of(exp.In))
 
 
-def types_by_name(tree: exp.Expr) -> Iterator[str]:
+def types_by_name(index: NodeIndex) -> Iterator[str]:
     """Yield the types in a tree that the parser does not know as its own, in lower case and without their schema."""
-    for node in tree.find_all(exp.DataType, exp.ObjectIdentifier):
+    for node in index.of(exp.DataType, exp.ObjectIdentifier):
         if isinstance(node, exp.ObjectIdentifier):
             yield str(node.this).lower()
         elif node.this is exp.DType.USERDEFINED and (kind := node.args.get("kind")):
             yield (kind.name if isinstance(kind, exp.Expr) else str(kind)).rpartition(".")[2].lower()
 
 
-def _reject_catalog_types(tree: exp.Expr, reject: Refuse) -> None:
+def _reject_catalog_types(index: NodeIndex, reject: Refuse) -> None:
     """Refuse casts to types whose values are looked up in the catalog: they tell what there is by failing."""
-    for name in types_by_name(tree):
+    for name in types_by_name(index):
         if name.lstrip("_") in _CATALOG_TYPES:
             raise reject(f"the type {name} is not allowed: it looks names up in the catalog")
 
 
-def reject_misplaced(tree: exp.Expr, reject: Refuse) -> None:
+def reject_misplaced(index: NodeIndex, reject: Refuse) -> None:
     """Refuse stars outside COUNT(*), lists of values outside comparisons, and IN without members."""
-    for node in tree.walk():
-        parent = node.parent
-        if isinstance(node, exp.Columns) or (isinstance(node, exp.Star) and not isinstance(parent, exp.Count)):
-            raise reject("* stands for many columns; it is allowed in COUNT(*) only")
-        if isinstance(node, exp.Tuple) and not isinstance(parent, _TUPLE_PARENTS):
-            raise reject("it is a list of expressions; one is needed")
-        if isinstance(node, exp.In) and not _has_members(node):
-            raise reject("IN () has no members")
+    if index.of(exp.Columns) or any(not isinstance(star.parent, exp.Count) for star in index.of(exp.Star)):
+        raise reject("* stands for many columns; it is allowed in COUNT(*) only")
+    if any(not isinstance(values.parent, _TUPLE_PARENTS) for values in index.of(exp.Tuple)):
+        raise reject("it is a list of expressions; one is needed")
+    if not all(map(_has_members, index.of(exp.In))):
+        raise reject("IN () has no members")
 
 
-def _has_members(node: exp.In) -> bool:
+def _has_members(node: exp.Expr) -> bool:
     return bool(node.expressions or any(node.args.get(key) for key in ("query", "unnest", "field")))
 
 
@@ -182,16 +202,17 @@ _OPERATORS: Final[tuple[type[exp.Expr], ...]] = (exp.Binary, exp.Not, exp.Neg, e
 _CLOSED: Final = (exp.Func, exp.Dot)
 
 
-def operators(tree: exp.Expr) -> list[tuple[str, str | None]]:
+def operators(index: NodeIndex) -> list[tuple[str, str | None]]:
     """Return the operators of a tree in order, each with the side of its parent on which it stands.
 
     Two texts with equal lists group their operators alike; parentheses themselves do not count.
     """
-    return [
-        (node.key, _side(node))
-        for node in tree.dfs()
-        if isinstance(node, _OPERATORS) and (isinstance(node, exp.Connector) or not isinstance(node, _CLOSED))
-    ]
+    classes = {
+        kind
+        for kind in index.by_class
+        if issubclass(kind, _OPERATORS) and (issubclass(kind, exp.Connector) or not issubclass(kind, _CLOSED))
+    }
+    return [(node.key, _side(node)) for node in index.nodes if type(node) in classes]
 
 
 def _side(node: exp.Expr) -> str | None:
@@ -207,28 +228,42 @@ def is_bare_call(column: exp.Column, syntax: Syntax) -> bool:
     return not (quoted or column.table) and column.name.lower() in syntax.bare_calls
 
 
-def restore_meaning(tree: exp.Expr, syntax: Syntax, reject: Refuse, *, called: Iterable[str]) -> exp.Expr:
-    """Return the tree with the nodes replaced that its dialect would write with another meaning; `tree` may change.
+def restore_meaning(index: NodeIndex, syntax: Syntax, reject: Refuse, *, called: Container[str]) -> NodeIndex:
+    """Return the tree with the nodes replaced that its dialect would write with another meaning; it may be changed.
 
     `called` are the names of the functions in the text, in lower case: a few calls parse to the node of an operator.
     """
-    names = set(called)
-    by_call = [repair for name, repair in syntax.repairs_by_call.items() if name in names]
+    by_call = [repair for name, repair in syntax.repairs_by_call.items() if name in called]
     grouping = _mixed_comparisons if syntax.groups_comparisons else _closed_operand
     repairs = (*_EVERYWHERE, grouping, *syntax.repairs, *by_call)
-    for node in reversed(list(tree.walk())):  # from the leaves up: a repair may copy what is below it
-        if isinstance(node, exp.Identifier | exp.Literal):
-            node._meta = None  # its place in the text: two thirds of what each later copy of the tree costs
-        for repair in repairs:
-            repaired = repair(node, reject)
-            if repaired is None:
+    repaired = tuple(chain.from_iterable(repair.of for repair in repairs))
+    of_class = {
+        kind: [repair for repair in repairs if issubclass(kind, repair.of)]
+        for kind in index.by_class
+        if issubclass(kind, repaired)
+    }
+    tree, is_changed = index.tree, False
+    # From the leaves up: a repair may copy what is below it.
+    for node in [node for node in reversed(index.nodes) if type(node) in of_class]:
+        for repair in of_class[type(node)]:
+            other = repair.run(node, reject)
+            is_changed = is_changed or other is not None
+            if other is None or other is node:
                 continue
             if node is tree:
-                tree = repaired
+                tree = other
             else:
-                node.replace(repaired)
+                node.replace(other)
             break
-    return tree
+    restored = NodeIndex(tree) if is_changed else index
+    for node in restored.nodes:
+        if node._meta and node._meta.keys() == _PLACE:
+            node._meta = None  # two thirds of what each later copy of the tree costs
+    return restored
+
+
+_PLACE: Final = frozenset({"line", "col", "start", "end"})
+"""What the parser notes of where a node stands in the text."""
 
 
 def reject_new_groups(syntax: Syntax, before: Sequence[Token], after: Sequence[Token], reject: Refuse) -> None:
@@ -236,18 +271,15 @@ def reject_new_groups(syntax: Syntax, before: Sequence[Token], after: Sequence[T
 
     SQLite and MariaDB read `a = b IS NULL IN (1)` with other levels than the parser, which follows PostgreSQL.
     """
-    if syntax.groups_comparisons and _groups(after) > _groups(before) + _allowance(before):
+    if syntax.groups_comparisons and (made := _groups(after) - _groups(before)) > 0 and made > _allowance(before):
         raise reject(_MIXED)
 
 
 def _groups(tokens: Sequence[Token]) -> int:
     """Count the parentheses that group: those of a call or a list follow a name or IN."""
-    found = 0
-    for position, token in enumerate(tokens):
-        if token.token_type is TokenType.L_PAREN:
-            previous = tokens[position - 1] if position else None
-            found += previous is None or not (previous.text[-1:].isalnum() and previous.text.upper() not in _OPENERS)
-    return found
+    places = [position for position, token in enumerate(tokens) if token.token_type is TokenType.L_PAREN]
+    before = [tokens[position - 1].text if position else "" for position in places]
+    return sum(not text[-1:].isalnum() or text.upper() in _OPENERS for text in before)
 
 
 def _allowance(tokens: Sequence[Token]) -> int:
@@ -266,34 +298,39 @@ _OPENERS: Final = frozenset(
 _MIXED: Final = "it mixes operators that are grouped differently elsewhere; put parentheses around each part"
 
 
+@repairs(exp.Anonymous)
 def _unquote_function(node: exp.Expr, reject: Refuse) -> exp.Expr | None:
     """Write `"left"(a, 2)`, as servers print it in view definitions, without quotes: they would be upper-cased."""
-    if not isinstance(node, exp.Anonymous) or not isinstance(node.this, exp.Identifier):
+    if not isinstance(node.this, exp.Identifier):
         return None
     if node.this.quoted and node.name != node.name.lower():
         raise reject(f'the function name "{node.name}" stands in quotes; write it without')
     node.set("this", node.name)
-    return None
+    return node
 
 
+@repairs(exp.DateBin)
 def _own_origin(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Read the third argument of DATE_BIN and TIME_BUCKET as the column it is, not as a unit."""
-    unit = node.args.get("unit") if isinstance(node, exp.DateBin) else None
-    if isinstance(unit, exp.Var):
-        node.set("unit", exp.Column(this=exp.Identifier(this=unit.name, quoted=False)))
-    return None
+    unit = node.args.get("unit")
+    if not isinstance(unit, exp.Var):
+        return None
+    node.set("unit", exp.Column(this=exp.Identifier(this=unit.name, quoted=False)))
+    return node
 
 
+@repairs(exp.Not)
 def _closed_operand(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Put parentheses where the parser made one operator of another: `a NOT IN (1) = b` is not `NOT a IN (1) = b`."""
     parent = node.parent
     beside = isinstance(parent, exp.Binary | exp.Neg) and not isinstance(parent, exp.Connector)
-    return exp.Paren(this=node.copy()) if isinstance(node, exp.Not) and beside else None
+    return exp.Paren(this=node.copy()) if beside else None
 
 
+@repairs(exp.Mod)
 def _closed_mod(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Close what MOD(a, b) becomes after a minus: `-(a % b)`."""
-    return exp.Paren(this=node.copy()) if isinstance(node, exp.Mod) and isinstance(node.parent, exp.Neg) else None
+    return exp.Paren(this=node.copy()) if isinstance(node.parent, exp.Neg) else None
 
 
 _COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -305,13 +342,12 @@ _ONE_LEVEL: Final = (
 )  # fmt: skip
 
 
+@repairs(exp.Not)
 def _mixed_comparisons(node: exp.Expr, reject: Refuse) -> exp.Expr | None:
     """Refuse what these engines group unlike the parser: `a = b NOT IN (1)` is `(a = b) NOT IN (1)` on SQLite.
 
     Without a NOT the text is written in its own order, and the engine groups it as it always did.
     """
-    if not isinstance(node, exp.Not):
-        return None
     beside = isinstance(node.parent, exp.Binary | exp.Neg | exp.Between) and not isinstance(node.parent, exp.Connector)
     inner = node.this
     chained = isinstance(inner, _ONE_LEVEL) and any(

@@ -36,6 +36,9 @@ _AFTER_JOINS: Final = frozenset(
     {TokenType.SELECT, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT}
     | {TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.WINDOW, TokenType.QUALIFY}
 )
+_TURNING: Final = _OPENING | _CLOSING | _WITH_CONDITION | _AFTER_JOINS | {TokenType.JOIN, TokenType.STRAIGHT_JOIN}
+_IF: Final = frozenset(first + second for first in "Iiı" for second in "Ff")
+"""Each text that is IF in upper case."""
 
 MOST_LEVELS: Final = 100
 _FREE_STEPS: Final = 20_000
@@ -52,15 +55,18 @@ class _Bracket:
     chain: int = 0
 
 
-def is_too_deep(tokens: Sequence[Token], dialect: str) -> bool:
+def is_too_deep(tokens: Sequence[Token], dialect: str | Dialect) -> bool:
     """Tell whether brackets, joins or conditions nest so that parsing would take long, or no engine needs it."""
     types = Dialect.get_or_raise(dialect).parser_class.TYPE_TOKENS
     most = _FREE_STEPS + _STEPS_A_TOKEN * len(tokens)
     outer: list[_Bracket] = []
-    inner, closed, steps = _Bracket(), _Bracket(), 0
-    previous: Token | None = None
-    for token in tokens:
+    inner, closed, steps, counted, each = _Bracket(), _Bracket(), 0, 0, 1
+    after_if = {place for place, one in enumerate(tokens[:-1], 1) if one.text in _IF}
+    turns = [place for place, one in enumerate(tokens) if one.token_type in _TURNING]
+    for position in sorted({*turns, *after_if}) if after_if else turns:
+        token, previous = tokens[position], tokens[position - 1] if position else None
         kind = token.token_type
+        steps += (position - counted) * each  # between two turns each token takes as many steps as the one before
         if kind in _OPENING:
             outer.append(inner)
             inner = _opened(token, previous, inner, closed, types)
@@ -68,13 +74,12 @@ def is_too_deep(tokens: Sequence[Token], dialect: str) -> bool:
             closed, inner = inner, outer.pop()
         else:
             _count_joins(inner, kind, previous)
-        if _is_bare_if(previous, kind):
+        if position in after_if and kind is not TokenType.L_PAREN:
             inner.times *= 2
-        steps += inner.chain + (inner.times << min(inner.joins, 40))
-        previous = token
+        counted, each = position, inner.chain + (inner.times << min(inner.joins, 40))
         if steps > most or len(outer) > MOST_LEVELS:
             return True
-    return False
+    return steps + (len(tokens) - counted) * each > most
 
 
 def _opened(
@@ -96,10 +101,6 @@ def _count_joins(inner: _Bracket, kind: TokenType, previous: Token | None) -> No
         inner.joins = 0
 
 
-def _is_bare_if(previous: Token | None, kind: TokenType) -> bool:
-    return previous is not None and kind is not TokenType.L_PAREN and previous.text.upper() == "IF"
-
-
 FAULTS: Final = (SqlglotError, TypeError, AttributeError, ValueError, LookupError, AssertionError)
 """What sqlglot raises on text that is no SQL; the parser itself stumbles over some of it (`a ?` on PostgreSQL)."""
 
@@ -119,22 +120,25 @@ def check_characters(text: str, *, max_length: int, reject: Refuse) -> None:
         raise reject(f"it holds the control character U+{ord(found[0]):04X}; remove it")
 
 
-def read_tokens(text: str, dialect: str, reject: Refuse) -> list[Token]:
+def read_tokens(text: str, dialect: str | Dialect, reject: Refuse) -> list[Token]:
     """Return the tokens of `text`, which a parser may read.
 
     Refused is what it would not see (executable comments, unrendered templates), and nesting that takes it long.
     """
+    dialect = Dialect.get_or_raise(dialect)
     try:
-        tokens = _tokens(text, Dialect.get_or_raise(dialect))
+        tokens = _tokens(text, dialect)
     except FAULTS:
         raise reject("it cannot be read: a quote or comment is not closed") from None
     if _has_executable_comment(text, tokens):
         raise reject("comments that some servers execute (/*! ... */) are not allowed")
-    if _has_template(tokens):
+    kinds = {token.token_type for token in tokens}
+    if not kinds.isdisjoint(_TEMPLATE_MARKS) and _has_template(tokens):
         raise reject("template marks ({{ }} or {% %}) are left in it; templates are off, or it is not a template")
     if is_too_deep(tokens, dialect):
         raise reject(_TOO_DEEP)
-    if lost := next(filter(_loses_parts, _interval_texts(tokens)), None):
+    texts = _interval_texts(tokens) if TokenType.INTERVAL in kinds else ()
+    if lost := next(filter(_loses_parts, texts), None):
         raise reject(f"the interval {short_repr(lost)} is not one number and a unit; write it as INTERVAL '1 day'")
     return tokens
 
@@ -167,6 +171,9 @@ def _has_executable_comment(text: str, tokens: Sequence[Token]) -> bool:
     return any(comment.startswith(("!", "M!")) for comment in comments) or (not tokens and "/*" in text)
 
 
+_TEMPLATE_MARKS: Final = frozenset({TokenType.BLOCK_START, TokenType.L_BRACE})
+
+
 def _has_template(tokens: Sequence[Token]) -> bool:
     if any(token.token_type is TokenType.BLOCK_START for token in tokens):
         return True
@@ -176,19 +183,17 @@ def _has_template(tokens: Sequence[Token]) -> bool:
     )
 
 
-def called_names(tokens: Sequence[Token]) -> Iterator[str]:
-    """Yield each name that is followed by `(`, and the names before its dots, in lower case.
+def called_names(tokens: Sequence[Token]) -> Collection[str]:
+    """Return each name that is followed by `(`, and the names before its dots, once, in lower case.
 
     `pg_catalog.pg_sleep(1)` gives `pg_sleep` and `pg_catalog`: a package may be denied as a whole.
     """
-    return (token.text.lower() for call in _calls(tokens) for token in call)
+    return dict.fromkeys(token.text.lower() for call in _calls(tokens) for token in call).keys()
 
 
 def _calls(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     """Yield the tokens of the name before each `(`: the last part first."""
-    for position, token in enumerate(tokens):
-        if token.token_type is not TokenType.L_PAREN:
-            continue
+    for position in [place for place, token in enumerate(tokens) if token.token_type is TokenType.L_PAREN]:
         before, parts = position - 1, []
         while before >= 0 and _may_name(tokens[before]):
             parts.append(tokens[before])
@@ -202,9 +207,9 @@ def _may_name(token: Token) -> bool:
     return token.token_type in _NAMES or token.text.replace("_", "").replace("$", "").isalnum()
 
 
-def reject_denied(tokens: Sequence[Token], denied: Container[str], reject: Refuse) -> None:
+def reject_denied(called: Iterable[str], denied: Container[str], reject: Refuse) -> None:
     """Refuse calls of functions that reach files, the network, the session, the catalog or other statements."""
-    for name in called_names(tokens):
+    for name in called:
         if name in denied:
             raise reject(f"the function {name} is not allowed")
 
@@ -278,7 +283,7 @@ def _as_select_item(text: str, dialect: str, reject: Refuse) -> exp.Expr:
 
 
 def parse_statements(
-    text: str, dialect: str, reject: Refuse, *, tokens: Sequence[Token] | None = None
+    text: str, dialect: str | Dialect, reject: Refuse, *, tokens: Sequence[Token] | None = None
 ) -> list[exp.Expr]:
     """Return the statements of `text`; empty ones and stray semicolons do not count. `tokens` are its own, if known."""
     known = Dialect.get_or_raise(dialect)

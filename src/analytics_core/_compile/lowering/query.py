@@ -340,13 +340,14 @@ def bound_tree(source: SqlSource, low: Lowering) -> exp.Expr:
 
 
 def _filtered(table: exp.Table, where: exp.Expr, low: Lowering) -> exp.Subquery:
+    """Return the permitted rows of a table, to which its alias and what stands around it go over."""
     alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
-    inner = exp.Table(**{name: part for name, part in table.copy().args.items() if name not in _OUTSIDE})
+    inner = exp.Table(**{name: part for name, part in table.args.items() if name not in _OUTSIDE}).copy()
     inner.set("alias", exp.TableAlias(this=quoted(RELATION_ALIAS)))
     permitted = exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner), where=exp.Where(this=where))
     outside = {name: part for name, part in table.args.items() if name in _OUTSIDE and name != "alias"}
     rows = low.spec.guards.fence(permitted) if low.fences_relations else permitted
-    return exp.Subquery(this=rows, alias=alias.copy(), **outside)
+    return exp.Subquery(this=rows, alias=alias, **outside)
 
 
 def _shorten_names(tree: exp.Expr, ruled: Iterable[exp.Table]) -> None:

@@ -13,7 +13,16 @@ from sqlglot.errors import SqlglotError
 from analytics_core._engines import bounds, costs, fences, grains, guards, kinds, literals, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.nodes import Type
-from analytics_core._engines.spec import FILE_PARAMETERS, BindScalar, ParamStyle, Refuse, Syntax, Undone, nulls_are_last
+from analytics_core._engines.spec import (
+    FILE_PARAMETERS,
+    BindScalar,
+    ParamStyle,
+    Refuse,
+    Syntax,
+    Undone,
+    nulls_are_last,
+    repairs,
+)
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
 
@@ -60,17 +69,19 @@ def _number(number: int | Decimal) -> BindScalar:
     return float(number) if isinstance(number, int) and not -(2**127) <= number < 2**128 else number
 
 
+@repairs(exp.DateAdd, exp.DateSub)
 def _date_add(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Close the sum that DATE_ADD becomes: `b - date_add(a, i)` is not `b - a + i`."""
-    if not isinstance(node, exp.DateAdd | exp.DateSub) or not isinstance(node.expression, exp.Interval):
+    if not isinstance(node.expression, exp.Interval):
         return None
     sum_or_difference = exp.Add if isinstance(node, exp.DateAdd) else exp.Sub
     return exp.Paren(this=sum_or_difference(this=node.this.copy(), expression=node.expression.copy()))
 
 
+@repairs(exp.RegexpLike, exp.RegexpFullMatch, exp.RegexpILike)
 def _tilde(node: exp.Expr, reject: Refuse) -> exp.Expr | None:
     """Refuse `a ~ 'x'`, which DuckDB 1 and 2 read unlike each other; only nodes of calls have a place in the text."""
-    if isinstance(node, exp.RegexpLike | exp.RegexpFullMatch | exp.RegexpILike) and not node.meta:
+    if not node.meta:
         raise reject(
             "the operators ~ and !~ match the whole text on DuckDB 1 and a part of it on DuckDB 2, and ~*, REGEXP and "
             "RLIKE are not DuckDB's; write regexp_full_match(a, 'x') for the whole text, or regexp_matches(a, 'x') or "

@@ -39,6 +39,7 @@ from analytics_core._engines.spec import (
     Syntax,
     TrustedAuthorities,
     Undone,
+    repairs,
 )
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FilterValueError
@@ -235,57 +236,63 @@ def _key_by(collation: str) -> operators.ToNode:
 
 
 # ------------------------------------------------------------------------------------------------------------ repairs
+@repairs(exp.RegexpLike)
 def _regexp(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Write REGEXP so that MariaDB runs it too: it has no REGEXP_LIKE."""
-    if not isinstance(node, exp.RegexpLike) or node.args.get("flag"):
+    if node.args.get("flag"):
         return None
     position = exp.Anonymous(this="REGEXP_INSTR", expressions=[node.this, node.expression])
     return exp.Paren(this=exp.GT(this=position, expression=exp.Literal(this="0", is_string=False)))
 
 
+@repairs(exp.HexString)
 def _hex(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Keep 0x41, a number beside numbers; x'41', as which it would be written, is text on MariaDB, and 0 there."""
-    if not isinstance(node, exp.HexString) or node.meta.get("end", 0) - node.meta.get("start", 0) != len(node.name) + 1:
+    if node.meta.get("end", 0) - node.meta.get("start", 0) != len(node.name) + 1:
         return None
     return exp.Literal(this=f"0x{node.name}", is_string=False)
 
 
+@repairs(exp.Chr)
 def _chr(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Keep CHR(65) of MariaDB, which gives text; CHAR(65) gives bytes."""
-    plain = isinstance(node, exp.Chr) and not node.args.get("charset") and len(node.expressions) == 1
+    plain = not node.args.get("charset") and len(node.expressions) == 1
     return exp.Anonymous(this="CHR", expressions=node.expressions) if plain else None
 
 
+@repairs(exp.Median)
 def _median(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
-    return exp.Anonymous(this="MEDIAN", expressions=[node.this]) if isinstance(node, exp.Median) else None
+    return exp.Anonymous(this="MEDIAN", expressions=[node.this])
 
 
+@repairs(exp.UtcDate, exp.UtcTime, exp.UtcTimestamp)
 def _utc(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
-    if not isinstance(node, exp.UtcDate | exp.UtcTime | exp.UtcTimestamp):
-        return None
     precision = node.args.get("this")
-    return exp.Anonymous(this=node.sql_name(), expressions=[precision] if precision else [])
+    name = node.sql_name() if isinstance(node, exp.Func) else ""
+    return exp.Anonymous(this=name, expressions=[precision] if precision else [])
 
 
+@repairs(exp.Select)
 def _without_dual(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Leave `FROM DUAL` out, which reads no table: in the quotes that a reserved word gets it would name one."""
-    source = node.args.get("from_") if isinstance(node, exp.Select) and not node.args.get("joins") else None
+    source = node.args.get("from_") if not node.args.get("joins") else None
     table = source and source.this
     if isinstance(table, exp.Table) and table.name.upper() == "DUAL" and not (table.db or table.this.quoted):
         node.set("from_", None)
+        return node
     return None
 
 
+@repairs(exp.EQ)
 def _sounds_like(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Close the comparison that SOUNDS LIKE becomes."""
-    made = isinstance(node, exp.EQ) and isinstance(node.this, exp.Soundex) and isinstance(node.expression, exp.Soundex)
+    made = isinstance(node.this, exp.Soundex) and isinstance(node.expression, exp.Soundex)
     beside = isinstance(node.parent, exp.Binary) and not isinstance(node.parent, exp.Connector)
     return exp.Paren(this=node.copy()) if made and beside else None
 
 
+@repairs(exp.TimestampAdd)
 def _timestamp_add(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
-    if not isinstance(node, exp.TimestampAdd):
-        return None
     amount, sign = node.expression, ""
     if isinstance(amount, exp.Neg):
         amount, sign = amount.this, "-"

@@ -35,6 +35,7 @@ from analytics_core._engines.spec import (
     TrustedAuthorities,
     Undone,
     nulls_are_large,
+    repairs,
 )
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 
@@ -118,21 +119,24 @@ def _collation(name: str | None) -> Collation:
     return Collation.FOLDED if name.endswith(NOT_DETERMINISTIC) else Collation.EXACT
 
 
+@repairs(exp.Extract)
 def _date_part(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Keep the type of DATE_PART, which gives doubles; the parser makes EXTRACT of it, which gives decimals."""
-    if not isinstance(node, exp.Extract) or isinstance(node.parent, exp.Cast):
+    if isinstance(node.parent, exp.Cast):
         return None
     return exp.Cast(this=node.copy(), to=exp.DataType(this=exp.DataType.Type.DOUBLE))
 
 
+@repairs(exp.Log)
 def _log10(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Keep LOG10(x), which takes doubles; LOG(10, x) takes decimals alone."""
-    is_call = isinstance(node, exp.Log) and node.expression and node.meta.get("end", 0) - node.meta.get("start", 0) == 4
+    is_call = node.expression and node.meta.get("end", 0) - node.meta.get("start", 0) == 4
     return exp.Anonymous(this="LOG10", expressions=[node.expression]) if is_call else None
 
 
+@repairs(exp.Hex)
 def _to_hex(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
-    return exp.Anonymous(this="TO_HEX", expressions=[node.this]) if isinstance(node, exp.Hex) else None
+    return exp.Anonymous(this="TO_HEX", expressions=[node.this])
 
 
 def _partitions(table: exp.Table, rows: Iterable[partitions.PartitionRow]) -> tuple[partitions.Partition, ...]:

@@ -27,6 +27,7 @@ from analytics_core._engines.spec import (
     Syntax,
     TimeBound,
     Undone,
+    repairs,
 )
 from analytics_core._engines.types import Collation, TextFormat, TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 from analytics_core.models.enums import TimeGrain
@@ -319,12 +320,13 @@ def _in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind:
     return exp.In(this=nodes.operand(left), query=exp.Subquery(this=members))
 
 
+@repairs(exp.Cast)
 def _cast(node: exp.Expr, reject: Refuse) -> exp.Expr | None:
     """Keep the name of a cast's type, as SQLite casts to DECIMAL as to NUMERIC, and refuse casts to moments.
 
     They leave the year alone, and are what `DATE '2024-12-01'` and `x::date` are read as, which SQLite itself refuses.
     """
-    target = node.args.get("to") if isinstance(node, exp.Cast) else None
+    target = node.args.get("to")
     if isinstance(target, exp.DataType) and target.this in exp.DataType.TEMPORAL_TYPES:
         raise reject(
             "SQLite has no types of moments: its cast to one leaves the number that the text begins with; "
@@ -334,16 +336,16 @@ def _cast(node: exp.Expr, reject: Refuse) -> exp.Expr | None:
         target.set("kind", target.this.value)
         target.set("this", exp.DataType.Type.USERDEFINED)
         target.set("expressions", None)
+        return node
     return None
 
 
 _NUMERIC = frozenset({exp.DataType.Type.BOOLEAN, exp.DataType.Type.DECIMAL, exp.DataType.Type.JSON})
 
 
+@repairs(exp.Mod)
 def _mod(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Keep SQLite's MOD(a, b), which gives fractions; its % does not. Both in one text become MOD."""
-    if not isinstance(node, exp.Mod):
-        return None
     return exp.Anonymous(this="MOD", expressions=[node.this.unnest().copy(), node.expression.unnest().copy()])
 
 
