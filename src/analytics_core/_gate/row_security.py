@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
 
-from analytics_core._compile.fragments import FragmentParser
+from analytics_core._compile.fragments import FragmentNames, FragmentParser
 from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.plan import Clause, FragmentExpr, RelationRule, SqlSource
 from analytics_core._compile.planning_context import VIRTUAL_ALIAS
@@ -18,6 +18,7 @@ from analytics_core._compile.templates import ActorFacts, TemplateRenderer
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.relations import TableRef, relations_of
 from analytics_core._lookups.rule_sets import StoredRuleSets
+from analytics_core._memo import Memo
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import GuestPass, GuestRule, RowFilter, RowRule
 from analytics_core._security.actor import Actor
@@ -59,6 +60,7 @@ class RowSecurity:
         self._sources = tuple(sources)
         self._renderer = renderer
         self._parser = parser
+        self._names: Memo[Hashable, FragmentNames] = Memo()
 
     @property
     def asks_a_host(self) -> bool:
@@ -137,13 +139,22 @@ class RowSecurity:
 
         def read(item: RowFilter) -> FragmentExpr:
             columns = item.columns or ()
-            names, kinds = names_of(columns, RELATION_ALIAS, tables=(table.table, str(table))), kinds_of(columns, spec)
-            return read_filter(item, parser=self._parser, spec=spec, names=names, kinds=kinds)
+            names = self._names_of(columns, table)
+            return read_filter(item, parser=self._parser, spec=spec, names=names, kinds=kinds_of(columns, spec))
 
         spec = ruled.spec
         # Rules of a guest's token for all datasets bind once, on the dataset.
         over = (self._guest_filter(ruled, *item) for item in self._rules_over(ruled, name, loose=loose))
         return filter_clauses((*self._rendered(ruled, filters), *over, *guest_rules), read)
+
+    def _names_of(self, columns: _Columns, table: TableRef) -> FragmentNames:
+        """Return the names that a rule on a table may use: the same ones again, by which the parser knows its text."""
+        key = (columns, table)
+        names = self._names.get(key)
+        if names is None:
+            names = names_of(columns, RELATION_ALIAS, tables=(table.table, str(table)))
+            self._names.put(key, names)
+        return names
 
     def stores(self, ruled: RuledActor, tables: Iterable[TableRef], columns: AbstractSet[str]) -> bool:
         """Tell whether datasets know tables to be stored, with these columns (lower case): no view computes them."""

@@ -19,12 +19,12 @@ class LimitingFactor(StrEnum):
 
 
 def limited(tree: exp.Expr, values: Values, wanted: int) -> tuple[exp.Expr, int, LimitingFactor]:
-    """Return the tree with a limit of its outermost query that gives one row more, how many count, and whose that is.
+    """Return the tree, changed, with a limit of its outermost query of one row more, how many count, and whose that is.
 
     A limit that is no number (a share of the rows, rows with ties) stays as it is written, and counts as what cut.
     """
     while isinstance(tree, exp.Subquery) and not any(part for name, part in tree.args.items() if name != "this"):
-        tree = tree.this  # in parentheses alone: PostgreSQL and DuckDB take no second limit around them
+        tree = tree.this.pop()  # in parentheses alone: PostgreSQL and DuckDB take no second limit around them
     if not isinstance(tree, exp.Query):
         return tree, wanted, LimitingFactor.DROPDOWN
     clause = tree.args.get("limit")
@@ -32,9 +32,8 @@ def limited(tree: exp.Expr, values: Values, wanted: int) -> tuple[exp.Expr, int,
     if own is None and clause is not None:
         return tree, wanted, LimitingFactor.DROPDOWN
     limit = wanted if own is None else min(own, wanted)
-    limited = tree.copy()
-    limited.set("limit", exp.Limit(expression=exp.Literal.number(limit + 1)))
-    return limited, limit, _factor(own, wanted)
+    tree.set("limit", exp.Limit(expression=exp.Literal.number(limit + 1)))
+    return tree, limit, _factor(own, wanted)
 
 
 def _factor(own: int | None, wanted: int) -> LimitingFactor:

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from analytics_core._compile.fence import is_plain_query
 from analytics_core._compile.lowering.expressions import Binds, Lowering
-from analytics_core._compile.lowering.query import bound_tree
+from analytics_core._compile.lowering.query import with_rules
 from analytics_core._compile.plan import RelationRule, SqlSource, Statement
 from analytics_core._compile.planning_context import VIRTUAL_ALIAS
 from analytics_core._compile.render import render
@@ -199,7 +199,7 @@ class SqlQueries:
             DatabaseAccessError, TableAccessError, StatementError, StatementRefusedError: as for `ready`.
         """
         source = self._checked(begun.spec, without_parameters(begun.rendered, begun.spec))
-        self._admit_to_tables(begun, in_schema(tree_of(source), question.schema, begun.spec), question)
+        self._admit_to_tables(begun, in_schema(tree_of(source).copy(), question.schema, begun.spec), question)
 
     def _admit_to_tables(self, begun: BegunSql, tree: exp.Expr, question: SqlQuestion) -> Admission:
         on = StatementTables(tree, f"{question.sql} {question.schema}")
@@ -212,12 +212,13 @@ class SqlQueries:
             AnalyticsError: as for `ready`.
         """
         spec = begun.spec
-        tree = in_schema(tree_of(source), question.schema, spec)
+        tree = in_schema(tree_of(source).copy(), question.schema, spec)
         admission = self._admit_to_tables(begun, tree, question)
         tree, limit, factor = limited(tree, question.values, self.row_limit(question.row_limit))
         tables, bound = tables_of(tree, spec), begun.ruled
         source = self._row_security.in_source(bound, replace(source, tree=tree))
         is_safe = _is_plain(source, question.values, spec) and self._row_security.stores(bound, tables, _columns(tree))
+        with_share = isinstance(tree, exp.Query) and has_share(tree, question.values)
         return ReadySql(
             admission=admission,
             statement=statement_of(source, question.values, spec, fences=not is_safe),
@@ -226,7 +227,7 @@ class SqlQueries:
             factor=factor,
             rules=source.rules,
             rendered=begun.rendered,
-            with_share=isinstance(tree, exp.Query) and has_share(tree, question.values),
+            with_share=with_share,
         )
 
     def admit(self, actor: Actor, database: Database) -> Admission:
@@ -403,10 +404,9 @@ def tree_of(source: SqlSource) -> exp.Expr:
 
 
 def in_schema(tree: exp.Expr, schema: str | None, spec: EngineSpec) -> exp.Expr:
-    """Return the tree with the schema, where there is one, before each table that names none."""
+    """Return the tree, which is changed, with the schema, where there is one, before each table that names none."""
     if not schema:
         return tree
-    tree = tree.copy()
     tables = list(tree.find_all(exp.Table))
     for relation in relations_of(tree, spec):
         is_part = isinstance(tree, exp.Alter) and tables[relation.position] is not tree.this
@@ -428,13 +428,12 @@ def _columns(tree: exp.Expr) -> frozenset[str]:
 def statement_of(
     source: SqlSource, values: Values, spec: EngineSpec, *, fences: bool = True, binds_values: bool = True
 ) -> Statement:
-    """Return what the driver gets: row rules and parameters in their places, their values bound."""
-    low = Lowering(spec=spec, binds=Binds(), alias=VIRTUAL_ALIAS, fences_relations=fences)
+    """Return what the driver gets: row rules and parameters in their places, values bound; the tree is changed."""
+    low, tree = Lowering(spec=spec, binds=Binds(), alias=VIRTUAL_ALIAS, fences_relations=fences), tree_of(source)
     if values:  # before the rules come in, which hold literals of others
-        tree = tree_of(source).copy()
         bind_parameters(tree, values, low.binds)
-        source = replace(source, tree=tree)
-    statement = render(bound_tree(source, low), low.binds, spec, labels=(), kinds=(), binds_values=binds_values)
+    tree = with_rules(tree, source.rules, low)
+    statement = render(tree, low.binds, spec, labels=(), kinds=(), binds_values=binds_values)
     reject_unbound(statement.sql)
     return statement
 

@@ -231,6 +231,8 @@ class SqlScripts:
         spec, defines = begun.spec, isinstance(tree, DEFINING)
         admission = self._queries.admit(begun.ruled.actor, begun.database)
         source, tables = SqlSource(sql="", tree=tree), tuple[TableRef, ...]()
+        kind, gives_rows = _kind(tree), bool(tree.args.get("returning"))  # the tree is changed below
+        has_plan = not defines or (kind == "CREATE TABLE" and tree.expression is not None)
         if not is_of_schema(tree):
             tree = in_schema(tree, question.schema, spec)
             source = self._row_security.in_source(begun.ruled, SqlSource(sql="", tree=tree))
@@ -247,11 +249,11 @@ class SqlScripts:
         )
         return ReadyStep(
             ready=ready,
-            kind=_kind(tree),
+            kind=kind,
             changes_data=True,
             defines=defines,
-            gives_rows=bool(tree.args.get("returning")),
-            has_plan=not defines or (_kind(tree) == "CREATE TABLE" and tree.expression is not None),
+            gives_rows=gives_rows,
+            has_plan=has_plan,
         )
 
     def estimate(self, request: ChartRequest, database: Database, question: SqlQuestion) -> tuple[Costs, ...]:

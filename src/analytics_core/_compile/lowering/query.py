@@ -43,6 +43,7 @@ from analytics_core._compile.plan import (
     OutputRole,
     PlanExpr,
     QueryPlan,
+    RelationRule,
     SeriesLimit,
     SqlSource,
     TableSource,
@@ -328,9 +329,15 @@ def bound_sql(source: SqlSource, low: Lowering) -> str:
 def bound_tree(source: SqlSource, low: Lowering) -> exp.Expr:
     """Return a fresh tree in which each ruled relation gave way to a sub-query of its permitted rows."""
     assert source.tree is not None  # noqa: S101 - the guard gives a source with its tree; tells the type checker
-    tree = source.tree.copy()
+    return with_rules(source.tree.copy(), source.rules, low)
+
+
+def with_rules(tree: exp.Expr, rules: Sequence[RelationRule], low: Lowering) -> exp.Expr:
+    """Return a tree, which is changed, with a sub-query of its permitted rows for each ruled relation."""
+    if not rules:
+        return tree
     tables = list(tree.find_all(exp.Table))
-    ruled = [(tables[rule.position], rule) for rule in source.rules]
+    ruled = [(tables[rule.position], rule) for rule in rules]
     _shorten_names(tree, [table for table, _ in ruled])
     for table, rule in ruled:
         where = conjunction([clause.predicate for clause in rule.clauses], low)
