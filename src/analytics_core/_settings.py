@@ -111,8 +111,8 @@ class Settings:
         default_row_limit: rows of a query that names none (`row_limit` null).
         max_row_limit: the cap that no query passes, also with `row_limit` 0.
         samples_row_limit: rows of `samples` when none is named (`drill_detail` has the default of every query).
-        stream_row_limit: the cap of a stream of batches (`charts.batches`), whose rows are not held in memory; None:
-            `max_row_limit`.
+        stream_row_limit: the cap of a stream of batches (`charts.batches`, `sql.batches`), whose rows are not held in
+            memory; None: `max_row_limit`.
         max_result_bytes: bytes a result may take while it is fetched; crossing it stops the statement.
         statement_timeout_s: seconds a statement may take on a user's database, connecting included; whoever asks is
             answered at most two seconds later, even where the database says nothing.

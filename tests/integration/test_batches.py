@@ -386,18 +386,19 @@ def _over_a_file(folder: Path) -> AnalyticsCore:
     indirect=True,
     scope="module",
 )
-def test_a_large_result_takes_little_memory(world: World) -> None:
+@pytest.mark.parametrize(("road", "many"), [("datasets", MANY), ("sql", 4 * MANY)])
+def test_a_large_result_takes_little_memory(world: World, road: str, many: int) -> None:
     if world.engine == "duckdb":
         world.host._runtime.connector.dispose(1)  # a file has one holder
     texts = {"mysql": "CONCAT('a text of some length ', i)"}.get(world.engine, "'a text of some length ' || i")
     both = [
         f"SELECT i, {texts} AS name, i / 3.0 AS ratio FROM ({SERIES[world.engine].format(count=count)}) AS q"
-        for count in (60_000, MANY)
+        for count in (60_000, many)
     ]
-    command = [sys.executable, str(PROCESS), world.url, *both]
+    command = [sys.executable, str(PROCESS), road, world.url, *both]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["rows"] == MANY
+    assert told["rows"] == many
     assert told["batches"] > 10
     assert told["grown"] < 24_000_000, told

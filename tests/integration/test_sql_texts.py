@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from tests.support.small_core import SmallCore, small_core
 
+import analytics_core
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,
@@ -353,6 +354,17 @@ def test_rows_that_a_chart_cannot_show_are_refused(shop: SmallCore) -> None:
     for kind, sql, options, said in UNSHOWN:
         with pytest.raises(QueryError, match=said):
             shop.core.sql(sql).chart(kind, **options)
+
+
+def test_a_stream_has_a_cap_of_its_own() -> None:
+    rows = [{"id": number} for number in range(5)]
+    with analytics_core.connect(rows, max_row_limit=2, default_row_limit=1, stream_row_limit=4) as core:
+        counts = []
+        for most in (None, 3, 9):
+            with core.sql.batches("SELECT id FROM data", row_limit=most) as batches:
+                counts.append(sum(batch.num_rows for batch in batches))
+        assert counts == [4, 3, 4]
+        assert len(core.sql("SELECT id FROM data", row_limit=9).rows()) == 2
 
 
 def test_batches_frames_and_files_hold_the_same_rows(shop: SmallCore, tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ class SqlQuestion:
         values: those of its parameters.
         template_params: a JSON object that its template may use, as text.
         row_limit: how many rows are wanted; None or 0: as many as the settings say.
+        streams: whether its rows are streamed, for which the settings have a cap of their own.
     """
 
     sql: str
@@ -76,6 +77,7 @@ class SqlQuestion:
     values: Values = field(default_factory=dict)
     template_params: str | None = None
     row_limit: int | None = None
+    streams: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +216,7 @@ class SqlQueries:
         spec = begun.spec
         tree = in_schema(tree_of(source).copy(), question.schema, spec)
         admission = self._admit_to_tables(begun, tree, question)
-        tree, limit, factor = limited(tree, question.values, self.row_limit(question.row_limit))
+        tree, limit, factor = limited(tree, question.values, self.row_limit(question))
         tables, bound = tables_of(tree, spec), begun.ruled
         source = self._row_security.in_source(bound, replace(source, tree=tree))
         is_safe = _is_plain(source, question.values, spec) and self._row_security.stores(bound, tables, _columns(tree))
@@ -255,11 +257,14 @@ class SqlQueries:
         except (StatementError, StatementRefusedError) as error:
             raise type(error)(as_written(error.message)) from None
 
-    def row_limit(self, requested: int | None) -> int:
+    def row_limit(self, question: SqlQuestion) -> int:
         """Return how many rows are given at the most."""
+        requested, most, usual = question.row_limit, self._settings.max_row_limit, self._settings.default_row_limit
+        if question.streams:
+            most = usual = self._settings.stream_row_limit or most
         if requested is not None and (type(requested) is not int or requested < 0):
             raise LimitError("the limit of rows must be a whole number, 0 or more; 0 takes that of the settings")
-        return min(requested or self._settings.default_row_limit, self._settings.max_row_limit)
+        return min(requested or usual, most)
 
     def run(self, request: ChartRequest, database: Database, question: SqlQuestion) -> SqlAnswer:
         """Return the rows of a statement.
@@ -304,13 +309,13 @@ class SqlQueries:
         Raises:
             AnalyticsError: as for `run`.
         """
-        watch, most = Stopwatch(request.budget), self._settings.stream_row_limit or self._settings.max_row_limit
+        watch = Stopwatch(request.budget)
 
         def ended(rows: int, error: AnalyticsError | None) -> None:
             self._observe(request, database, watch, rows=rows, error=error)
 
         try:
-            ready = self.ready(request, database, replace(question, row_limit=question.row_limit or most))
+            ready = self.ready(request, database, replace(question, streams=True))
             watch.fingerprint = fingerprint_of([ready.statement])
             watch.begin("results")
             frames = self._gate.statements.stream(

@@ -242,7 +242,7 @@ class SqlScripts:
             admission=admission,
             statement=statement_of(source, {}, spec, binds_values=not defines),
             tables=tables,
-            limit=self._queries.row_limit(question.row_limit),
+            limit=self._queries.row_limit(question),
             factor=LimitingFactor.DROPDOWN,
             rules=source.rules,
             rendered=begun.rendered,
