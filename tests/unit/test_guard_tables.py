@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from tests.support.fragments import ENGINES, NAMES, engine, parse
 from analytics_core._compile.fragments import FragmentParser, FragmentSlot
 from analytics_core._gate.guard import check_select, check_statement
 from analytics_core._gate.relations import TableRef, tables_of
-from analytics_core.errors import StatementRefusedError, SubqueryNotAllowedError
+from analytics_core.errors import StatementRefusedError, SubqueryNotAllowedError, VirtualDatasetError
 
 
 def _tables(sql: str, on: str = "postgresql") -> list[str]:
@@ -115,6 +116,23 @@ def test_files_are_refused_where_their_paths_are_relations() -> None:
     for sql in ("SELECT * FROM delta.`s3://lake/sales`", "SELECT * FROM parquet.`/lake/sales`"):
         with pytest.raises(StatementRefusedError, match="is a file"):
             _tables(sql, "databricks")
+
+
+INVISIBLE = [*map(chr, range(0x2000, 0x2010)), "\u202f", "\u205f", "\u2060", "\u3000", "\ufeff"]
+"""DuckDB takes most of them for blanks, and the tokenizer some of them for letters."""
+
+
+@for_each("on", ["duckdb", "sqlite", "postgresql", "mysql"])
+def test_no_name_takes_in_characters_that_an_engine_passes_over(on: str) -> None:
+    spec = engine(on)
+    for sign in INVISIBLE:
+        for sql in (f"SELECT * FROM orders{sign}", f"SELECT getenv{sign}('HOME') FROM {sign}orders"):
+            with suppress(VirtualDatasetError, StatementRefusedError):
+                assert check_select(sql, spec=spec, place="d").sql.isascii()  # a blank for the tokenizer, too
+    with pytest.raises(VirtualDatasetError, match=r"'orders\\u200b' holds a character that cannot be seen"):
+        check_select("SELECT * FROM orders\u200b", spec=spec, place="d")
+    quoted = "`a\u200b`" if on == "mysql" else '"a\u200b"'
+    assert check_select(f"SELECT 'x\u200by' AS {quoted} FROM orders", spec=spec, place="d").sql.count("\u200b") == 2
 
 
 def test_names_are_told_as_they_are_written() -> None:

@@ -106,6 +106,10 @@ FAULTS: Final = (SqlglotError, TypeError, AttributeError, ValueError, LookupErro
 
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _NAMES: Final = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
+_QUOTED: Final = frozenset(
+    {TokenType.IDENTIFIER, TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING}
+    | {TokenType.HEREDOC_STRING, TokenType.UNICODE_STRING, TokenType.BYTE_STRING}
+)
 _TOO_DEEP: Final = "it is nested too deeply; write it flatter"
 
 
@@ -130,6 +134,10 @@ def read_tokens(text: str, dialect: str | Dialect, reject: Refuse) -> list[Token
         tokens = _tokens(text, dialect)
     except FAULTS:
         raise reject("it cannot be read: a quote or comment is not closed") from None
+    if not text.isascii() and (strange := next(filter(_is_invisible, tokens), None)):
+        raise reject(
+            f"the name {strange.text!a} holds a character that cannot be seen; remove it, or quote the name"
+        )
     if _has_executable_comment(text, tokens):
         raise reject("comments that some servers execute (/*! ... */) are not allowed")
     kinds = {token.token_type for token in tokens}
@@ -141,6 +149,11 @@ def read_tokens(text: str, dialect: str | Dialect, reject: Refuse) -> list[Token
     if lost := next(filter(_loses_parts, texts), None):
         raise reject(f"the interval {short_repr(lost)} is not one number and a unit; write it as INTERVAL '1 day'")
     return tokens
+
+
+def _is_invisible(token: Token) -> bool:
+    """Tell whether a word holds blanks or marks that tokenizers take for letters: DuckDB takes them for blanks."""
+    return token.token_type not in _QUOTED and not token.text.isprintable()
 
 
 def _interval_texts(tokens: Sequence[Token]) -> Iterator[str]:
