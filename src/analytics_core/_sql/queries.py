@@ -45,6 +45,7 @@ def _item(query: SqlQuery, facts: PageFacts) -> QueryListItem:
         database=name,
         sql_tables=tuple({"table": table} for table in query.tables),
         user=facts.people.details(query.user_id),
+        tracking_url=None,
     )
 
 
@@ -112,7 +113,8 @@ class Queries(NamespaceWithDistinct[QueryListItem]):
         """
         query = self._query(query_id)
         database = DatabaseOfQuery(id=query.database_id)
-        return shown_as(QueryGet, query, database=database, status=query.state.value, schema=query.schema)
+        fields = {"status": query.state.value, "schema": query.schema, "tracking_url": None}
+        return shown_as(QueryGet, query, database=database, **fields)
 
     def stop(self, query: int | str) -> None:
         """Stop an execution, in whichever process it runs: one that waits never begins, else its statement is stopped.
