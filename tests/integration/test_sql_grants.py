@@ -162,6 +162,16 @@ def test_names_that_only_may_be_the_table_are_refused(world: TenantWorld, people
                 ids(people["dataset"], f"SELECT id FROM {text}")
 
 
+def test_functions_and_types_that_nobody_listed_take_the_whole_database(
+    world: TenantWorld, people: Mapping[str, AnalyticsCore]
+) -> None:
+    """A function of the owner may read any table; a table is a type on PostgreSQL, and would tell that it is there."""
+    assert people["dataset"].sql("SELECT UPPER(region), COUNT(*) AS n FROM sales GROUP BY 1", database=1).rowcount
+    for call in ("report_of_all(id)", "targets(id)", *(() if world.engine == "mysql" else ("CAST(id AS targets)",))):
+        with pytest.raises(TableAccessError, match=r"Settings\.allowed_functions"):
+            ids(people["dataset"], f"SELECT {call} AS x FROM sales")
+
+
 def test_a_refusal_repeats_no_name_that_a_template_brought_in(
     world: TenantWorld, people: Mapping[str, AnalyticsCore]
 ) -> None:

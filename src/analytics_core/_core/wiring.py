@@ -179,6 +179,7 @@ def _gate(parts: Components, books: StoredRuleSets, row_security: RowSecurity, t
         row_security=row_security,
         books=books,
         tokens=tokens,
+        allowed_functions=parts.settings.allowed_functions,
     )
 
 

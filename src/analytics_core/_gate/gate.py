@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final, overload
 
 from sqlglot import exp
@@ -18,7 +20,7 @@ from analytics_core._error_types import known_list
 from analytics_core._execution.connections import Admission
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._gate.guard import check_select
-from analytics_core._gate.relations import exact_name, exact_names, reject_revealing_table, tables_of
+from analytics_core._gate.relations import exact_name, exact_names, reject_revealing_table, tables_of, unknown_names
 from analytics_core._gate.row_security import RowSecurity, RuledActor, table_name
 from analytics_core._lookups.loading import LoadedDataset
 from analytics_core._lookups.rule_sets import StoredRuleSets
@@ -102,6 +104,7 @@ class Gate:
         row_security: RowSecurity,
         books: StoredRuleSets,
         tokens: UserTokens | None = None,
+        allowed_functions: Mapping[str, AbstractSet[str]] = MappingProxyType({}),
     ) -> None:
         self._policy = policy
         self._registry = registry
@@ -109,6 +112,7 @@ class Gate:
         self._row_security = row_security
         self._books = books
         self._tokens = tokens
+        self._allowed_functions = allowed_functions
         self._checked: Memo[Hashable, SqlSource] = Memo(capacity=500)
         self._admitted: Memo[Hashable, DatasetAdmission] = Memo()
 
@@ -268,11 +272,20 @@ class Gate:
     def _require_tables(self, actor: Actor, database: Database, on: StatementTables) -> None:
         """Let pass who may run SQL on the whole database, or has a grant on each table of the statement.
 
-        Nobody looks whether a table is there: one that is missing and one that is not granted are refused alike.
+        Nobody looks whether a table is there: one that is missing and one that is not granted are refused alike. So are
+        functions and types beyond the lists: owners' functions read tables, and each table is a type on PostgreSQL.
         """
         if self._policy.can_query_database(actor, database):
             return
-        tables = dict.fromkeys(exact_names(on.tree, self.spec_of(database)))
+        spec = self.spec_of(database)
+        listed = spec.guards.allowed_functions | self._allowed_functions.get(spec.name, ())
+        if unlisted := next((name for name in unknown_names(on.tree) if name not in listed), None):
+            named = unlisted if unlisted in on.written.lower() else "a function or type of its own"
+            raise TableAccessError(
+                f"SQL that uses {named}, which may read any table, needs a grant on the whole database {database.id}; "
+                "an administrator may also list it in Settings.allowed_functions"
+            )
+        tables = dict.fromkeys(exact_names(on.tree, spec))
         if not tables and not self._policy.can_read_database(actor, database):
             raise DatabaseAccessError(
                 f"SQL that reads no table needs a grant on database {database.id} or a schema of it; ask an admin"

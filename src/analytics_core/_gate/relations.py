@@ -13,7 +13,7 @@ from typing import Final
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from analytics_core._compile.fragments.sql_nodes import NodeIndex
+from analytics_core._compile.fragments.sql_nodes import NodeIndex, types_by_name
 from analytics_core._engines.nodes import quoted
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.datasource import Dataset
@@ -136,6 +136,12 @@ def exact_names(tree: exp.Expr, spec: EngineSpec) -> Iterator[tuple[TableRef, Ta
 def exact_name(name: TableName, spec: EngineSpec) -> TableName | None:
     """Return the name of a table, spelled as its database spells it, as the engine compares names."""
     return _exact([quoted(part) if part else None for part in (name.table, name.schema, name.catalog)], spec)
+
+
+def unknown_names(tree: exp.Expr) -> Iterator[str]:
+    """Yield each function and type in `tree` that the parser does not know as its own, in lower case."""
+    yield from (call.name.lower() for call in tree.find_all(exp.Anonymous, exp.AnonymousAggFunc))
+    yield from types_by_name(tree)
 
 
 def _exact(parts: Sequence[exp.Expr | None], spec: EngineSpec) -> TableName | None:

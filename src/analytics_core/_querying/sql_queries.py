@@ -133,7 +133,7 @@ class HasResult(Protocol):
 
 
 Answer = TypeVar("Answer", bound=HasResult)
-Failure = TypeVar("Failure", bound=AnalyticsError)
+Failed = TypeVar("Failed", bound=AnalyticsError)
 
 
 class SqlQueries:
@@ -367,7 +367,7 @@ class SqlQueries:
         )
 
 
-def _of_editor(error: Failure) -> Failure:
+def _of_editor(error: Failed) -> Failed:
     """Return an error with the type that it has in the editor: a statement that ran out of its time has one there."""
     if type(error) is StatementTimeoutError:
         error.error_type = ErrorType.SQLLAB_TIMEOUT_ERROR

@@ -135,9 +135,7 @@ def read_tokens(text: str, dialect: str | Dialect, reject: Refuse) -> list[Token
     except FAULTS:
         raise reject("it cannot be read: a quote or comment is not closed") from None
     if not text.isascii() and (strange := next(filter(_is_invisible, tokens), None)):
-        raise reject(
-            f"the name {strange.text!a} holds a character that cannot be seen; remove it, or quote the name"
-        )
+        raise reject(f"the name {strange.text!a} holds a character that cannot be seen; remove it, or quote the name")
     if _has_executable_comment(text, tokens):
         raise reject("comments that some servers execute (/*! ... */) are not allowed")
     kinds = {token.token_type for token in tokens}
