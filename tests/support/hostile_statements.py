@@ -66,7 +66,7 @@ CARRIERS = (
     "SELECT CAST({c} AS INTEGER) AS n FROM {r}",
     "SELECT 1 / (id - id) AS n FROM {r} WHERE {h}",
     "SELECT id FROM {r} GROUP BY id HAVING SUM(CASE WHEN {h} THEN 1 / (id - id) ELSE 1 END) > 0",
-    "SELECT id FROM {r} ORDER BY CASE WHEN {h} THEN 1 / (id - id) ELSE 1 END",
+    "SELECT id FROM {r} ORDER BY CASE WHEN {h} THEN 1 / (id - id) ELSE 1 END, id",
     "SELECT (SELECT {c} FROM {r}) AS one",
     "SELECT id FROM orders WHERE (SELECT CAST({c} AS INTEGER) FROM {r} WHERE {h}) = 1",
     "SELECT id FROM {r} WHERE {c} LIKE 'hidden\\'",
