@@ -141,7 +141,7 @@ def exact_name(name: TableName, spec: EngineSpec) -> TableName | None:
 def unknown_names(tree: exp.Expr) -> Iterator[str]:
     """Yield each function and type in `tree` that the parser does not know as its own, in lower case."""
     yield from (call.name.lower() for call in tree.find_all(exp.Anonymous, exp.AnonymousAggFunc))
-    yield from types_by_name(tree)
+    yield from types_by_name(NodeIndex(tree))
 
 
 def _exact(parts: Sequence[exp.Expr | None], spec: EngineSpec) -> TableName | None:
