@@ -61,7 +61,7 @@ class _Printer:
         for output in plan.outputs:
             yield self._clause("select", f"{self._expr(output.expr)} AS {output.label}", output.origin)
         source = plan.source.sql if isinstance(plan.source, SqlSource) else plan.source.table
-        yield ExplainedClause(part="from", sql=source, origin=f"dataset: {plan.dataset_id}")
+        yield ExplainedClause(part="from", sql=source, origin=f"dataset: {plan.dataset_id or 'a stored statement'}")
         for rule in plan.source.rules if isinstance(plan.source, SqlSource) else ():
             yield from self._conditions(f"from {rule.relation}", rule.clauses)
         yield from self._conditions("where", plan.where)

@@ -65,6 +65,7 @@ from analytics_core._querying.ready_query import ReadyQueries
 from analytics_core._querying.result_cache import StoredResults
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
+from analytics_core._querying.stored_statements import StoredStatements
 from analytics_core._querying.template_lookups import LookupFactory
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.network import DestinationPurpose
@@ -144,13 +145,16 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     operations = installed_operations(added[OPERATIONS])
     ready = ReadyQueries(gate=gate, preparer=planning, templates=templates, settings=settings, operations=operations)
     chart_contexts = ChartContexts(installed_chart_kinds(added[CHART_KINDS]))
-    queries = _queries(parts, loader=loader, gate=gate, ready=ready, chart_contexts=chart_contexts)
+    databases = _databases(parts, gate, row_security, user_tokens, templates)
+    found = StoreReadCache[Any, Any](store, clock, seconds=settings.metadata_freshness_s)
+    statements = StoredStatements(store, parts.registry, parts.policy, databases["metadata"], templates, columns=found)
+    queries = _queries(parts, loader, statements, gate, ready, chart_contexts=chart_contexts)
     return Runtime(
         **{field.name: getattr(parts, field.name) for field in fields(parts)},
         wall_clock=clock,
         gate=gate,
         statements=gate.statements,
-        **_databases(parts, gate, row_security, user_tokens, templates),
+        **databases,
         row_security=row_security,
         simulations=Simulations(loader, planning, policy=parts.policy, row_security=row_security, templates=templates),
         templates=templates,
@@ -219,11 +223,18 @@ def _oauth(parts: Components) -> tuple[AuthorizationFlow, OAuthTokens, UserToken
 
 
 def _queries(
-    parts: Components, *, loader: DatasetLoader, gate: Gate, ready: ReadyQueries, chart_contexts: ChartContexts
+    parts: Components,
+    loader: DatasetLoader,
+    statements: StoredStatements,
+    gate: Gate,
+    ready: ReadyQueries,
+    *,
+    chart_contexts: ChartContexts,
 ) -> QueryRunner:
     settings = parts.settings
     return QueryRunner(
         loader=loader,
+        statements=statements,
         gate=gate,
         ready=ready,
         results=StoredResults(parts.cache, parts.clock, secret=settings.key, most_bytes=settings.cache_max_bytes),

@@ -36,7 +36,7 @@ from analytics_core._gate.changes import (
     reject_start,
     without_hints,
 )
-from analytics_core._gate.relations import TableRef, tables_in
+from analytics_core._gate.relations import TableRef, in_schema, tables_in
 from analytics_core.errors import QueryError, StatementRefusedError, VirtualDatasetError
 
 Check = Callable[..., NodeIndex]
@@ -86,6 +86,17 @@ def check_select(
     except StatementRefusedError as error:
         raise rejected(error.message) from None
     return SqlSource(sql=_written_twice(index, tables, tokens, spec, rejected=rejected), tree=index.tree)
+
+
+def select_in_schema(sql: str, schema: str, *, spec: EngineSpec, place: str) -> str:
+    """Return the text of one query with a schema before each table that names none; errors are those of a check."""
+
+    def rejected(what: str) -> QueryError:
+        return StatementRefusedError(f"{place}: {what}")
+
+    tree = check_select(sql, spec=spec, place=place).tree
+    assert tree is not None  # noqa: S101 - a check gives a tree; tells the type checker
+    return write_sql(in_schema(tree.copy(), schema, spec), spec.dialect, rejected)
 
 
 def check_statement(

@@ -24,7 +24,7 @@ from analytics_core._gate.gate import DatabaseUse, Gate, SchemaTables
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import reject_revealing_table, tables_of
 from analytics_core._gate.row_security import RowSecurity
-from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.datasource import Database, Dataset, DatasetColumn
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import SEAL_BYTES, EntrySeal
 from analytics_core._security.policy import Policy
@@ -50,6 +50,18 @@ class FoundColumn:
     leads_index: bool | None = None
     collation: str | None = None
     is_stored: bool = False
+
+    def as_dataset_column(self) -> DatasetColumn:
+        """Return the column of a dataset that it is; one of moments is marked as such."""
+        return DatasetColumn(
+            column_name=self.name,
+            type=self.type,
+            is_dttm=self.kind.is_temporal,
+            nullable=self.nullable,
+            leads_index=self.leads_index,
+            collation=self.collation,
+            stored_type=self.stored_type,
+        )
 
     @property
     def stored_type(self) -> str | None:

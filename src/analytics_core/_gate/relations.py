@@ -277,6 +277,18 @@ def _is_inside(name: str, spec: EngineSpec, *, schema: str | None, catalog: str 
     return inside and name.lower() not in harmless
 
 
+def in_schema(tree: exp.Expr, schema: str | None, spec: EngineSpec) -> exp.Expr:
+    """Return the tree, which is changed, with the schema, where there is one, before each table that names none."""
+    if not schema:
+        return tree
+    tables = list(tree.find_all(exp.Table))
+    for relation in relations_of(tree, spec):
+        is_part = isinstance(tree, exp.Alter) and tables[relation.position] is not tree.this
+        if relation.table.schema is None and not is_part:
+            tables[relation.position].set("db", quoted(schema))
+    return tree
+
+
 def reject_revealing_table(dataset: Dataset, spec: EngineSpec) -> None:
     """Refuse a dataset over such a relation, or by a name that the engine would cut or part; StatementRefusedError."""
     reject_revealing(dataset.table_name, spec, schema=dataset.schema, catalog=dataset.catalog)

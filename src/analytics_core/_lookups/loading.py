@@ -27,7 +27,6 @@ from analytics_core.errors import (
     StaleVersionError,
     UnknownDatasourceTypeError,
 )
-from analytics_core.models.enums import DatasourceType
 from analytics_core.models.query import ChartDataDatasource
 from analytics_core.ports import Clock, MetadataStore
 
@@ -77,6 +76,7 @@ class LoadedDataset:
 
     Attributes:
         generation: how often its cached answers were made unreachable.
+        default_schema: where tables are that its SQL names without a schema; None: where the database looks by itself.
         ruled: what row rules need to know of it.
         versions: what names this state of it, also where a store that was put back uses ids and versions again.
     """
@@ -85,6 +85,7 @@ class LoadedDataset:
     database: Database
     spec: EngineSpec
     generation: int = 0
+    default_schema: str | None = None
     # What every question asks for is put together once.
     ruled: RuledDataset = field(init=False, repr=False, compare=False)
     versions: tuple[Hashable, ...] = field(init=False, repr=False, compare=False)
@@ -98,7 +99,6 @@ def _state(record: Dataset | Database) -> tuple[Hashable, ...]:
     return record.id, record.uuid, record.audit.version, record.audit.changed_on
 
 
-_STORED_QUERIES = frozenset({DatasourceType.QUERY, DatasourceType.SAVED_QUERY})
 _QUERYABLE = ("table", "dataset", "query", "saved_query")
 
 
@@ -158,11 +158,9 @@ class DatasetLoader:
         """Return the dataset that a datasource names.
 
         Raises:
-            NotFoundError: there is no such dataset, or no such stored query (this store keeps none yet).
-            UnknownDatasourceTypeError: the type of the datasource cannot be queried.
+            NotFoundError: there is no such dataset.
+            UnknownDatasourceTypeError: the type of the datasource is not that of datasets.
         """
-        if datasource.type in _STORED_QUERIES:
-            raise NotFoundError("stored query", datasource.id)
         if datasource.type not in DATASET_TYPES:
             raise UnknownDatasourceTypeError(str(datasource.type), place="the query engine", known=_QUERYABLE)
         return self._loaded.get(datasource.id, partial(self._read, datasource.id))

@@ -52,7 +52,7 @@ def observed(
     failure = result.failure
     return Observation(
         actor_id=request.actor.stored_id,
-        dataset_id=loaded.dataset.id,
+        dataset_id=loaded.dataset.id or None,  # a stored statement is no dataset
         database_id=loaded.database.id,
         engine=loaded.spec.name,
         result_type=result_type.value,

@@ -29,6 +29,7 @@ from analytics_core._querying.placeholder_values import meant, note_of
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.result_cache import CacheKey, CacheTimeout, cache_key, cache_timeout
 from analytics_core._querying.shaping import ResultLayout, result_layout, written_labels
+from analytics_core._querying.stored_statements import in_default_schema
 from analytics_core._querying.summed_metrics import notes_of_sums
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._querying.time_comparison import TimeComparison, comparisons
@@ -256,7 +257,8 @@ class ReadyQueries:
 
     def _view(self, admission: DatasetAdmission, sql: str | None) -> DatasetView:
         """Return the dataset as the planner sees it; it is made once per version, SQL and rules inside it."""
-        loaded, source = admission.loaded, self._gate.source(admission, sql)
+        loaded = admission.loaded
+        source = self._gate.source(admission, in_default_schema(loaded, sql))
         key = (loaded.versions, source)
         view = self._views.get(key)
         if view is None:

@@ -38,7 +38,9 @@ from analytics_core._querying.preparing import PreparedQuery
 from analytics_core._querying.ready_query import ReadyQueries, ReadyQuery
 from analytics_core._querying.result_cache import SharedRuns, StoredResults
 from analytics_core._querying.shaping import listed, query_text, shaped
+from analytics_core._querying.stored_statements import STATEMENT_TYPES, StoredStatements
 from analytics_core._querying.time_comparison import join_offset
+from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._results.answer import ChartData, QueryResult, failed_result
 from analytics_core._settings import Settings
 from analytics_core.errors import AnalyticsError, DatabaseError, PayloadSchemaError, Problem
@@ -57,6 +59,7 @@ class QueryRunner:
         self,
         *,
         loader: DatasetSource,
+        statements: StoredStatements,
         gate: Gate,
         ready: ReadyQueries,
         results: StoredResults,
@@ -66,6 +69,7 @@ class QueryRunner:
         progress: Progress,
     ) -> None:
         self._loader = loader
+        self._statements = statements
         self._gate = gate
         self._ready = ready
         self._results = results
@@ -135,13 +139,24 @@ class QueryRunner:
         """Return the request with a budget that begins now, unless it has begun already."""
         return replace(request, budget=RequestBudget.of(self._settings)) if request.budget is None else request
 
+    def load(self, request: ChartRequest, datasource: ChartDataDatasource) -> LoadedDataset:
+        """Return what a datasource names: a dataset, or a stored statement that the actor of a request may run.
+
+        Raises:
+            NotFoundError, AccessError, UnknownDatasourceTypeError: it cannot be read at all.
+            AnalyticsError: the columns of a stored statement cannot be found.
+        """
+        if datasource.type in STATEMENT_TYPES:
+            return self._statements.load(self.begun(request), datasource)
+        return self._loader.load(datasource)
+
     def database_of(self, request: ChartRequest) -> str:
         """Return the uuid of the database that is asked, by the first query where they differ; "" for none."""
         datasource = request.context.datasource or next(
             (requested.query.datasource for requested in request.queries), None
         )
         try:
-            return self._loader.load(datasource).database.uuid if datasource is not None else ""
+            return self.load(request, datasource).database.uuid if datasource is not None else ""
         except AnalyticsError:  # the answer will tell
             return ""
 
@@ -169,11 +184,12 @@ class QueryRunner:
             if datasource is None:
                 problem = Problem(path="datasource", message='name what is queried: {"id": 1, "type": "table"}')
                 raise PayloadSchemaError(shape="ChartDataQueryContextSchema", problems=[problem])
-            loaded = self._loader.load(datasource)
+            loaded = self.load(request, datasource)
             return self._gate.admit(request.actor, loaded.database, on=loaded)
         except AnalyticsError as error:
             if is_observed:
-                dataset_id = None if datasource is None else datasource.id
+                is_dataset = datasource is not None and datasource.type in DATASET_TYPES
+                dataset_id = datasource.id if datasource is not None and is_dataset else None
                 self._observer.observe(observed_rejection(error, dataset_id, requested.result_type, request))
             raise
 

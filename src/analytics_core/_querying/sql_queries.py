@@ -15,13 +15,12 @@ from analytics_core._compile.plan import RelationRule, SqlSource, Statement
 from analytics_core._compile.planning_context import VIRTUAL_ALIAS
 from analytics_core._compile.render import render
 from analytics_core._compile.templates import is_template
-from analytics_core._engines.nodes import quoted
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connections import Admission
 from analytics_core._execution.fetching import FetchedResult, FetchLimits
 from analytics_core._frames.frame import Frame
 from analytics_core._gate.gate import DatabaseUse, Gate, StatementTables
-from analytics_core._gate.relations import TableRef, relations_of, tables_of
+from analytics_core._gate.relations import TableRef, in_schema, tables_of
 from analytics_core._gate.row_security import RowSecurity, RuledActor
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.observing import Stopwatch, fingerprint_of
@@ -36,6 +35,7 @@ from analytics_core._querying.sql_parameters import (
     with_marks,
     without_parameters,
 )
+from analytics_core._querying.stored_statements import require_open_editor
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.audit import Observation
 from analytics_core._records.datasource import Database, Dataset
@@ -46,7 +46,6 @@ from analytics_core._security.actor import Actor
 from analytics_core._settings import Settings
 from analytics_core.errors import (
     AnalyticsError,
-    DatabaseAccessError,
     ErrorType,
     LimitError,
     StatementError,
@@ -192,7 +191,8 @@ class SqlQueries:
 
     def spec_of(self, database: Database) -> EngineSpec:
         """Return the facts of an engine, by which a text is read; DatabaseAccessError where the editor is closed."""
-        return self._gate.spec_of(_open(database))
+        require_open_editor(database)
+        return self._gate.spec_of(database)
 
     def require_tables(self, begun: BegunSql, question: SqlQuestion) -> None:
         """Raise unless the actor may read the tables of a text, whose parameters need no values.
@@ -238,7 +238,8 @@ class SqlQueries:
         Raises:
             DatabaseAccessError: the editor is closed on this database, or the actor has no grant on the whole of it.
         """
-        return self._gate.admit(actor, _open(database), on=DatabaseUse.QUERY)
+        require_open_editor(database)
+        return self._gate.admit(actor, database, on=DatabaseUse.QUERY)
 
     def check_saved(self, actor: Actor, database: Database, sql: str) -> None:
         """Refuse a statement that could never run, as far as that is known without its template and parameters.
@@ -375,15 +376,6 @@ def _of_editor(error: Failed) -> Failed:
     return error
 
 
-def _open(database: Database) -> Database:
-    """Return a database that takes statements of people; DatabaseAccessError for another one."""
-    if not database.expose_in_sqllab:
-        raise DatabaseAccessError(
-            f"database {database.id} is closed to the SQL editor; an administrator may set expose_in_sqllab"
-        )
-    return database
-
-
 def answer_of(fetched: FetchedResult, ready: ReadySql) -> SqlAnswer:
     """Return the rows of a query as its answer."""
     frame = with_own_names(fetched.frame)
@@ -406,18 +398,6 @@ def tree_of(source: SqlSource) -> exp.Expr:
     """Return the tree of a source that the guard gave."""
     assert source.tree is not None  # noqa: S101 - the guard gives a source with its tree; tells the type checker
     return source.tree
-
-
-def in_schema(tree: exp.Expr, schema: str | None, spec: EngineSpec) -> exp.Expr:
-    """Return the tree, which is changed, with the schema, where there is one, before each table that names none."""
-    if not schema:
-        return tree
-    tables = list(tree.find_all(exp.Table))
-    for relation in relations_of(tree, spec):
-        is_part = isinstance(tree, exp.Alter) and tables[relation.position] is not tree.this
-        if relation.table.schema is None and not is_part:
-            tables[relation.position].set("db", quoted(schema))
-    return tree
 
 
 def _is_plain(source: SqlSource, values: Values, spec: EngineSpec) -> bool:

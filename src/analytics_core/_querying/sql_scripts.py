@@ -26,7 +26,7 @@ from analytics_core._gate.changes import (
 from analytics_core._gate.gate import DatabaseUse, Gate
 from analytics_core._gate.guard import CheckedStatement, check_statement
 from analytics_core._gate.metadata import CachedNames
-from analytics_core._gate.relations import TableRef, tables_of
+from analytics_core._gate.relations import TableRef, in_schema, tables_of
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.observing import Stopwatch, fingerprint_of
@@ -39,7 +39,6 @@ from analytics_core._querying.sql_queries import (
     SqlQueries,
     SqlQuestion,
     answer_of,
-    in_schema,
     statement_of,
 )
 from analytics_core._records.datasource import Access, Database
@@ -265,8 +264,9 @@ class SqlScripts:
             StatementRefusedError: row rules bind on what a statement reads.
             DatabaseError: the database refuses a statement, or cannot be reached.
         """
-        ready, admission = self.ready(request, database, question), self._queries.admit(request.actor, database)
-        spec = admission.spec
+        self._queries.admit(request.actor, database)  # a plan tells of what is behind views
+        ready = self.ready(request, database, question)
+        spec = ready.admission.spec
         if spec.costs is None:
             raise UnsupportedByEngineError(f"nothing here estimates the cost of statements on {spec.label}")
         if any(step.ready.rules for step in ready.steps):
@@ -276,7 +276,7 @@ class SqlScripts:
             )
         planned = [step.ready.statement for step in ready.steps if step.has_plan]
         limits = self._queries.limits(ready.steps[0].ready.limit)
-        found = iter(self._gate.statements.estimate(admission, planned, spec.costs, limits=limits))
+        found = iter(self._gate.statements.estimate(ready.admission, planned, spec.costs, limits=limits))
         return tuple(next(found) if step.has_plan else {} for step in ready.steps)
 
     def run(

@@ -13,7 +13,10 @@ from typing import Any
 
 from analytics_core._compile.advanced_types import Span
 from analytics_core._error_types import short_repr
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.stored_statements import STATEMENT_TYPES
 from analytics_core._records.chart import Chart
+from analytics_core._records.datasource import Dataset
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.changes import begin_act, repeated
@@ -35,6 +38,7 @@ from analytics_core.errors import (
     StaleVersionError,
     UnknownNameError,
 )
+from analytics_core.models.enums import DatasourceType
 from analytics_core.models.explore import AdvancedDataTypeResult, ExploreContext, FormDataPost, FormDataPut
 from analytics_core.models.parsing import Payload, parse, payload_error
 from analytics_core.models.query import ChartDataDatasource
@@ -251,12 +255,11 @@ class Explore(Namespace):
             chart = None if shown is None else self._reader(unit).chart(shown)
             source = named or _source_of(chart) or start.source
             if source is None:
-                message = "name a chart_id, a datasource, a form_data_key or a permalink_key"
-                raise payload_error(_SHAPE, "", message)
+                raise payload_error(_SHAPE, "", "name a chart_id, a datasource, a form_data_key or a permalink_key")
             dataset = dataset_of_source(self._reader(unit), source)
             database = unit.databases.get(dataset.database_id)
-        readable = readable_now(self._runtime)
-        spec = self._runtime.registry.get(database.engine)
+        dataset = self._with_columns(source, dataset)
+        readable, spec = readable_now(self._runtime), self._runtime.registry.get(database.engine)
         fields = {**form_data(chart), **start.fields, "slice_id": chart.id} if chart else _without_chart(start.fields)
         return ExploreContext(
             dataset=describe_dataset(dataset, database=database, spec=spec, readable=readable),
@@ -264,6 +267,14 @@ class Explore(Namespace):
             form_data={**fields, "datasource": source.uid},
             message=_LOST.format(what="chart" if chart else "dataset") if start.is_lost else None,
         )
+
+    def _with_columns(self, source: Source, dataset: Dataset) -> Dataset:
+        """Return a stored statement with the columns that its database tells; any other dataset as it is."""
+        if source.type not in STATEMENT_TYPES:
+            return dataset
+        request = ChartRequest(actor=self._actor, now=self._runtime.clock.now())
+        named = ChartDataDatasource(id=source.id, type=DatasourceType(source.type))
+        return self._runtime.queries.load(request, named).dataset
 
     def _from_permalink(self, key: str) -> _Start:
         link = Permalinks(self._runtime, self._actor).get_for_chart(key)

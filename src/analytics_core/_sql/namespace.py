@@ -9,25 +9,31 @@ from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
+from analytics_core._compile.templates import is_template
 from analytics_core._error_types import known_list
+from analytics_core._gate.guard import select_in_schema
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.sql_parameters import checked_values
 from analytics_core._querying.sql_queries import SqlQuestion
 from analytics_core._querying.sql_scripts import MadeKind
-from analytics_core._records.datasource import Database
+from analytics_core._querying.stored_statements import statement_dataset
+from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.sql_query import SqlQuery
 from analytics_core._resources.batches import every
+from analytics_core._resources.changes import begin_act
+from analytics_core._resources.datasets.namespace import Datasets
+from analytics_core._resources.datasets.records import changed_dataset, new_dataset
 from analytics_core._resources.jobs import job_of, job_record
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.people.directory import name_of
 from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._sql.explanation import ExplainedSql
 from analytics_core._sql.reading import ColumnLineage, KnownTables, SqlProblem, formatted, lineage_of, problems_of
-from analytics_core._sql.result import SqlResult, answer_columns
+from analytics_core._sql.result import SqlResult, answer_columns, client_result
 from analytics_core._sql.runs import SqlRuns, new_query, settled
 from analytics_core._uploads.names import is_plain_name
 from analytics_core.errors import (
@@ -47,8 +53,9 @@ from analytics_core.errors import (
     TemplateError,
     nearest,
 )
+from analytics_core.models.dataset import DatasetGet, DatasetPost, DatasetPut
 from analytics_core.models.parsing import Payload, parse, payload_error
-from analytics_core.models.sql_editor import EstimateQueryCost, ExecutePayload, QueryExecutionResponse, SqlQueryResult
+from analytics_core.models.sql_editor import EstimateQueryCost, ExecutePayload, QueryExecutionResponse
 
 Parameter = str | int | float | bool | bytes | Decimal | date | datetime | None
 Parameters = Mapping[str, Parameter | Sequence[Parameter] | AbstractSet[Parameter]]
@@ -248,6 +255,80 @@ class Sql(Namespace):
         message = f"{error.message}; did you mean {found.suggestions[0]!r}?"
         return DatabaseError(message, error_type=error.error_type, engine=error.engine, extra=error.extra)
 
+    def save_as_dataset(
+        self,
+        name: str,
+        sql: str | None = None,
+        *,
+        saved_query: int | None = None,
+        query: int | None = None,
+        database: int | str | None = None,
+        schema: str | None = None,
+        template_params: str | None = None,
+    ) -> DatasetGet:
+        """Store a statement as a virtual dataset, its columns read from the database, and return that.
+
+        Args:
+            name: of the dataset.
+            sql: one SELECT. A saved query or an execution brings its SQL, database, schema and parameters itself.
+            saved_query: the id of a saved query.
+            query: the id of an execution.
+            database: as for `core.sql(...)`.
+            schema: where tables are that the statement names without a schema. It is written before them, unless the
+                database looks there by itself.
+            template_params: values for its template, a JSON object as text.
+
+        Raises:
+            QueryError: none or several of `sql`, `saved_query` and `query`, or fields that such a record brings itself.
+            NotFoundError, QueryAccessError: there is no such record, or it is the execution of somebody else.
+            StatementError: a template hides the tables before which a schema must be written.
+            AnalyticsError: as for `core.datasets.create`, with `sql`.
+
+        Examples:
+            >>> core.sql.save_as_dataset("large", "SELECT country, amount FROM orders WHERE amount > 90").is_sqllab_view
+            True
+        """
+        plain, known = self._statement(sql, saved_query, query, (database, schema, template_params))
+        fields = {"template_params": plain.template_params or template_params, "is_sqllab_view": True}
+        put = parse(DatasetPut, fields, shape=_DATASET)
+        place = self._schema_to_write(plain, known)
+        text = plain.sql or ""
+        if place is not None:
+            text = select_in_schema(text, place, spec=self._runtime.sql_queries.spec_of(known), place="the statement")
+        source = {"database": known.id, "table_name": name, "schema": plain.schema, "sql": text}
+        post = parse(DatasetPost, source, shape=_DATASET)
+        act = begin_act(self._runtime, self._actor, "dataset.create")
+        record = new_dataset(post, owner_ids=(self._actor.id,), new_uuid=lambda: str(uuid4()))
+        record = changed_dataset(record, put, owner_ids=record.owner_ids, new_uuid=lambda: str(uuid4()))
+        return Datasets(self._runtime, self._actor)._store_new(record, known, act)
+
+    def _statement(
+        self, sql: str | None, saved_query: int | None, query: int | None, own: tuple[Any, Any, Any]
+    ) -> tuple[Dataset, Database]:
+        """Return the statement that is meant, as a dataset without columns, and its database."""
+        named = {"saved_query": saved_query, "query": query}
+        stored = {kind: key for kind, key in named.items() if key is not None}
+        if len(stored) + (sql is not None) != 1 or (stored and any(field is not None for field in own)):
+            raise QueryError("name one of sql, saved_query and query; database, schema and template_params go with sql")
+        for kind, key in stored.items():
+            with self._runtime.store.unit_of_work() as unit:
+                return statement_dataset(unit, self._runtime.policy, self._actor, kind=kind, key=key)
+        named_database, schema, _ = own
+        question, database = _question(sql, None, schema, None), self._database(named_database)
+        self._runtime.sql_queries.admit(self._actor, database)
+        plain = Dataset(
+            uuid="", database_id=database.id, table_name="statement", schema=question.schema, sql=question.sql
+        )
+        return plain, database
+
+    def _schema_to_write(self, statement: Dataset, database: Database) -> str | None:
+        """Return the schema that stands before tables without one; None where the database looks there by itself."""
+        if statement.schema in (None, "", self._runtime.metadata.default_schema_of(self._actor, database)):
+            return None
+        if is_template(statement.sql or ""):
+            raise StatementError("its template hides its tables: write the schema before each of them, and name none")
+        return statement.schema
+
     def execute(self, payload: ExecutePayload | Payload) -> QueryExecutionResponse:
         """Run a statement, or a script of several, and keep a record of it (contract, `ExecutePayloadSchema`).
 
@@ -388,7 +469,7 @@ def _question(sql: Any, params: Any, schema: Any, row_limit: int | None) -> SqlQ
     return SqlQuestion(sql=_text(sql), schema=schema or None, values=checked_values(params), row_limit=row_limit)
 
 
-_SHAPE = "ExecutePayloadSchema"
+_SHAPE, _DATASET = "ExecutePayloadSchema", "DatasetRestApi.post"
 _LONGEST_CLIENT_ID = 11
 
 
@@ -433,37 +514,3 @@ def _new_record(runtime: Runtime, post: ExecutePayload, database: Database, acto
         select_as_cta=bool(post.select_as_cta),
         **made,
     )
-
-
-def client_result(query: SqlQuery, database: Database, actor: Actor) -> SqlQueryResult:
-    """Return an execution as its client sees it (contract, `QueryResult`)."""
-    fields = {
-        "id": query.client_id,
-        "queryId": query.id,
-        "serverId": query.id,
-        "sql": query.sql,
-        "executedSql": query.executed_sql,
-        "db": database.database_name,
-        "dbId": database.id,
-        "schema": query.schema,
-        "tab": query.tab_name,
-        "sqlEditorId": query.sql_editor_id,
-        "user": name_of(actor.user),
-        "userId": query.user_id,
-        "state": query.state.value,
-        "limit": query.limit,
-        "limitingFactor": query.limiting_factor,
-        "progress": query.progress,
-        "rows": query.rows,
-        "resultsKey": query.results_key,
-        "startDttm": query.start_time,
-        "endDttm": query.end_time,
-        "changed_on": query.audit.changed_on,
-        "ctas": query.select_as_cta,
-        "errorMessage": query.error_message,
-        "extra": {"tables": list(query.tables), **query.facts},
-        "tempSchema": query.tmp_schema_name,
-        "tempTable": query.tmp_table_name,
-        "trackingUrl": None,
-    }
-    return SqlQueryResult(**fields)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from analytics_core._querying.stored_statements import require_own_query
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.sql_query import QueryState, SqlQuery
@@ -22,7 +23,7 @@ from analytics_core._resources.lists import (
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.reader import Reader
 from analytics_core._sql.runs import now_ms, settled
-from analytics_core.errors import NotFoundError, QueryAccessError
+from analytics_core.errors import NotFoundError
 from analytics_core.models.dataset import DatabaseNameOnly
 from analytics_core.models.sql_editor import DatabaseOfQuery, QueryGet, QueryListItem
 
@@ -151,6 +152,5 @@ class Queries(NamespaceWithDistinct[QueryListItem]):
                 found = unit.sql_queries.find(id=key) if is_stored_id(key) else None
             if found is None:
                 raise NotFoundError("query", key)
-            if found.user_id != self._actor.id and not self._runtime.policy.reads_all_activity(self._actor):
-                raise QueryAccessError(f"query {found.id} is somebody else's; ask an administrator")
+            require_own_query(self._runtime.policy, self._actor, found)
         return settled(self._runtime, found)

@@ -11,11 +11,16 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._querying.sql_limits import LimitingFactor
 from analytics_core._querying.sql_queries import SqlAnswer
+from analytics_core._records.datasource import Database
+from analytics_core._records.sql_query import SqlQuery
+from analytics_core._resources.people.directory import name_of
 from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.picture import Picture
 from analytics_core._results.rows import ResultRows
 from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
 from analytics_core._sql.charts import draw
+from analytics_core.models.sql_editor import SqlQueryResult
 
 if TYPE_CHECKING:
     import os
@@ -136,3 +141,37 @@ class SqlResult(QueryResult):
         """
         self.raise_for_error()
         return draw(self, kind, options, self._runtime)
+
+
+def client_result(query: SqlQuery, database: Database, actor: Actor) -> SqlQueryResult:
+    """Return an execution as its client sees it (contract, `QueryResult`)."""
+    fields = {
+        "id": query.client_id,
+        "queryId": query.id,
+        "serverId": query.id,
+        "sql": query.sql,
+        "executedSql": query.executed_sql,
+        "db": database.database_name,
+        "dbId": database.id,
+        "schema": query.schema,
+        "tab": query.tab_name,
+        "sqlEditorId": query.sql_editor_id,
+        "user": name_of(actor.user),
+        "userId": query.user_id,
+        "state": query.state.value,
+        "limit": query.limit,
+        "limitingFactor": query.limiting_factor,
+        "progress": query.progress,
+        "rows": query.rows,
+        "resultsKey": query.results_key,
+        "startDttm": query.start_time,
+        "endDttm": query.end_time,
+        "changed_on": query.audit.changed_on,
+        "ctas": query.select_as_cta,
+        "errorMessage": query.error_message,
+        "extra": {"tables": list(query.tables), **query.facts},
+        "tempSchema": query.tmp_schema_name,
+        "tempTable": query.tmp_table_name,
+        "trackingUrl": None,
+    }
+    return SqlQueryResult(**fields)

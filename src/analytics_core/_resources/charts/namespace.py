@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from analytics_core._lookups.loading import find_dataset_of
+from analytics_core._querying.stored_statements import STATEMENT_TYPES
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated, until_accepted
@@ -44,7 +45,7 @@ from analytics_core.models.chart import (
     FavoriteStatuses,
 )
 from analytics_core.models.dashboard import TagTarget
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, parse, payload_error
 
 LISTING = Listing(
     shape="chart",
@@ -279,6 +280,9 @@ class Charts(ChartQuestions):
 
     def _on_dataset(self, unit: UnitOfWork, chart: Chart) -> Chart:
         """Return the chart with its dataset's name, once the actor may read that dataset."""
+        if chart.datasource_type in STATEMENT_TYPES:
+            message = "charts are drawn from datasets; core.sql.save_as_dataset makes one of a stored statement"
+            raise payload_error(_POST, "datasource_type", message)
         reader = self._reader(unit)
         dataset = reader.source_of(chart)
         if dataset is None:

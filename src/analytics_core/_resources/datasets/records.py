@@ -246,16 +246,7 @@ def with_found(dataset: Dataset, found: Sequence[FoundColumn], new_uuid: NewUuid
 
 def reflected_columns(found: Sequence[FoundColumn], new_uuid: NewUuid) -> tuple[DatasetColumn, ...]:
     """Return the columns of a new dataset; temporal ones are marked as such."""
-    return tuple(
-        DatasetColumn(
-            uuid=new_uuid(),
-            column_name=column.name,
-            type=column.type,
-            is_dttm=column.kind.is_temporal,
-            **_facts(column),
-        )
-        for column in found
-    )
+    return tuple(replace(column.as_dataset_column(), uuid=new_uuid()) for column in found)
 
 
 def _facts(found: FoundColumn | None) -> dict[str, Any]:

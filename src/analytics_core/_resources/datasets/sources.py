@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analytics_core._error_types import short_repr
+from analytics_core._querying.stored_statements import STATEMENT_TYPES, statement_dataset
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, UnitOfWork
@@ -74,12 +75,15 @@ def parse_source(given: Any, *, shape: str, place: str) -> Source:
 
 
 def dataset_of_source(reader: Reader, source: Source) -> Dataset:
-    """Return the dataset of a datasource.
+    """Return the dataset of a datasource; a stored statement is one without columns.
 
     Raises:
         NotFoundError: there is no such dataset, or the datasource is of a type of which nothing is stored.
         DatasetAccessError: the actor may not read it.
+        AccessError: the actor may not run the stored statement.
     """
+    if source.type in STATEMENT_TYPES:
+        return statement_dataset(reader.unit, reader.policy, reader.actor, kind=source.type, key=source.id)[0]
     return datasets_of_sources(reader, (source,))[0]
 
 
