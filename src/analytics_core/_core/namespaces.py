@@ -30,6 +30,7 @@ from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 
 if TYPE_CHECKING:
+    from analytics_core._sql.lineage import TableLineage
     from analytics_core._sql.namespace import Sql
     from analytics_core._sql.queries import Queries
     from analytics_core._sql.saved_queries import SavedQueries
@@ -111,6 +112,30 @@ class Namespaces:
         from analytics_core._sql.namespace import Sql
 
         return self._open(Sql)
+
+    def lineage(
+        self, table: str, *, database: int | str | None = None, schema: str | None = None, column: str | None = None
+    ) -> TableLineage:
+        """Return what reads a table, or a column of it: what breaks when that changes; no database is asked.
+
+        Found are datasets, saved queries, charts, dashboards, alerts, reports and row rules that the actor may see;
+        `has_hidden` tells that there are others. In doubt something reads it: a name without a schema may be of any,
+        and a word of SQL may be the column.
+
+        Args:
+            table: its name.
+            database: its id or its name; None: the only one that there is.
+            schema: of the table; None: any.
+            column: of the table; None: the table as a whole.
+
+        Raises:
+            DatabaseNotFoundError, DatabaseAccessError, QueryError: as for `core.sql(...)`.
+
+        Examples:
+            >>> print(core.lineage("orders", database=1, column="country"))
+            orders.country is read by 1 dataset, 1 chart, 1 dashboard
+        """
+        return self.sql._readers(table, database=database, schema=schema, column=column)
 
     @property
     def queries(self) -> Queries:

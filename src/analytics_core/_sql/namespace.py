@@ -29,12 +29,12 @@ from analytics_core._resources.jobs import job_of, job_record
 from analytics_core._resources.namespace import Namespace
 from analytics_core._results.answer import ChartData, QueryResult
 from analytics_core._results.batch_stream import BatchStream
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
+from analytics_core._security.row_rules import TableName
 from analytics_core._sql.explanation import ExplainedSql
+from analytics_core._sql.lineage import TableLineage, TableReaders, answer_lineage
 from analytics_core._sql.reading import ColumnLineage, KnownTables, SqlProblem, formatted, lineage_of, problems_of
 from analytics_core._sql.result import SqlResult, answer_columns, client_result
-from analytics_core._sql.runs import SqlRuns, new_query, settled
+from analytics_core._sql.runs import SqlRuns, new_record, settled
 from analytics_core._uploads.names import is_plain_name
 from analytics_core.errors import (
     AlreadyExistsError,
@@ -190,19 +190,37 @@ class Sql(Namespace):
         return formatted(_text(sql), self._runtime.sql_queries.spec_of(self._database(database)))
 
     def lineage(
-        self, sql: str, *, database: int | str | None = None, schema: str | None = None
+        self,
+        sql: str | None = None,
+        *,
+        database: int | str | None = None,
+        schema: str | None = None,
+        dataset: int | None = None,
+        chart: int | None = None,
+        dashboard: int | None = None,
     ) -> tuple[ColumnLineage, ...]:
-        """Return which columns of which tables each column of a statement comes from; nothing runs.
+        """Return which columns of which tables each column of an answer comes from; nothing runs.
+
+        The answer is that of a statement, of a dataset (its columns and metrics), of a chart or of the charts of a
+        dashboard, by their ids; virtual datasets, calculated columns and saved metrics are followed to their tables.
 
         Raises:
             TableAccessError: as for `core.sql(...)`.
+            QueryError: not one of them is named.
+            NotFoundError, AccessError: a record is unknown, or not for this actor.
             StatementError: it cannot be read, or a column cannot be traced.
             DatabaseError: a table is not there, or the database cannot be reached.
 
         Examples:
             >>> core.sql.lineage("SELECT country, SUM(amount) AS revenue FROM orders GROUP BY 1", database=1)[1].sources
             ('orders.amount',)
+            >>> [one.sources for one in core.sql.lineage(chart=1)]
+            [('orders.country',), ('orders.amount',)]
         """
+        if sum(one is not None for one in (sql, dataset, chart, dashboard)) != 1:
+            raise QueryError("name one of sql, dataset, chart and dashboard")
+        if sql is None:
+            return answer_lineage(self._runtime, self._actor, dataset=dataset, chart=chart, dashboard=dashboard)
         return lineage_of(*self._rendered(self._database(database), _question(sql, None, schema, None)))
 
     def estimate(self, payload: EstimateQueryCost | Payload) -> tuple[dict[str, float], ...]:
@@ -231,6 +249,13 @@ class Sql(Namespace):
         question = SqlQuestion(sql=post.sql, schema=post.schema_name or None, template_params=params)
         database = self._database(post.database_id)
         return tuple(map(dict, self._runtime.sql_scripts.estimate(self._request(), database, question)))
+
+    def _readers(
+        self, table: str, *, database: int | str | None, schema: str | None, column: str | None
+    ) -> TableLineage:
+        """Return what reads a table; `AnalyticsCore.lineage` tells more."""
+        name = TableName(table=table, schema=schema)
+        return TableReaders(self._runtime, self._actor, self._database(database), name, column).lineage()
 
     def _rendered(self, database: Database, question: SqlQuestion) -> tuple[str, KnownTables]:
         """Return a statement after its template, and what is known of the tables that it reads and the actor may."""
@@ -356,7 +381,7 @@ class Sql(Namespace):
         database = self._database(post.database_id)
         _check(post, database)
         runs = SqlRuns(self._runtime, self._actor)
-        query, is_new = runs.begin(_new_record(self._runtime, post, database, self._actor))
+        query, is_new = runs.begin(new_record(self._runtime, post, database, self._actor))
         if not is_new:
             if query.sql != post.sql:
                 raise AlreadyExistsError("query of another statement", "client_id", query.client_id)
@@ -487,30 +512,3 @@ def _check(post: ExecutePayload, database: Database) -> None:
         raise DatabaseAccessError(
             f"database {database.id} runs nothing in the background; an administrator may set allow_run_async"
         )
-
-
-def _new_record(runtime: Runtime, post: ExecutePayload, database: Database, actor: Actor) -> SqlQuery:
-    made = dict[str, str | None]()
-    if post.select_as_cta:
-        now = runtime.wall_clock.now()
-        made = {
-            "ctas_method": post.ctas_method or MadeKind.TABLE.value,
-            "tmp_table_name": post.tmp_table_name or f"tmp_{actor.id}_table_{now:%Y_%m_%d_%H_%M_%S}",
-            "tmp_schema_name": database.force_ctas_schema or post.schema_name or None,
-        }
-    return new_query(
-        runtime,
-        database,
-        actor,
-        in_background=bool(post.run_async),
-        client_id=post.client_id or "",
-        sql=post.sql,
-        schema=post.schema_name or None,
-        tab_name=post.tab,
-        sql_editor_id=post.sql_editor_id,
-        template_params=post.template_params,
-        query_limit=post.query_limit,
-        expand_data=bool(post.expand_data),
-        select_as_cta=bool(post.select_as_cta),
-        **made,
-    )

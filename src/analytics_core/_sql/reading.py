@@ -56,10 +56,14 @@ class SqlProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnLineage:
-    """Which columns of which tables a column of an answer is made of; none: of constants alone."""
+    """Which columns of which tables a column of an answer is made of; none: of constants alone.
+
+    `chart` is the id of the chart whose answer it is; None where none was asked for.
+    """
 
     column: str
     sources: tuple[str, ...]
+    chart: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +115,18 @@ def formatted(sql: str, spec: EngineSpec) -> str:
     return ";\n\n".join(statements)
 
 
-def lineage_of(sql: str, known: KnownTables) -> tuple[ColumnLineage, ...]:
+def lineage_of(sql: str, known: KnownTables, *, is_ours: bool = False) -> tuple[ColumnLineage, ...]:
     """Return for each column of a statement which columns of tables it comes from.
+
+    One that `is_ours`, which the library made of a question, is not checked again.
 
     Raises:
         StatementError: it cannot be read, or a column cannot be traced.
         DatabaseError: a table is not there.
     """
     spec = known.spec
-    tree = _read(sql, spec)
-    for problem in _name_problems(tree, known):
+    tree = _parsed_all(sql, spec)[0] if is_ours else _read(sql, spec)
+    for problem in () if is_ours else _name_problems(tree, known):
         if problem.error_type is ErrorType.COLUMN_DOES_NOT_EXIST_ERROR:
             raise StatementError(f"{_PLACE}: {problem.message}")
     schema: dict[str, Any] = {}
@@ -141,7 +147,8 @@ def lineage_of(sql: str, known: KnownTables) -> tuple[ColumnLineage, ...]:
             quote_identifiers=False,
         )
         names = qualified.named_selects if isinstance(qualified, exp.Query) else []
-        return tuple(ColumnLineage(column=name, sources=_sources(name, qualified, spec)) for name in names)
+        nodes = lineage(None, qualified.copy(), {}, dialect=spec.dialect)
+        return tuple(ColumnLineage(column=name, sources=_sources(nodes[name])) for name in names)
     except (*FAULTS, SqlglotError, RecursionError):
         raise StatementError(f"{_PLACE}: its columns cannot be traced to tables; name each by its table") from None
 
@@ -156,8 +163,7 @@ def _depth(value: Any) -> int:
     return 1 + max(map(_depth, value.values()), default=0) if isinstance(value, dict) else 0
 
 
-def _sources(name: str, tree: exp.Expr, spec: EngineSpec) -> tuple[str, ...]:
-    node = lineage(name, tree.copy(), {}, dialect=spec.dialect)
+def _sources(node: Node) -> tuple[str, ...]:
     return tuple(sorted({_source(leaf) for leaf in node.walk() if _is_leaf(leaf)}))
 
 

@@ -36,6 +36,7 @@ from analytics_core.errors import (
     StoredDataError,
     StoreUnavailableError,
 )
+from analytics_core.models.sql_editor import ExecutePayload
 
 _JOB_STATES: Final[Mapping[JobState, QueryState]] = {
     JobState.STOPPED: QueryState.STOPPED,
@@ -361,3 +362,31 @@ def new_query(runtime: Runtime, database: Database, actor: Actor, *, in_backgrou
     job_id = new_job_key(runtime, str(actor.id))
     results_key = job_id if in_background else None
     return SqlQuery(database_id=database.id, user_id=actor.id, job_id=job_id, results_key=results_key, **fields)
+
+
+def new_record(runtime: Runtime, post: ExecutePayload, database: Database, actor: Actor) -> SqlQuery:
+    """Return the record of the execution that a payload asks for."""
+    made = dict[str, str | None]()
+    if post.select_as_cta:
+        now = runtime.wall_clock.now()
+        made = {
+            "ctas_method": post.ctas_method or MadeKind.TABLE.value,
+            "tmp_table_name": post.tmp_table_name or f"tmp_{actor.id}_table_{now:%Y_%m_%d_%H_%M_%S}",
+            "tmp_schema_name": database.force_ctas_schema or post.schema_name or None,
+        }
+    return new_query(
+        runtime,
+        database,
+        actor,
+        in_background=bool(post.run_async),
+        client_id=post.client_id or "",
+        sql=post.sql,
+        schema=post.schema_name or None,
+        tab_name=post.tab,
+        sql_editor_id=post.sql_editor_id,
+        template_params=post.template_params,
+        query_limit=post.query_limit,
+        expand_data=bool(post.expand_data),
+        select_as_cta=bool(post.select_as_cta),
+        **made,
+    )

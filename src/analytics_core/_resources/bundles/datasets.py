@@ -171,14 +171,19 @@ def _columns_named(fields: Mapping[str, Any], there: Sequence[str], named: Seque
     texts = [item.get("expression") for name in _PARTS for item in fields[name]]
     sql = [text for text in (*texts, fields.get("fetch_values_predicate")) if isinstance(text, str)]
     values = [fields.get("main_dttm_col")]
-    for field, text in _texts(list(named)):
-        (sql if field in _SQL_FIELDS else values).append(text)
+    for is_sql, text in texts_in_values(named):
+        (sql if is_sql else values).append(text)
     words = {word for text in sql for word in _WORD.findall(text.casefold())}
     names = frozenset(texts_of(values))
     for name in there:
         its = _WORD.findall(name.casefold())
         if name in names or (its and words.issuperset(its)):
             yield name
+
+
+def texts_in_values(values: Sequence[Any]) -> Iterator[tuple[bool, str]]:
+    """Yield the texts in JSON values of charts and filters, each with whether it is SQL."""
+    yield from ((field in _SQL_FIELDS, text) for field, text in _texts(list(values)))
 
 
 def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:

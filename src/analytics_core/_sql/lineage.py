@@ -1,0 +1,408 @@
+"""Where the columns of answers come from, and what reads a table, and so breaks when that changes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
+from analytics_core._compile.fragments.sql_text import FAULTS, parse_statements
+from analytics_core._display.blocks import Blocks, HeadingBlock, counted, notes
+from analytics_core._display.bundles import mime_bundle
+from analytics_core._display.objects import objects_table
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._gate.relations import TableRef, in_schema, relations_of
+from analytics_core._gate.row_security import table_name
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.sql_parameters import without_parameters
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.report import ReportSchedule
+from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._resources.batches import every
+from analytics_core._resources.bundles.datasets import texts_in_values
+from analytics_core._resources.checks.checking import request_of
+from analytics_core._resources.checks.datasets_today import begun_request
+from analytics_core._resources.dashboards.filters import all_filters
+from analytics_core._resources.reader import Reader
+from analytics_core._resources.related_names import charts_drawn_from
+from analytics_core._resources.reports.content import is_alert
+from analytics_core._resources.stored_json import json_object
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Permission
+from analytics_core._security.row_rules import TableName, ruled_dataset
+from analytics_core._sql.reading import ColumnLineage, KnownTables, lineage_of
+from analytics_core.errors import AnalyticsError, QueryError
+from analytics_core.models.enums import DatasourceType
+from analytics_core.models.query import ChartDataDatasource
+
+_WORD: Final = re.compile(r"\w+")
+_IDS: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependent:
+    """A record that reads a table or a column.
+
+    Attributes:
+        kind: `dataset`, `saved query`, `chart`, `dashboard`, `alert`, `report` or `row rule`.
+        id: of the record.
+        name: of the record.
+        through: what it reads it by: `table`, `SQL`, or the records between, such as `dataset 3`.
+    """
+
+    kind: str
+    id: int
+    name: str
+    through: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableLineage:
+    """What reads a table or a column of it, as far as the actor may see it; true where something does.
+
+    Attributes:
+        table: the table, with its schema where one was named.
+        column: the column; None for the table as a whole.
+        dependents: what reads it, datasets first.
+        unread: SQL that could not be read, which may read the table as well.
+        has_hidden: whether more reads it that the actor may not see.
+    """
+
+    table: str
+    column: str | None
+    dependents: tuple[Dependent, ...]
+    unread: tuple[Dependent, ...] = ()
+    has_hidden: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.dependents) or self.has_hidden
+
+    def __str__(self) -> str:
+        counts = Counter(one.kind for one in self.dependents)
+        told = ", ".join(f"{number} {kind}{'' if number == 1 else 's'}" for kind, number in counts.items())
+        told = told.replace("querys", "queries") or "nothing that you may see"
+        more = "; more that you may not see" if self.has_hidden else ""
+        return f"{self._what()} is read by {told}{more}"
+
+    def of(self, kind: str) -> tuple[Dependent, ...]:
+        """Return the dependents of one kind, such as `chart`."""
+        return tuple(one for one in self.dependents if one.kind == kind)
+
+    def _what(self) -> str:
+        return self.table if self.column is None else f"{self.table}.{self.column}"
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        unread = f"the SQL of {counted(len(self.unread), 'record')} could not be read"
+        return [
+            HeadingBlock(text="Lineage", detail=str(self)),
+            *objects_table(self.dependents),
+            *(notes([unread]) if self.unread else ()),
+            *objects_table(self.unread),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Names:
+    """What a dataset has of a column by other names; `breaks`: its SQL names the column, and so fails as a whole."""
+
+    names: frozenset[str]
+    breaks: bool
+
+
+@dataclass(slots=True)
+class TableReaders:
+    """Finds what reads one table, or one column of it; each SQL is parsed once, and no table is asked.
+
+    Args:
+        runtime: the wired library.
+        actor: who asks.
+        database: that the table is in.
+        table: its name; without a schema it may be in any.
+        column: of the table; None: the table as a whole.
+    """
+
+    runtime: Runtime
+    actor: Actor
+    database: Database
+    table: TableName
+    column: str | None
+    found: list[Dependent] = field(default_factory=list)
+    unread: list[Dependent] = field(default_factory=list)
+    has_hidden: bool = False
+
+    @property
+    def _spec(self) -> EngineSpec:
+        return self.runtime.registry.get(self.database.engine)
+
+    def lineage(self) -> TableLineage:
+        """Return what reads the table."""
+        with self.runtime.store.unit_of_work() as unit:
+            reader = Reader(unit, self.runtime.policy, self.actor)
+            datasets = self._datasets(unit)
+            self._saved_queries(reader)
+            charts = self._charts(reader, datasets)
+            boards = self._dashboards(reader, datasets, charts)
+            self._reports(reader, charts, boards)
+            self._row_rules(reader, datasets)
+        parts = (self.table.catalog, self.table.schema, self.table.table)
+        return TableLineage(
+            table=".".join(filter(None, parts)),
+            column=self.column,
+            dependents=tuple(self.found),
+            unread=tuple(self.unread),
+            has_hidden=self.has_hidden,
+        )
+
+    # ------------------------------------------------------------------------------------------------ each kind
+    def _datasets(self, unit: UnitOfWork) -> dict[int, _Names]:
+        """Return the datasets that read the table, seen or not, with what they have of the column."""
+        affected: dict[int, _Names] = {}
+        for dataset in every(unit.datasets, (ListFilter(col="database_id", op="eq", val=self.database.id),)):
+            names = self._names(dataset)
+            if names is None:
+                continue
+            affected[dataset.id] = names
+            may_see = self.runtime.policy.can_read_dataset(self.actor, dataset)
+            self._tell("dataset", dataset.id, dataset.table_name, "SQL" if dataset.sql else "table", may_see=may_see)
+        return affected
+
+    def _names(self, dataset: Dataset) -> _Names | None:
+        """Return what a dataset has of the column; None where it does not read it."""
+        if dataset.sql:
+            reads = self._reads(dataset, "dataset", dataset.table_name, dataset.id)
+            if reads is None or (self.column is not None and not reads and not _has(dataset, self.column)):
+                return None
+        else:
+            reads, own = False, ruled_dataset(dataset).name
+            if own is None or not own.may_be(self.table, two_parts_are_loose=self._is_loose):
+                return None
+        if self.column is None:
+            return _Names(names=frozenset(), breaks=True)
+        names = {self.column.casefold()}
+        parts = [(one.column_name, one.expression) for one in dataset.columns if one.expression]
+        parts += [(one.metric_name, one.expression) for one in dataset.metrics]
+        parts += [(one.verbose_name, one.column_name) for one in dataset.columns if one.verbose_name]
+        while more := {name.casefold() for name, text in parts if _mentions(text, names)} - names:
+            names |= more
+        if not reads and not dataset.sql and not _has(dataset, self.column) and len(names) == 1:
+            return None
+        return _Names(names=frozenset(names), breaks=reads)
+
+    def _saved_queries(self, reader: Reader) -> None:
+        may_see = self.runtime.policy.can_query_database(self.actor, self.database)
+        for query in every(reader.unit.saved_queries, (ListFilter(col="database_id", op="eq", val=self.database.id),)):
+            plain = Dataset(
+                uuid="", database_id=self.database.id, table_name=query.label, schema=query.schema,
+                sql=query.sql, template_params=query.template_params,
+            )  # fmt: skip
+            if self._reads(plain, "saved query", query.label, query.id, schema=query.schema, may_see=may_see):
+                self._tell("saved query", query.id, query.label, "SQL", may_see=may_see)
+
+    def _charts(self, reader: Reader, datasets: dict[int, _Names]) -> dict[int, int]:
+        """Return the charts that read the table, seen or not, each with its dataset."""
+        affected: dict[int, tuple[int, str]] = {}
+        for ids in _parts(datasets):
+            for chart in every(reader.unit.charts, charts_drawn_from(ids)):
+                names = datasets[chart.dataset_id or 0]
+                if names.breaks or _named(names.names, (json_object(chart.params), json_object(chart.query_context))):
+                    affected[chart.id] = (chart.dataset_id or 0, chart.slice_name)
+        seen = {key for ids in _parts(affected) for key in reader.charts(ids)}
+        for key, (dataset_id, name) in affected.items():
+            self._tell("chart", key, name, f"dataset {dataset_id}", may_see=key in seen)
+        return {key: dataset_id for key, (dataset_id, _) in affected.items()}
+
+    def _dashboards(self, reader: Reader, datasets: dict[int, _Names], charts: dict[int, int]) -> set[int]:
+        """Return the dashboards that show such charts, or whose filters read such datasets, seen or not."""
+        affected: dict[int, tuple[str, str]] = {}
+        for board in every(reader.unit.dashboards):
+            parts = [f"chart {key}" for key in board.chart_ids if key in charts]
+            parts += [f"filter {name!r}" for name in _filters(board, datasets)]
+            if parts:
+                affected[board.id] = (board.dashboard_title or "", ", ".join(parts))
+        seen = {key for ids in _parts(affected) for key in reader.dashboards(ids)}
+        for key, (name, through) in affected.items():
+            self._tell("dashboard", key, name, through, may_see=key in seen)
+        return set(affected)
+
+    def _reports(self, reader: Reader, charts: dict[int, int], boards: set[int]) -> None:
+        for schedule in every(reader.unit.report_schedules):
+            through = self._schedule_reads(schedule, charts, boards)
+            if through:
+                kind = "alert" if is_alert(schedule) else "report"
+                may_see = self.runtime.policy.can_manage_report(self.actor, schedule)
+                self._tell(kind, schedule.id, schedule.name, through, may_see=may_see)
+
+    def _schedule_reads(self, schedule: ReportSchedule, charts: dict[int, int], boards: set[int]) -> str:
+        if schedule.chart_id in charts:
+            return f"chart {schedule.chart_id}"
+        if schedule.dashboard_id in boards:
+            return f"dashboard {schedule.dashboard_id}"
+        if not schedule.sql or schedule.database_id != self.database.id:
+            return ""
+        may_see = self.runtime.policy.can_manage_report(self.actor, schedule)
+        plain = Dataset(uuid="", database_id=self.database.id, table_name=schedule.name, sql=schedule.sql)
+        return "SQL" if self._reads(plain, "alert", schedule.name, schedule.id, may_see=may_see) else ""
+
+    def _row_rules(self, reader: Reader, datasets: dict[int, _Names]) -> None:
+        may_see = self.runtime.policy.sees_all(Permission.MANAGE_ROW_RULES, self.actor)
+        for rule in every(reader.unit.row_rules):
+            on = [key for key in rule.dataset_ids if key in datasets]
+            on = [key for key in on if self.column is None or _mentions(rule.clause, datasets[key].names)]
+            if on:
+                self._tell("row rule", rule.id, rule.name, ", ".join(f"dataset {key}" for key in on), may_see=may_see)
+
+    def _tell(self, kind: str, key: int, name: str, through: str, *, may_see: bool) -> None:
+        if may_see:
+            self.found.append(Dependent(kind=kind, id=key, name=name, through=through))
+        self.has_hidden |= not may_see
+
+    # -------------------------------------------------------------------------------------------------- reading SQL
+    @property
+    def _is_loose(self) -> bool:
+        return self._spec.guards.table_names.loose
+
+    def _reads(
+        self, source: Dataset, kind: str, name: str, key: int, *, schema: str | None = None, may_see: bool | None = None
+    ) -> bool | None:
+        """Tell whether SQL names the column, or reads the table where none is meant.
+
+        False: it may have the column by a star alone; None: it does not read it. What cannot be read is told to whoever
+        may see it.
+        """
+        try:
+            tree = self._tree(source, schema)
+            tables = list(tree.find_all(exp.Table))
+            read = {
+                id(tables[relation.position])
+                for relation in relations_of(tree, self._spec)
+                if self.table.may_be(table_name(relation.table), two_parts_are_loose=self._is_loose)
+            }
+            if read and (self.column is None or _names_column(tree, read, self.column)):
+                return True
+            return (
+                False
+                if read and any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
+                else None
+            )
+        except (*FAULTS, AnalyticsError, RecursionError) as error:
+            if self.runtime.policy.can_read_dataset(self.actor, source) if may_see is None else may_see:
+                why = error.message if isinstance(error, AnalyticsError) else "it is nested too deeply"
+                self.unread.append(Dependent(kind=kind, id=key, name=name, through=why))
+            return None
+
+    def _tree(self, source: Dataset, schema: str | None) -> exp.Expr:
+        request = begun_request(self.runtime, self.actor)
+        sql = self.runtime.templates.sample_source(source, self._spec, request) or ""
+        trees = parse_statements(without_parameters(sql, self._spec), self._spec.dialect, QueryError)
+        if len(trees) != 1:
+            raise QueryError("it is not one statement")
+        return in_schema(trees[0], schema, self._spec)
+
+
+def answer_lineage(
+    runtime: Runtime, actor: Actor, *, dataset: int | None, chart: int | None, dashboard: int | None
+) -> tuple[ColumnLineage, ...]:
+    """Return where each column and metric of a dataset, or each column of charts, comes from; nothing runs.
+
+    Raises:
+        NotFoundError, AccessError: it is unknown, or not for the actor.
+        AnalyticsError: a question cannot be compiled, or a column cannot be traced.
+    """
+    now = runtime.clock.now()
+    if dataset is not None:
+        source = ChartDataDatasource(id=dataset, type=DatasourceType.TABLE)
+        loaded = runtime.queries.load(ChartRequest(actor=actor, now=now), source).dataset
+        parts = ([one.column_name for one in loaded.columns], [one.metric_name for one in loaded.metrics])
+        queries = [{"columns": columns, "metrics": metrics} for columns, metrics in ((parts[0], []), ([], parts[1]))]
+        asked = [query for query in queries if query["columns"] or query["metrics"]]
+        text = json.dumps({"datasource": {"id": dataset, "type": "table"}, "queries": asked})
+        return tuple(_traced(runtime, runtime.contexts.read(text, actor=actor, now=now)))
+    with runtime.store.unit_of_work() as unit:
+        reader = Reader(unit, runtime.policy, actor)
+        if chart is not None:
+            charts = {chart: reader.chart(chart)}
+        else:
+            charts = reader.charts(reader.dashboard(dashboard or 0).chart_ids)
+    found = ((key, _traced(runtime, request_of(runtime, actor, one, now=now))) for key, one in charts.items())
+    return tuple(replace(column, chart=key) for key, columns in found for column in columns)
+
+
+def _traced(runtime: Runtime, request: ChartRequest) -> Iterator[ColumnLineage]:
+    explained = runtime.queries.explain(request).queries
+    for requested, query in zip(request.queries, explained, strict=True):
+        if query.failure is not None:
+            raise query.failure
+        source = requested.query.datasource or request.context.datasource
+        if source is None or not query.sql:  # facts of a dataset, which no statement asks
+            continue
+        loaded = runtime.queries.load(request, source)
+        known = KnownTables(runtime, request.actor, loaded.database, loaded.spec)
+        own = loaded.dataset
+        if not own.sql:
+            table = TableRef(table=own.table_name, schema=own.schema or None, catalog=own.catalog or None)
+            known.found[table] = tuple(one.column_name for one in own.columns if not one.expression)
+        yield from lineage_of(query.sql, known, is_ours=True)
+
+
+def _names_column(tree: exp.Expr, read: AbstractSet[int], column: str) -> bool:
+    """Tell whether a statement names a column of one of the tables that it reads, or what it may have of it."""
+    wanted = column.casefold()
+
+    def may_have(source: Any) -> bool:
+        if isinstance(source, Scope):
+            return any(id(table) in read for table in source.expression.find_all(exp.Table))
+        return id(source) in read
+
+    for scope in traverse_scope(tree):
+        for one in scope.columns:
+            if one.name.casefold() != wanted:
+                continue
+            sources = [scope.sources[one.table]] if one.table in scope.sources else scope.sources.values()
+            if any(map(may_have, sources)) or not scope.sources:
+                return True
+    return False
+
+
+def _has(dataset: Dataset, column: str) -> bool:
+    return any(one.column_name.casefold() == column.casefold() for one in dataset.columns if not one.expression)
+
+
+def _mentions(text: str | None, names: AbstractSet[str]) -> bool:
+    """Tell whether SQL has all words of one of the names."""
+    words = {word.casefold() for word in _WORD.findall(text or "")}
+    return any(own and words.issuperset(own) for own in map(_WORD.findall, names))
+
+
+def _named(names: AbstractSet[str], values: Sequence[Any]) -> bool:
+    """Tell whether JSON values name something, as a text or as a word of SQL."""
+    return any(
+        text.casefold() in names or (is_sql and _mentions(text, names)) for is_sql, text in texts_in_values(values)
+    )
+
+
+def _filters(board: Dashboard, datasets: dict[int, _Names]) -> Iterator[str]:
+    """Yield the names of the filters of a dashboard that read such datasets."""
+    for one in all_filters(board):
+        for dataset_id, column in one.targets:
+            names = datasets.get(dataset_id)
+            if names is not None and (names.breaks or column.casefold() in names.names):
+                yield one.name
+                break
+
+
+def _parts(ids: Iterable[int]) -> Iterator[tuple[int, ...]]:
+    """Yield ids in parts that one statement of the store takes."""
+    listed = tuple(ids)
+    for start in range(0, len(listed), _IDS):
+        yield listed[start : start + _IDS]
