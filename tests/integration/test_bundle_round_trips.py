@@ -86,6 +86,8 @@ def fill(core: AnalyticsCore) -> dict[str, list[int]]:
     for on in (("database", 2), ("schema", 2, "main"), ("dataset", virtual.id)):
         core.roles.grant(role.id, on=on)
     core.dashboards.update(board.id, {"roles": [role.id]})
+    query = {"label": "a/b: ../c", "database": 2, "schema": "main", "sql": "SELECT 1 -- ß\n", "description": "1_0"}
+    saved = core.saved_queries.create({**query, "template_params": '{"b": 1}', "tags": [{"id": tags[0]}]}).id
     rules = [
         core.row_level_security.create(
             {"name": f"rule {kind}", "filter_type": kind, "clause": "country = 'France' -- ß", "group_key": key,
@@ -96,6 +98,7 @@ def fill(core: AnalyticsCore) -> dict[str, list[int]]:
     return {
         "dashboards": [board.id], "charts": [inner, 1], "datasets": [virtual.id], "annotation_layers": [layer.id],
         "css_templates": [template.id], "roles": [role.id], "row_rules": rules,
+        "saved_queries": [saved],
     }  # fmt: skip
 
 
@@ -186,7 +189,7 @@ def everything(core: AnalyticsCore) -> dict[str, list[int]]:
     names = {
         "dashboards": core.dashboards, "charts": core.charts, "datasets": core.datasets, "roles": core.roles,
         "annotation_layers": core.annotation_layers, "css_templates": core.css_templates,
-        "row_rules": core.row_level_security,
+        "row_rules": core.row_level_security, "saved_queries": core.saved_queries,
     }  # fmt: skip
     return {name: [item.id for item in records.list(page_size=100)] for name, records in names.items()}
 

@@ -133,7 +133,7 @@ class Namespaces:
 
         Examples:
             >>> print(core.lineage("orders", database=1, column="country"))
-            orders.country is read by 1 dataset, 1 chart, 1 dashboard
+            orders.country is read by 2 datasets, 1 chart, 1 dashboard, 1 report, 1 row rule
         """
         return self.sql._readers(table, database=database, schema=schema, column=column)
 

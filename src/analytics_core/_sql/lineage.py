@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from itertools import count
+from typing import Any, Final, TypeVar
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
@@ -25,8 +26,7 @@ from analytics_core._querying.sql_parameters import without_parameters
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.report import ReportSchedule
-from analytics_core._records.repositories import ListFilter, UnitOfWork
-from analytics_core._resources.batches import every
+from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
 from analytics_core._resources.bundles.datasets import texts_in_values
 from analytics_core._resources.checks.checking import request_of
 from analytics_core._resources.checks.datasets_today import begun_request
@@ -45,7 +45,10 @@ from analytics_core.models.enums import DatasourceType
 from analytics_core.models.query import ChartDataDatasource
 
 _WORD: Final = re.compile(r"\w+")
-_IDS: Final = 500
+_AT_ONCE: Final = 500
+"""Records that one statement of the store reads."""
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,16 +148,17 @@ class TableReaders:
     def _spec(self) -> EngineSpec:
         return self.runtime.registry.get(self.database.engine)
 
+    @property
+    def _is_loose(self) -> bool:
+        return self._spec.guards.table_names.loose
+
     def lineage(self) -> TableLineage:
         """Return what reads the table."""
-        with self.runtime.store.unit_of_work() as unit:
-            reader = Reader(unit, self.runtime.policy, self.actor)
-            datasets = self._datasets(unit)
-            self._saved_queries(reader)
-            charts = self._charts(reader, datasets)
-            boards = self._dashboards(reader, datasets, charts)
-            self._reports(reader, charts, boards)
-            self._row_rules(reader, datasets)
+        datasets = self._datasets()
+        self._saved_queries()
+        charts = self._charts(datasets)
+        self._reports(charts, self._dashboards(datasets, charts))
+        self._row_rules(datasets)
         parts = (self.table.catalog, self.table.schema, self.table.table)
         return TableLineage(
             table=".".join(filter(None, parts)),
@@ -164,29 +168,29 @@ class TableReaders:
             has_hidden=self.has_hidden,
         )
 
-    # ------------------------------------------------------------------------------------------------ each kind
-    def _datasets(self, unit: UnitOfWork) -> dict[int, _Names]:
+    # ---------------------------------------------------------------------------------------------------- each kind
+    def _datasets(self) -> dict[int, _Names]:
         """Return the datasets that read the table, seen or not, with what they have of the column."""
         affected: dict[int, _Names] = {}
-        for dataset in every(unit.datasets, (ListFilter(col="database_id", op="eq", val=self.database.id),)):
-            names = self._names(dataset)
-            if names is None:
-                continue
-            affected[dataset.id] = names
+        for dataset in self._each(lambda unit: unit.datasets, self._here):
             may_see = self.runtime.policy.can_read_dataset(self.actor, dataset)
-            self._tell("dataset", dataset.id, dataset.table_name, "SQL" if dataset.sql else "table", may_see=may_see)
+            names = self._names(dataset, may_see=may_see)
+            if names is not None:
+                affected[dataset.id] = names
+                way = "SQL" if dataset.sql else "table"
+                self._tell("dataset", dataset.id, dataset.table_name, way, may_see=may_see)
         return affected
 
-    def _names(self, dataset: Dataset) -> _Names | None:
+    def _names(self, dataset: Dataset, *, may_see: bool) -> _Names | None:
         """Return what a dataset has of the column; None where it does not read it."""
-        if dataset.sql:
-            reads = self._reads(dataset, "dataset", dataset.table_name, dataset.id)
-            if reads is None or (self.column is not None and not reads and not _has(dataset, self.column)):
+        reads, own = False, ruled_dataset(dataset).name
+        if own is None:
+            found = self._reads(replace(dataset, schema=None), "dataset", dataset.id, may_see=may_see)
+            if found is None:
                 return None
-        else:
-            reads, own = False, ruled_dataset(dataset).name
-            if own is None or not own.may_be(self.table, two_parts_are_loose=self._is_loose):
-                return None
+            reads = found
+        elif not own.may_be(self.table, two_parts_are_loose=self._is_loose):
+            return None
         if self.column is None:
             return _Names(names=frozenset(), breaks=True)
         names = {self.column.casefold()}
@@ -195,119 +199,143 @@ class TableReaders:
         parts += [(one.verbose_name, one.column_name) for one in dataset.columns if one.verbose_name]
         while more := {name.casefold() for name, text in parts if _mentions(text, names)} - names:
             names |= more
-        if not reads and not dataset.sql and not _has(dataset, self.column) and len(names) == 1:
+        is_listed = any(one.column_name.casefold() in names for one in dataset.columns if not one.expression)
+        if not reads and not is_listed and (own is None or len(names) == 1):
             return None
         return _Names(names=frozenset(names), breaks=reads)
 
-    def _saved_queries(self, reader: Reader) -> None:
+    def _saved_queries(self) -> None:
         may_see = self.runtime.policy.can_query_database(self.actor, self.database)
-        for query in every(reader.unit.saved_queries, (ListFilter(col="database_id", op="eq", val=self.database.id),)):
+        for query in self._each(lambda unit: unit.saved_queries, self._here):
             plain = Dataset(
-                uuid="", database_id=self.database.id, table_name=query.label, schema=query.schema,
-                sql=query.sql, template_params=query.template_params,
-            )  # fmt: skip
-            if self._reads(plain, "saved query", query.label, query.id, schema=query.schema, may_see=may_see):
+                uuid="",
+                database_id=self.database.id,
+                table_name=query.label,
+                schema=query.schema,
+                sql=query.sql,
+                template_params=query.template_params,
+            )
+            if self._reads(plain, "saved query", query.id, may_see=may_see):
                 self._tell("saved query", query.id, query.label, "SQL", may_see=may_see)
 
-    def _charts(self, reader: Reader, datasets: dict[int, _Names]) -> dict[int, int]:
-        """Return the charts that read the table, seen or not, each with its dataset."""
-        affected: dict[int, tuple[int, str]] = {}
+    def _charts(self, datasets: dict[int, _Names]) -> AbstractSet[int]:
+        """Return the charts that read the table, seen or not."""
+        affected: dict[int, tuple[str, str]] = {}
         for ids in _parts(datasets):
-            for chart in every(reader.unit.charts, charts_drawn_from(ids)):
+            for chart in self._each(lambda unit: unit.charts, *charts_drawn_from(ids)):
                 names = datasets[chart.dataset_id or 0]
                 if names.breaks or _named(names.names, (json_object(chart.params), json_object(chart.query_context))):
-                    affected[chart.id] = (chart.dataset_id or 0, chart.slice_name)
-        seen = {key for ids in _parts(affected) for key in reader.charts(ids)}
-        for key, (dataset_id, name) in affected.items():
-            self._tell("chart", key, name, f"dataset {dataset_id}", may_see=key in seen)
-        return {key: dataset_id for key, (dataset_id, _) in affected.items()}
+                    affected[chart.id] = (chart.slice_name, f"dataset {chart.dataset_id}")
+        return self._tell_all("chart", affected, Reader.charts)
 
-    def _dashboards(self, reader: Reader, datasets: dict[int, _Names], charts: dict[int, int]) -> set[int]:
+    def _dashboards(self, datasets: dict[int, _Names], charts: AbstractSet[int]) -> AbstractSet[int]:
         """Return the dashboards that show such charts, or whose filters read such datasets, seen or not."""
         affected: dict[int, tuple[str, str]] = {}
-        for board in every(reader.unit.dashboards):
-            parts = [f"chart {key}" for key in board.chart_ids if key in charts]
-            parts += [f"filter {name!r}" for name in _filters(board, datasets)]
-            if parts:
-                affected[board.id] = (board.dashboard_title or "", ", ".join(parts))
-        seen = {key for ids in _parts(affected) for key in reader.dashboards(ids)}
-        for key, (name, through) in affected.items():
-            self._tell("dashboard", key, name, through, may_see=key in seen)
-        return set(affected)
-
-    def _reports(self, reader: Reader, charts: dict[int, int], boards: set[int]) -> None:
-        for schedule in every(reader.unit.report_schedules):
-            through = self._schedule_reads(schedule, charts, boards)
+        for board in self._each(lambda unit: unit.dashboards):
+            through = [f"chart {key}" for key in board.chart_ids if key in charts]
+            through += [f"filter {name!r}" for name in _filters(board, datasets)]
             if through:
+                affected[board.id] = (board.dashboard_title or "", ", ".join(through))
+        return self._tell_all("dashboard", affected, Reader.dashboards)
+
+    def _reports(self, charts: AbstractSet[int], boards: AbstractSet[int]) -> None:
+        for schedule in self._each(lambda unit: unit.report_schedules):
+            may_see = self.runtime.policy.can_manage_report(self.actor, schedule)
+            if through := self._schedule_reads(schedule, charts, boards, may_see=may_see):
                 kind = "alert" if is_alert(schedule) else "report"
-                may_see = self.runtime.policy.can_manage_report(self.actor, schedule)
                 self._tell(kind, schedule.id, schedule.name, through, may_see=may_see)
 
-    def _schedule_reads(self, schedule: ReportSchedule, charts: dict[int, int], boards: set[int]) -> str:
+    def _schedule_reads(
+        self, schedule: ReportSchedule, charts: AbstractSet[int], boards: AbstractSet[int], *, may_see: bool
+    ) -> str:
         if schedule.chart_id in charts:
             return f"chart {schedule.chart_id}"
         if schedule.dashboard_id in boards:
             return f"dashboard {schedule.dashboard_id}"
         if not schedule.sql or schedule.database_id != self.database.id:
             return ""
-        may_see = self.runtime.policy.can_manage_report(self.actor, schedule)
         plain = Dataset(uuid="", database_id=self.database.id, table_name=schedule.name, sql=schedule.sql)
-        return "SQL" if self._reads(plain, "alert", schedule.name, schedule.id, may_see=may_see) else ""
+        return "SQL" if self._reads(plain, "alert", schedule.id, may_see=may_see) else ""
 
-    def _row_rules(self, reader: Reader, datasets: dict[int, _Names]) -> None:
+    def _row_rules(self, datasets: dict[int, _Names]) -> None:
         may_see = self.runtime.policy.sees_all(Permission.MANAGE_ROW_RULES, self.actor)
-        for rule in every(reader.unit.row_rules):
+        for rule in self._each(lambda unit: unit.row_rules):
             on = [key for key in rule.dataset_ids if key in datasets]
             on = [key for key in on if self.column is None or _mentions(rule.clause, datasets[key].names)]
             if on:
                 self._tell("row rule", rule.id, rule.name, ", ".join(f"dataset {key}" for key in on), may_see=may_see)
+
+    # ------------------------------------------------------------------------------------------------------- records
+    @property
+    def _here(self) -> ListFilter:
+        return ListFilter(col="database_id", op="eq", val=self.database.id)
+
+    def _each(self, repository_of: Callable[[UnitOfWork], Repository[Found]], *filters: ListFilter) -> Iterator[Found]:
+        """Yield the records of a kind; the store has no transaction open while one is looked at."""
+        for page in count():
+            with self.runtime.store.unit_of_work() as unit:
+                query = ListQuery(filters=filters, page=page, page_size=_AT_ONCE)
+                records = repository_of(unit).list(query)[1]
+            yield from records
+            if len(records) < _AT_ONCE:
+                return
+
+    def _tell_all(
+        self,
+        kind: str,
+        affected: dict[int, tuple[str, str]],
+        seen_by: Callable[[Reader, Iterable[int]], dict[int, Any]],
+    ) -> AbstractSet[int]:
+        """Tell of records by their names and what they read it through; return their ids, seen or not."""
+        seen: set[int] = set()
+        for ids in _parts(affected):
+            with self.runtime.store.unit_of_work() as unit:
+                seen |= seen_by(Reader(unit, self.runtime.policy, self.actor), ids).keys()
+        for key, (name, through) in affected.items():
+            self._tell(kind, key, name, through, may_see=key in seen)
+        return affected.keys()
 
     def _tell(self, kind: str, key: int, name: str, through: str, *, may_see: bool) -> None:
         if may_see:
             self.found.append(Dependent(kind=kind, id=key, name=name, through=through))
         self.has_hidden |= not may_see
 
-    # -------------------------------------------------------------------------------------------------- reading SQL
-    @property
-    def _is_loose(self) -> bool:
-        return self._spec.guards.table_names.loose
-
-    def _reads(
-        self, source: Dataset, kind: str, name: str, key: int, *, schema: str | None = None, may_see: bool | None = None
-    ) -> bool | None:
+    # --------------------------------------------------------------------------------------------------- reading SQL
+    def _reads(self, source: Dataset, kind: str, key: int, *, may_see: bool) -> bool | None:
         """Tell whether SQL names the column, or reads the table where none is meant.
 
         False: it may have the column by a star alone; None: it does not read it. What cannot be read is told to whoever
         may see it.
         """
         try:
-            tree = self._tree(source, schema)
-            tables = list(tree.find_all(exp.Table))
-            read = {
-                id(tables[relation.position])
-                for relation in relations_of(tree, self._spec)
-                if self.table.may_be(table_name(relation.table), two_parts_are_loose=self._is_loose)
-            }
-            if read and (self.column is None or _names_column(tree, read, self.column)):
-                return True
-            return (
-                False
-                if read and any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
-                else None
-            )
+            return self._tree_reads(self._tree(source))
         except (*FAULTS, AnalyticsError, RecursionError) as error:
-            if self.runtime.policy.can_read_dataset(self.actor, source) if may_see is None else may_see:
+            if may_see:
                 why = error.message if isinstance(error, AnalyticsError) else "it is nested too deeply"
-                self.unread.append(Dependent(kind=kind, id=key, name=name, through=why))
+                self.unread.append(Dependent(kind=kind, id=key, name=source.table_name, through=why))
             return None
 
-    def _tree(self, source: Dataset, schema: str | None) -> exp.Expr:
+    def _tree(self, source: Dataset) -> exp.Expr:
         request = begun_request(self.runtime, self.actor)
         sql = self.runtime.templates.sample_source(source, self._spec, request) or ""
         trees = parse_statements(without_parameters(sql, self._spec), self._spec.dialect, QueryError)
         if len(trees) != 1:
             raise QueryError("it is not one statement")
-        return in_schema(trees[0], schema, self._spec)
+        return in_schema(trees[0], source.schema, self._spec)
+
+    def _tree_reads(self, tree: exp.Expr) -> bool | None:
+        tables = list(tree.find_all(exp.Table))
+        read = {
+            id(tables[relation.position])
+            for relation in relations_of(tree, self._spec)
+            if self.table.may_be(table_name(relation.table), two_parts_are_loose=self._is_loose)
+        }
+        if not read:
+            return None
+        if self.column is None or _names_column(tree, read, self.column):
+            return True
+        has_star = any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
+        return False if has_star else None
 
 
 def answer_lineage(
@@ -374,10 +402,6 @@ def _names_column(tree: exp.Expr, read: AbstractSet[int], column: str) -> bool:
     return False
 
 
-def _has(dataset: Dataset, column: str) -> bool:
-    return any(one.column_name.casefold() == column.casefold() for one in dataset.columns if not one.expression)
-
-
 def _mentions(text: str | None, names: AbstractSet[str]) -> bool:
     """Tell whether SQL has all words of one of the names."""
     words = {word.casefold() for word in _WORD.findall(text or "")}
@@ -404,5 +428,5 @@ def _filters(board: Dashboard, datasets: dict[int, _Names]) -> Iterator[str]:
 def _parts(ids: Iterable[int]) -> Iterator[tuple[int, ...]]:
     """Yield ids in parts that one statement of the store takes."""
     listed = tuple(ids)
-    for start in range(0, len(listed), _IDS):
-        yield listed[start : start + _IDS]
+    for start in range(0, len(listed), _AT_ONCE):
+        yield listed[start : start + _AT_ONCE]

@@ -310,7 +310,8 @@ class Sql(Namespace):
             AnalyticsError: as for `core.datasets.create`, with `sql`.
 
         Examples:
-            >>> core.sql.save_as_dataset("large", "SELECT country, amount FROM orders WHERE amount > 90").is_sqllab_view
+            >>> large = "SELECT country, amount FROM orders WHERE amount > 90"
+            >>> core.sql.save_as_dataset("large", large, database="shop").is_sqllab_view
             True
         """
         plain, known = self._statement(sql, saved_query, query, (database, schema, template_params))
