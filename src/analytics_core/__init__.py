@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from analytics_core._core import AnalyticsCore, GuestCore, connect
     from analytics_core._jobs.job import Job
     from analytics_core._querying.explain import Explanation
+    from analytics_core._records.budget import Budget
     from analytics_core._resources.lists import Page
     from analytics_core._results.answer import ChartData, QueryResult
     from analytics_core._results.batch_stream import BatchStream
@@ -34,6 +35,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AnalyticsCore",
     "BatchStream",
+    "Budget",
     "ChartData",
     "DashboardData",
     "DatasetHandle",
@@ -69,6 +71,7 @@ _HOMES = {
     "QueryResult": "analytics_core._results.answer",
     "DashboardData": "analytics_core._results.dashboard_answer",
     "Explanation": "analytics_core._querying.explain",
+    "Budget": "analytics_core._records.budget",
     "Job": "analytics_core._jobs.job",
     "Page": "analytics_core._resources.lists",
     "BatchStream": "analytics_core._results.batch_stream",

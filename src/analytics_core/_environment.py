@@ -43,6 +43,10 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
+def _objects(text: str) -> tuple[Any, ...]:
+    return tuple(_names(json.loads(text)))
+
+
 def _functions(text: str) -> dict[str, frozenset[str]]:
     return {engine: frozenset(_names(names)) for engine, names in _object(text).items()}
 
@@ -67,6 +71,7 @@ _READERS: Final[Mapping[str, tuple[Callable[[str], Any], str]]] = {
     "tuple[str, ...]": (_listed, "texts with commas between"),
     "frozenset[str]": (lambda text: frozenset(_listed(text)), "texts with commas between"),
     "tuple[Path, ...]": (lambda text: tuple(map(Path, _listed(text))), "folders with commas between"),
+    "tuple[Budget | Mapping[str, Any], ...]": (_objects, "a JSON list of objects"),
     "Path | None": (Path, "the path of a file"),
     "Mapping[str, AbstractSet[str]]": (_functions, "a JSON object of lists of names"),
     "Mapping[str, OAuth2Client | Mapping[str, Any]]": (_object, "a JSON object of clients"),

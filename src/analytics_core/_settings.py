@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analytics_core._environment import values_of
+from analytics_core._records.budget import Budget
 from analytics_core._records.secret import Secret
 from analytics_core.errors import PayloadError, SettingsError
 from analytics_core.models.database import OAuth2Client
@@ -51,6 +52,7 @@ _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "Secret | str | None": ((Secret, str, type(None)), "a text"),
     "tuple[Secret | str, ...]": (_LISTS, "a tuple of texts"),
     "tuple[str, ...]": (_LISTS, "a tuple of texts"),
+    "tuple[Budget | Mapping[str, Any], ...]": (_LISTS, "a tuple of budgets, such as (Budget(rows_per_day=10**6),)"),
     "tuple[Path, ...]": (_LISTS, "a tuple of folders, such as (Path('data'),)"),
     "frozenset[str]": (_LISTS, "a set of texts"),
     "Mapping[str, AbstractSet[str]]": ((Mapping,), "a map of engines to sets of names"),
@@ -84,6 +86,16 @@ def _check_functions(functions: Mapping[str, Any]) -> None:
                 f"Settings.allowed_functions of {engine!r} must be a set of names of functions or types, such as "
                 "{'earth_distance'}"
             )
+
+
+def _checked_budgets(budgets: Iterable[Any]) -> tuple[Budget, ...]:
+    known = [budget_field.name for budget_field in fields(Budget)]
+    for given in budgets:
+        if not isinstance(given, Budget | Mapping):
+            raise SettingsError(f"Settings.budgets must hold Budget records, not {type(given).__name__}")
+        if isinstance(given, Mapping) and (strange := sorted(set(map(str, given)) - set(known))):
+            raise SettingsError(f"Settings.budgets: a Budget has no {strange[0]!r}; it has {', '.join(known)}")
+    return tuple(given if isinstance(given, Budget) else Budget(**given) for given in budgets)
 
 
 _STATE_ALGORITHMS: Final = ("HS256", "HS384", "HS512")
@@ -193,6 +205,7 @@ class Settings:
         report_min_interval_s: likewise of a report.
         report_on_time_s: seconds after its due time for which a run still counts as on time, where a schedule skips
             the runs that were missed.
+        budgets: what statements on users' data may spend (`Budget`); a map of its fields is one, too.
         max_active_reports_per_owner: active alerts and reports that one person may own; administrators are not bound.
     """
 
@@ -263,6 +276,7 @@ class Settings:
     report_min_interval_s: float = 0.0
     report_on_time_s: float = 300.0
     max_active_reports_per_owner: int = 1_000
+    budgets: tuple[Budget | Mapping[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         _check_types(self)
@@ -296,6 +310,7 @@ class Settings:
         for name in longer_than_nothing:
             if not getattr(self, name) > 0:
                 raise SettingsError(f"Settings.{name} must be more than 0")
+        object.__setattr__(self, "budgets", _checked_budgets(self.budgets))
         _check_functions(self.allowed_functions)
         object.__setattr__(self, "oauth2_clients", _checked_clients(self.oauth2_clients))
         if self.oauth2_jwt_algorithm not in _STATE_ALGORITHMS:
@@ -331,6 +346,11 @@ class Settings:
     def clients(self) -> Mapping[str, OAuth2Client]:
         """Return `oauth2_clients`, checked."""
         return {name: client for name, client in self.oauth2_clients.items() if isinstance(client, OAuth2Client)}
+
+    @property
+    def checked_budgets(self) -> tuple[Budget, ...]:
+        """Return `budgets`, checked."""
+        return tuple(budget for budget in self.budgets if not isinstance(budget, Mapping))
 
     @property
     def older_keys(self) -> tuple[Secret, ...]:

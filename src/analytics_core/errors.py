@@ -26,7 +26,7 @@
     │   │   ├── UnknownColumnError / UnknownMetricError / UnknownDatasourceTypeError
     │   │   └── UnknownOperatorError / UnknownTimeGrainError / UnknownOperationError / UnknownEngineError
     │   ├── EmptyQueryError / DuplicateLabelError / FilterValueError / LimitError
-    │   │   └── RequestLimitError               a whole request needs too much (a LimitError)
+    │   │   └── RequestLimitError / BudgetError a whole request, or what budgets count, is too much (LimitErrors)
     │   ├── TimeRangeError / TimeOffsetError
     │   ├── FragmentError                       a custom SQL field that is not one expression (RowRuleError: a row rule)
     │   ├── VirtualDatasetError                 the SQL of a dataset that cannot be a source
@@ -319,13 +319,7 @@ class UnknownNameError(QueryError, code="UNKNOWN_NAME_ERROR"):
     noun: ClassVar[str] = "name"
 
     def __init__(
-        self,
-        name: str,
-        *,
-        place: str,
-        known: Iterable[str] = (),
-        error_type: ErrorType | None = None,
-        hint: str = "",
+        self, name: str, *, place: str, known: Iterable[str] = (), error_type: ErrorType | None = None, hint: str = ""
     ) -> None:
         self.name = name
         self.known = tuple(sorted(set(known)))
@@ -416,6 +410,10 @@ class LimitError(QueryError, code="LIMIT_ERROR"):
 
 class RequestLimitError(LimitError, code="REQUEST_LIMIT_ERROR"):
     """A request needs more statements, cells or custom SQL, in all, than one request may."""
+
+
+class BudgetError(LimitError, code="BUDGET_ERROR"):
+    """More than a budget of the settings allows; `extra` has `unit`, `per`, `limit`, `spent`, `free_at` of its day."""
 
 
 class TimeRangeError(QueryError, code="TIME_RANGE_ERROR"):

@@ -260,7 +260,7 @@ def test_ctrl_c_while_a_statement_starts_stops_it(shop: Target, is_streamed: boo
     calls, token = InterruptedCalls(has_begun), CancelToken()
     begin = partial(loan.result, calls, token)
     if is_streamed:
-        begin = partial(FrameStream, loan, Handover(), calls=calls, cancel=token, budget=None, wait_s=60)
+        begin = partial(FrameStream, loan, Handover(), calls=calls, cancel=token, budget=None, late=None, wait_s=60)
     with pytest.raises(KeyboardInterrupt):
         begin()
     assert shop.is_returned()

@@ -21,6 +21,7 @@ from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._execution.connection_uri import check_uri
 from analytics_core._execution.handed_over import HandedTables
+from analytics_core._records.budget import Budget
 from analytics_core._records.secret import Secret
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, SettingsError, nearest
@@ -103,6 +104,7 @@ class SettingsFields(TypedDict, total=False):
     report_min_interval_s: float
     report_on_time_s: float
     max_active_reports_per_owner: int
+    budgets: tuple[Budget | Mapping[str, Any], ...]
 
 
 class ConnectFields(SettingsFields, ReadingFields, total=False):

@@ -30,7 +30,7 @@ from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.reflection import Reflector
-from analytics_core._execution.statements import StatementRunner
+from analytics_core._execution.statements import StatementRunner, ledger_of
 from analytics_core._execution.table_loader import TableLoader
 from analytics_core._formdata.registry import ENTRY_POINTS as CHART_KINDS
 from analytics_core._formdata.registry import installed_chart_kinds
@@ -179,7 +179,7 @@ def _gate(parts: Components, books: StoredRuleSets, row_security: RowSecurity, t
     return Gate(
         policy=parts.policy,
         registry=parts.registry,
-        runner=StatementRunner(parts.connector, tokens),
+        runner=StatementRunner(parts.connector, tokens, ledger_of(parts.settings, parts.store, parts.clock)),
         row_security=row_security,
         books=books,
         tokens=tokens,

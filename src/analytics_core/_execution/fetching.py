@@ -41,12 +41,14 @@ class FetchLimits:
 
     One row more than `max_rows` is fetched, to know that the result was cut. Where a result is given away in parts,
     the bytes are those of one part, and `answer_s` is the longest wait for the server meanwhile (None: `timeout_s`).
+    Where a result `ends_at_rows`, more of them are an error.
     """
 
     max_rows: int
     max_bytes: int
     timeout_s: float
     answer_s: float | None = None
+    ends_at_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,14 @@ def too_large(limits: FetchLimits, rows: int) -> ResultTooLargeError:
     )
 
 
+def _is_cut(limits: FetchLimits, rows: int) -> bool:
+    """Tell whether there are more rows than may be shown; ResultTooLargeError where those end the result."""
+    if rows > limits.max_rows and limits.ends_at_rows:
+        message = f"the result has more than {limits.max_rows:,} rows; ask for fewer"
+        raise ResultTooLargeError(message, extra={"max_rows": limits.max_rows})
+    return rows > limits.max_rows
+
+
 def fetch_rows(
     rows: Iterable[tuple[Any, ...]],
     *,
@@ -96,7 +106,7 @@ def fetch_rows(
         give: takes what was read, part by part; columns keep the kinds that they have in the first part.
 
     Raises:
-        ResultTooLargeError: the byte budget is crossed.
+        ResultTooLargeError: the byte budget is crossed, or there are more rows where those end the result.
     """
     columns = [_ColumnCollector(label, kind) for label, kind in zip(labels, kinds, strict=True)]
     source, nested = iter(rows), [place for place, kind in enumerate(kinds) if kind in _MAY_NEST]
@@ -109,7 +119,7 @@ def fetch_rows(
             break
         if weight > room:
             raise too_large(limits, read + len(batch))
-        has_more = read + len(batch) > limits.max_rows
+        has_more = _is_cut(limits, read + len(batch))
         if has_more:
             batch = batch[: limits.max_rows - read]
         read += len(batch)
@@ -184,12 +194,12 @@ def fetch_arrow(
     """Read Arrow record batches; like `fetch_rows`, but the columns stay in Arrow.
 
     Raises:
-        ResultTooLargeError: the byte budget is crossed.
+        ResultTooLargeError: the byte budget is crossed, or there are more rows where those end the result.
     """
     part = _ArrowPart(schema, labels, kinds)
     rows, has_more = 0, False
     while not has_more and (batch := next_batch()) is not None:
-        has_more = rows + batch.num_rows > limits.max_rows
+        has_more = _is_cut(limits, rows + batch.num_rows)
         if has_more:
             batch = batch.slice(0, limits.max_rows - rows)
         rows += batch.num_rows

@@ -6,9 +6,9 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
 
@@ -23,8 +23,12 @@ from analytics_core._execution.sessions.base import RunRequest, ScriptRequest, S
 from analytics_core._frames.frame import Frame
 from analytics_core._oauth.user_tokens import UserTokens
 from analytics_core._records.datasource import Access
+from analytics_core._settings import Settings
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, StatementTimeoutError
-from analytics_core.ports import Connector
+from analytics_core.ports import Clock, Connector, MetadataStore
+
+if TYPE_CHECKING:
+    from analytics_core._execution.budgets import Allowance, BudgetLedger
 
 _PATIENCE_S: Final = 0.3
 """How long a statement may take to end by itself once nobody wants more of its rows."""
@@ -92,7 +96,8 @@ class FrameStream:
         handover: what the work of the loan gives its parts to.
         calls: the threads that read.
         cancel: stops the reading from any thread.
-        budget: of the request, which bounds the time of the whole; None: nothing else does.
+        budget: of the request, which counts the time of each part; None: nobody does.
+        late: gives the error for the time of the whole; None: the loan's own tells it.
         wait_s: the seconds that each part may take; the loan's time is that of the whole.
     """
 
@@ -104,9 +109,11 @@ class FrameStream:
         calls: BoundedCalls,
         cancel: CancelToken,
         budget: RequestBudget | None,
+        late: Callable[[], AnalyticsError] | None,
         wait_s: float,
     ) -> None:
         self._loan, self._handover, self._budget, self._wait_s = loan, handover, budget, wait_s
+        self._late = late
         self._given = 0
         self._fetched: FetchedResult | None = None
         loan.stopper.on_stop(handover.stop)
@@ -193,7 +200,7 @@ class FrameStream:
         """Return the error; one for a time limit tells whose that was."""
         if is_late:
             return self._loan.timeout_error(self._wait_s, what="gave no rows for")
-        return self._budget.timeout_error() if self._budget and isinstance(error, StatementTimeoutError) else error
+        return self._late() if self._late and isinstance(error, StatementTimeoutError) else error
 
     def _give_up(self) -> None:
         self._pending = None
@@ -213,15 +220,59 @@ def _reading(
     return outcome
 
 
-class StatementRunner:
-    """Runs statements through a connector; any thread may use it."""
+def ledger_of(settings: Settings, store: MetadataStore, clock: Clock) -> BudgetLedger | None:
+    """Return what counts the budgets of the settings; without any None, and nothing is loaded."""
+    if not settings.budgets:
+        return None
+    from analytics_core._execution.budgets import BudgetLedger
 
-    def __init__(self, connector: Connector, tokens: UserTokens | None = None) -> None:
+    return BudgetLedger(settings.checked_budgets, store, clock)
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """Under which limits a statement runs, for how long, and the error for a time that is not the statement's own."""
+
+    limits: FetchLimits
+    timeout_s: float
+    late: Callable[[], AnalyticsError] | None
+    allowance: Allowance | None
+
+
+class StatementRunner:
+    """Runs statements through a connector; any thread may use it.
+
+    Everything that is read of users' data, and every script, passes here: so the budgets are those of all roads.
+    """
+
+    def __init__(
+        self, connector: Connector, tokens: UserTokens | None = None, budgets: BudgetLedger | None = None
+    ) -> None:
         self._connections = Connections(connector, tokens)
+        self._budgets = budgets
 
     def close(self) -> None:
         """Stop the statements that run, and begin no more; whoever asked is told by a StatementStoppedError."""
         self._connections.close()
+        if self._budgets is not None:
+            self._budgets.close()
+
+    def budget_notes(self, admission: Admission) -> tuple[str, ...]:
+        """Return what budgets let a statement spend, and what of it the day has spent, a sentence for each amount."""
+        return () if self._budgets is None else self._budgets.notes(admission)
+
+    def _terms(self, admission: Admission, limits: FetchLimits, budget: RequestBudget | None) -> _Terms:
+        """Return on which terms a statement runs; RequestTimeoutError, RequestLimitError, BudgetError: it may not."""
+        late: Callable[[], AnalyticsError] | None = None
+        allowance = None if self._budgets is None else self._budgets.allowance(admission)
+        if allowance is not None:
+            within = allowance.limits(limits)
+            late = allowance.late if within.timeout_s < limits.timeout_s else None
+            limits = within
+        timeout_s = budget.begin_statement(limits.timeout_s) if budget else limits.timeout_s
+        if budget and timeout_s < limits.timeout_s:
+            late = budget.timeout_error
+        return _Terms(limits, timeout_s, late, allowance)
 
     def run(
         self,
@@ -242,24 +293,26 @@ class StatementRunner:
         Raises:
             StatementTimeoutError: the time limit stopped it.
             RequestTimeoutError, RequestLimitError: the request is over its budget.
+            BudgetError: a budget of the settings leaves less than the statement spends.
             StatementStoppedError: `cancel` stopped it.
             ResultTooLargeError: the byte budget was crossed.
             StatementRefusedError: it is no query.
             DatabaseError: the database refused it or could not be reached; diagnosed, without the driver's text.
         """
         started, statement = time.perf_counter(), admitted.statement
-        timeout_s = budget.begin_statement(limits.timeout_s) if budget else limits.timeout_s
+        terms = self._terms(admitted.admission, limits, budget)
 
         def run(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> FetchedResult:
-            left = replace(limits, timeout_s=left_s)
-            return session.run(RunRequest(connection=connection, statement=statement, limits=left, stopper=stopper))
+            left = replace(terms.limits, timeout_s=left_s)
+            request = RunRequest(connection=connection, statement=statement, limits=left, stopper=stopper)
+            return terms.allowance.run(session, request) if terms.allowance else session.run(request)
 
         try:
-            loan = self._connections.loan(admitted.admission, run, timeout_s=timeout_s, sql=statement.sql)
+            loan = self._connections.loan(admitted.admission, run, timeout_s=terms.timeout_s, sql=statement.sql)
             fetched = loan.result(self._connections.calls, cancel)
         except StatementTimeoutError:
-            if budget and timeout_s < limits.timeout_s:
-                raise budget.timeout_error() from None
+            if terms.late:
+                raise terms.late() from None
             raise
         finally:
             if budget:
@@ -288,24 +341,24 @@ class StatementRunner:
             AnalyticsError: as for `run`.
         """
         commits, started = threading.Event(), time.perf_counter()
-        timeout_s = budget.begin_statement(limits.timeout_s) if budget else limits.timeout_s
+        terms = self._terms(admission, limits, budget)
 
         def run(
             connection: sa.Connection, session: Session, stopper: Stopper, left_s: float
         ) -> tuple[FetchedResult | None]:
-            left, begin_to_commit = replace(limits, timeout_s=left_s), ends_stops(stopper, commits)
+            left, begin_to_commit = replace(terms.limits, timeout_s=left_s), ends_stops(stopper, commits)
             script = ScriptRequest(connection, statements, left, stopper, admission.access, done, begin_to_commit)
-            return (session.run_script(script),)
+            return (terms.allowance.run_script(session, script) if terms.allowance else session.run_script(script),)
 
         sent = ";\n".join(one.statement.sql for one in statements)
         try:
-            loan = self._connections.loan(admission, run, timeout_s=timeout_s, sql=sent)
+            loan = self._connections.loan(admission, run, timeout_s=terms.timeout_s, sql=sent)
             fetched = loan.result(self._connections.calls, cancel)[0]
         except DatabaseError as error:
             if commits.is_set() and admission.access is Access.WRITE:
                 raise _unconfirmed(error) from None
-            if isinstance(error, StatementTimeoutError) and budget and timeout_s < limits.timeout_s:
-                raise budget.timeout_error() from None
+            if isinstance(error, StatementTimeoutError) and terms.late:
+                raise terms.late() from None
             raise
         finally:
             if budget:
@@ -349,14 +402,20 @@ class StatementRunner:
         the statement and its connection wait for the consumer. `wait_s` are those that each part may take.
         """
         statement, handover = admitted.statement, Handover()
-        timeout_s = budget.begin_statement(limits.timeout_s) if budget else limits.timeout_s
+        terms = self._terms(admitted.admission, limits, budget)
 
         def run(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> FetchedResult:
-            left, give = replace(limits, timeout_s=left_s, answer_s=wait_s), handover.giving(stopper, left_s)
-            return session.run(
-                RunRequest(connection=connection, statement=statement, limits=left, stopper=stopper, give=give)
-            )
+            left, give = replace(terms.limits, timeout_s=left_s, answer_s=wait_s), handover.giving(stopper, left_s)
+            request = RunRequest(connection=connection, statement=statement, limits=left, stopper=stopper, give=give)
+            return terms.allowance.run(session, request) if terms.allowance else session.run(request)
 
-        loan = self._connections.loan(admitted.admission, run, timeout_s=timeout_s, sql=statement.sql)
-        token = CancelToken() if cancel is None else cancel
-        return FrameStream(loan, handover, calls=self._connections.calls, cancel=token, budget=budget, wait_s=wait_s)
+        loan = self._connections.loan(admitted.admission, run, timeout_s=terms.timeout_s, sql=statement.sql)
+        return FrameStream(
+            loan,
+            handover,
+            calls=self._connections.calls,
+            cancel=CancelToken() if cancel is None else cancel,
+            budget=budget,
+            late=terms.late or (budget.timeout_error if budget else None),
+            wait_s=wait_s,
+        )

@@ -321,6 +321,7 @@ class QueryRunner:
         told = partial(explained, spec=loaded.spec, key=ready.key, timeout=ready.timeout)
         offsets = {comparison.text: told(prepared, offsets={}, notes=()) for comparison, prepared in ready.shifted}
         notes = (*request.notes, *ready.notes, *notes_of_layers(requested.query))
+        notes += self._gate.statements.budget_notes(admission)
         return told(ready.main, offsets=offsets, notes=notes, steps=ready.steps)
 
 

@@ -321,7 +321,12 @@ class SqlScripts:
             fetched = self._gate.statements.run_script(
                 ready.admission,
                 [
-                    ScriptStatement(statement=step.ready.statement, is_query=step.is_query, gives_rows=step.gives_rows)
+                    ScriptStatement(
+                        statement=step.ready.statement,
+                        is_query=step.is_query,
+                        gives_rows=step.gives_rows,
+                        has_plan=step.has_plan,
+                    )
                     for step in ready.steps
                 ],
                 limits=self._queries.limits(most if answering is None else answering.ready.limit),

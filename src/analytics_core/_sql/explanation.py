@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from analytics_core._compile.explanation import ExplainedClause, printed
 from analytics_core._compile.lowering.query import RELATION_ALIAS
-from analytics_core._display.blocks import Blocks, CodeBlock, facts, table
+from analytics_core._display.blocks import Blocks, CodeBlock, facts, notes, table
 from analytics_core._display.bundles import mime_bundle
 from analytics_core._display.text import visible
 from analytics_core._querying.sql_queries import ReadySql
@@ -25,6 +25,7 @@ class ExplainedSql:
         tables: the relations that it reads, sorted.
         rules: the row rules that bind on them, each with its origin.
         row_limit: how many rows it gives at the most.
+        budgets: what budgets let it spend, a sentence each.
     """
 
     sql: str
@@ -33,9 +34,10 @@ class ExplainedSql:
     tables: tuple[str, ...]
     rules: tuple[ExplainedClause, ...]
     row_limit: int
+    budgets: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, ready: ReadySql) -> Self:
+    def of(cls, ready: ReadySql, budgets: tuple[str, ...]) -> Self:
         """Return the explanation of a statement that may run."""
         return cls(
             sql=ready.statement.display_sql,
@@ -44,19 +46,21 @@ class ExplainedSql:
             tables=tuple(map(str, ready.tables)),
             rules=tuple(_explained(ready)),
             row_limit=ready.limit,
+            budgets=budgets,
         )
 
     def __str__(self) -> str:
         lines = [f"{rule.part}  {rule.sql}    <- {rule.origin}" for rule in self.rules]
         summary = f"reads: {', '.join(self.tables) or 'no table'}; at most {self.row_limit:,} rows"
-        return visible("\n".join([*lines, summary, "", self.sql]))
+        return visible("\n".join([*lines, summary, *self.budgets, "", self.sql]))
 
     _repr_mimebundle_ = mime_bundle
 
     def _blocks(self) -> Blocks:
         columns = {name: [getattr(rule, name) for rule in self.rules] for name in ("part", "sql", "origin")}
         summary = {"reads": ", ".join(self.tables), "rows at the most": f"{self.row_limit:,}"}
-        return [*(table(columns) if self.rules else ()), *facts(summary), CodeBlock(text=self.sql)]
+        rules = table(columns) if self.rules else ()
+        return [*rules, *facts(summary), *notes(self.budgets), CodeBlock(text=self.sql)]
 
 
 def _explained(ready: ReadySql) -> Iterator[ExplainedClause]:

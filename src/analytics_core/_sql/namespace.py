@@ -152,7 +152,8 @@ class Sql(Namespace):
             ('orders',)
         """
         question = _question(sql, params, schema, row_limit)
-        return ExplainedSql.of(self._runtime.sql_queries.ready(self._request(), self._database(database), question))
+        ready = self._runtime.sql_queries.ready(self._request(), self._database(database), question)
+        return ExplainedSql.of(ready, self._runtime.statements.budget_notes(ready.admission))
 
     def check(
         self, sql: str, *, database: int | str | None = None, schema: str | None = None

@@ -317,7 +317,7 @@ def _with_budget(tree: Any) -> Any:
     def through(node: Any, name: str, *args: nodes.Expr) -> nodes.Filter:
         return nodes.Filter(node, name, list(args), [], None, None, lineno=node.lineno)
 
-    class Budget(NodeTransformer):
+    class StepBudget(NodeTransformer):
         def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - jinja calls it so
             written = sum(len(data.data) for data in node.find_all(nodes.TemplateData))
             weight = 1 + sum(1 for _ in node.find_all(nodes.Node)) + written // 4
@@ -346,4 +346,4 @@ def _with_budget(tree: Any) -> Any:
             self.generic_visit(node)
             return node if node.ctx == "store" else through(node, "_flat")
 
-    return Budget().visit(tree)
+    return StepBudget().visit(tree)

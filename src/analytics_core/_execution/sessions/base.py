@@ -103,12 +103,13 @@ class RunRequest:
 class ScriptStatement:
     """A statement of a script, and what comes of it: `is_query` reads rows, `gives_rows` changes them and tells which.
 
-    A plan display has rows and is no query.
+    A plan display has rows and is no query. One that `has_plan` reads or changes rows, so that its cost is estimated.
     """
 
     statement: Statement
     is_query: bool
     gives_rows: bool
+    has_plan: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,7 @@ class ScriptRequest:
         access: with which the connection was opened.
         done: is told how many rows each statement gave or changed; None: not known.
         begin_to_commit: is called right before the commit; what it raises undoes everything.
+        begins: is told of each statement right before it runs, and may ask about it on the connection; likewise.
     """
 
     connection: sa.Connection
@@ -128,6 +130,7 @@ class ScriptRequest:
     access: Access
     done: Callable[[int | None], None]
     begin_to_commit: Callable[[], None]
+    begins: Callable[[ScriptStatement, RunRequest], None] | None = None
 
 
 class Session:
@@ -202,6 +205,8 @@ class Session:
             reject_unless_reading(statement.sql, words=self.reading_words)
         self.reject(connection.connection.driver_connection, statement.sql)
         alone = RunRequest(connection=connection, statement=statement, limits=request.limits, stopper=request.stopper)
+        if request.begins is not None:
+            request.begins(one, alone)
         return self.read(alone) if one.is_query else self.change(alone, gives_rows=one.gives_rows)
 
     def estimate(self, request: RunRequest, costs: CostEstimates) -> Costs:

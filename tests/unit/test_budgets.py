@@ -1,0 +1,303 @@
+"""The arithmetic of budgets: whom they are for, what is left of a day, and when the store is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from tests.support.cases import for_each
+from tests.support.execution import LIMITS, admission, database
+from tests.support.stores import open_store
+
+from analytics_core import Budget, Settings
+from analytics_core._compile.plan import Statement
+from analytics_core._engines.types import ValueKind
+from analytics_core._execution.budgets import BudgetLedger
+from analytics_core._execution.cancel import Stopper
+from analytics_core._execution.fetching import FetchedResult, FetchLimits
+from analytics_core._execution.sessions.base import RunRequest, Session
+from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._records.people import Role, User
+from analytics_core._records.repositories import ListQuery
+from analytics_core._security.actor import Actor
+from analytics_core.errors import AnalyticsError, BudgetError, SettingsError, StoreUnavailableError
+from analytics_core.ports import MetadataStore
+from analytics_core.testing import FixedClock
+
+EVENING = datetime(2026, 5, 1, 23, 30, tzinfo=UTC)
+SHOP = admission(database("duckdb:///:memory:", database_name="shop"))
+STATEMENT = Statement(sql="SELECT 1", parameters=(), display_sql="SELECT 1", labels=(), kinds=())
+
+
+class RowsSession(Session):
+    """A session whose every statement gives so many rows, and costs as many."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+
+    def run(self, request: RunRequest) -> FetchedResult:
+        rows = [1] * min(self._rows, request.limits.max_rows)
+        frame = Frame(columns=(FrameColumn(name="a", kind=ValueKind.INTEGER, values=rows),))
+        return FetchedResult(frame=frame, has_more=False, fetched_bytes=0)
+
+    def estimate(self, request: RunRequest, costs: Any) -> dict[str, float]:
+        return {costs.counted: float(self._rows)}
+
+
+@dataclass
+class Process:
+    """A process with a ledger of its own; what it would do a second later waits in `due`."""
+
+    ledger: BudgetLedger
+    due: list[Callable[[], None]] = field(default_factory=list)
+
+    def spend(self, rows: int, on: Any = SHOP) -> None:
+        """Run a statement that gives so many rows."""
+        allowance = self.ledger.allowance(on)
+        if allowance is None:
+            return
+        limits = allowance.limits(LIMITS)
+        request = RunRequest(connection=None, statement=STATEMENT, limits=limits, stopper=Stopper())  # type: ignore[arg-type] - nothing connects
+        allowance.run(RowsSession(rows), request)
+
+    def left(self, on: Any = SHOP) -> int:
+        """Return how many rows a statement may give."""
+        allowance = self.ledger.allowance(on)
+        return LIMITS.max_rows if allowance is None else allowance.limits(LIMITS).max_rows
+
+    def wait_a_second(self) -> None:
+        """Do what is due."""
+        due, self.due[:] = [*self.due], []
+        for work in due:
+            work()
+
+
+@dataclass
+class World:
+    """A store, and a clock for all processes."""
+
+    store: MetadataStore
+    clock: FixedClock
+
+    def process(self, *budgets: Budget) -> Process:
+        """Start a process."""
+        due: list[Callable[[], None]] = []
+        return Process(BudgetLedger(budgets, self.store, self.clock, later=due.append), due)
+
+    def stored(self) -> list[dict[str, float]]:
+        """Return what the store holds."""
+        with self.store.unit_of_work() as unit:
+            records = unit.key_values.list(ListQuery())[1]
+        assert {record.kind for record in records} <= {"budget"}
+        return [json.loads(record.value) for record in records]
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    clock = FixedClock(EVENING)
+    with open_store("sqlite://", clock) as store:
+        yield World(store, clock)
+
+
+def person(name: str, user_id: int, *roles: str) -> Any:
+    """Return an admission of somebody with roles to the same database."""
+    known = tuple(Role(id=number, name=role) for number, role in enumerate(roles, start=1))
+    return replace(SHOP, actor=Actor(user=User(id=user_id, username=name), roles=known))
+
+
+def test_what_is_not_stored_yet_counts_for_its_own_process_alone(world: World) -> None:
+    first, second = world.process(Budget(rows_per_day=100)), world.process(Budget(rows_per_day=100))
+    first.spend(60)
+    assert (first.left(), second.left()) == (40, 100)
+    first.wait_a_second()
+    world.clock.advance(timedelta(seconds=1))
+    assert (first.left(), second.left()) == (40, 40)
+    second.spend(30)
+    assert (first.left(), second.left()) == (40, 10)
+    second.wait_a_second()
+    assert first.left() == 40  # it looks once a second
+    world.clock.advance(timedelta(seconds=1))
+    assert (first.left(), second.left()) == (10, 10)
+    assert [amounts["rows"] for amounts in world.stored()] == [90.0]
+
+
+def test_the_store_is_told_once_a_second_however_many_statements_run(world: World) -> None:
+    process = world.process(Budget(rows_per_day=1_000), Budget(database="shop", rows_per_day=2_000))
+    for _ in range(20):
+        process.spend(3)
+    assert len(process.due) == 1
+    assert world.stored() == []
+    process.wait_a_second()
+    assert [amounts["rows"] for amounts in world.stored()] == [60.0, 60.0]
+    assert process.due == []
+    process.spend(3)
+    assert len(process.due) == 1
+    process.ledger.close()
+    assert [amounts["rows"] for amounts in world.stored()] == [63.0, 63.0]
+    process.wait_a_second()
+    assert process.due == []  # a closed core begins nothing any more
+
+
+def test_a_day_that_has_spent_all_is_free_again_at_midnight_in_utc(world: World) -> None:
+    process = world.process(Budget(rows_per_day=100))
+    process.spend(100)
+    with pytest.raises(BudgetError) as refused:
+        process.spend(1)
+    assert refused.value.message == (
+        "the budget of everyone allows 100 rows per day: 100 were spent before; "
+        "it is free again at 2026-05-02 00:00 UTC"
+    )
+    assert refused.value.extra == {
+        "budget": {"database": None, "role": None, "user": None},
+        "unit": "rows",
+        "per": "day",
+        "limit": 100,
+        "spent": 100.0,
+        "free_at": "2026-05-02T00:00:00+00:00",
+    }
+    assert refused.value.retryable
+    world.clock.advance(timedelta(minutes=30))
+    assert process.left() == 100
+
+
+def test_a_statement_counts_on_the_day_on_which_it_began(world: World) -> None:
+    process = world.process(Budget(rows_per_day=100))
+    allowance = process.ledger.allowance(SHOP)
+    assert allowance is not None
+    world.clock.advance(timedelta(hours=1))
+    request = RunRequest(connection=None, statement=STATEMENT, limits=LIMITS, stopper=Stopper())  # type: ignore[arg-type] - nothing connects
+    allowance.run(RowsSession(80), request)
+    assert process.left() == 100
+
+
+def test_the_tightest_of_database_role_and_person_counts_and_all_are_counted(world: World) -> None:
+    process = world.process(
+        Budget(database=1, rows_per_day=100),
+        Budget(role="analysts", rows_per_day=80),
+        Budget(user="ann", rows_per_day=50),
+        Budget(database=2, rows_per_day=1),
+        Budget(database="shop", role="analysts", user="bob", rows_per_statement=5),
+    )
+    ann, bob, eve = person("ann", 5, "analysts"), person("bob", 6, "staff", "analysts"), person("eve", 7, "staff")
+    assert [process.left(one) for one in (ann, bob, eve)] == [50, 5, 100]
+    process.spend(45, on=ann)
+    assert [process.left(one) for one in (ann, bob, eve)] == [5, 5, 55]
+    for _ in range(7):
+        process.spend(5, on=bob)
+    with pytest.raises(BudgetError, match="the budget of role 'analysts' allows 80 rows per day"):
+        process.spend(1, on=ann)
+    assert process.left(eve) == 20
+
+
+def test_each_person_has_an_amount_of_their_own_where_that_is_said(world: World) -> None:
+    process = world.process(Budget(role="analysts", each_person=True, rows_per_day=10))
+    ann, bob = person("ann", 5, "analysts"), person("bob", 6, "analysts")
+    process.spend(10, on=ann)
+    assert process.left(bob) == 10
+    with pytest.raises(BudgetError, match="role 'analysts', each person allows 10 rows"):
+        process.spend(1, on=ann)
+
+
+def test_a_statement_that_would_cost_more_does_not_run_and_counts_nothing(world: World) -> None:
+    process = world.process(Budget(database=1, cost_per_statement=50, cost_per_day=70))
+    with pytest.raises(BudgetError, match="allows 50 of estimated cost per statement: the statement would cost more"):
+        process.spend(51)
+    process.spend(50)
+    with pytest.raises(BudgetError, match="allows 70 of estimated cost per day: 50 were spent before; the statement"):
+        process.spend(21)
+    process.spend(20)
+    process.wait_a_second()
+    assert [(amounts["cost"], amounts["rows"]) for amounts in world.stored()] == [(70.0, 70.0)]
+
+
+def test_limits_of_the_settings_stand_where_budgets_leave_more(world: World) -> None:
+    limits = FetchLimits(max_rows=10, max_bytes=1, timeout_s=2.0)
+    assert world.process(Budget(database=2, rows_per_day=1)).ledger.allowance(SHOP) is None
+    wide = world.process(Budget(rows_per_day=10, seconds_per_statement=3)).ledger.allowance(SHOP)
+    tight = world.process(Budget(rows_per_day=9, seconds_per_statement=1)).ledger.allowance(SHOP)
+    assert wide is not None
+    assert wide.limits(limits) == limits
+    assert tight is not None
+    assert tight.limits(limits) == replace(limits, max_rows=9, ends_at_rows=True, timeout_s=1)
+
+
+class AwayStore:
+    """A store that is away while it is said to be."""
+
+    def __init__(self, store: MetadataStore) -> None:
+        self._store, self.is_away = store, False
+
+    @contextmanager
+    def unit_of_work(self) -> Iterator[Any]:
+        if self.is_away:
+            raise StoreUnavailableError("it is away")
+        with self._store.unit_of_work() as unit:
+            yield unit
+
+
+def test_what_cannot_be_stored_now_is_stored_later(world: World) -> None:
+    store = AwayStore(world.store)
+    process = World(store, world.clock).process(Budget(rows_per_day=100))  # type: ignore[arg-type] - all that is asked of it
+    process.spend(60)
+    store.is_away = True
+    process.wait_a_second()
+    assert (world.stored(), len(process.due)) == ([], 1)
+    store.is_away = False
+    assert process.left() == 40
+    process.wait_a_second()
+    assert [amounts["rows"] for amounts in world.stored()] == [60.0]
+
+
+def test_a_forked_process_does_not_count_what_its_parent_spent_again(world: World) -> None:
+    process = world.process(Budget(rows_per_day=100))
+    process.spend(60)
+    process.ledger.before_fork()
+    process.ledger.after_fork()
+    assert process.left() == 100
+    process.ledger.flush()
+    assert world.stored() == []
+
+
+@for_each(
+    ("fields", "told"),
+    [
+        ({}, "bounds nothing; name one of rows_per_statement, rows_per_day"),
+        ({"rows_per_day": 0}, "Budget.rows_per_day must be a whole number above 0"),
+        ({"rows_per_day": 1.5}, "Budget.rows_per_day must be a whole number above 0"),
+        ({"seconds_per_day": True}, "Budget.seconds_per_day must be a number above 0"),
+        ({"seconds_per_statement": float("inf")}, "Budget.seconds_per_statement must be a number above 0"),
+        ({"cost_per_day": 5}, "a Budget of cost must name its database"),
+    ],
+)
+def test_a_budget_that_bounds_nothing_or_oddly_is_refused(fields: dict[str, Any], told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        Budget(**fields)
+
+
+KEY = "Zk3v9-xQ2Lw8_pR5tY7uB1nM4cD6eF0g"
+
+
+def test_budgets_come_as_records_or_maps_and_from_the_environment() -> None:
+    budget = Budget(role="analysts", rows_per_day=5)
+    assert Settings(secret_key=KEY, budgets=(budget, {"role": "analysts", "rows_per_day": 5})).budgets == (budget,) * 2
+    text = '[{"role": "analysts", "rows_per_day": 5}]'
+    environment = {"ANALYTICS_CORE_SECRET_KEY": KEY, "ANALYTICS_CORE_BUDGETS": text}
+    assert Settings.from_env(environment).budgets == (budget,)
+
+
+@for_each(
+    ("budgets", "told"),
+    [
+        ([{"rows": 5}], "a Budget has no 'rows'; it has database, role"),
+        ([5], "Settings.budgets must hold Budget records, not int"),
+        ({"rows_per_day": 5}, "Settings.budgets must be a tuple of budgets"),
+    ],
+)
+def test_budgets_that_are_none_are_refused(budgets: Any, told: str) -> None:
+    with pytest.raises(AnalyticsError, match=told):
+        Settings(secret_key=KEY, budgets=budgets)
