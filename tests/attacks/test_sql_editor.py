@@ -40,6 +40,7 @@ READERS: Mapping[str, Callable[[World, str], str]] = {
     "sql check": lambda world, text: str(world.core.sql.check(text)).replace(text, ""),
     "sql format": lambda world, text: world.core.sql.format(text).replace(text, ""),
     "sql lineage": lambda world, text: str(world.core.sql.lineage(text)).replace(text, ""),
+    "sql estimate": lambda world, text: str(world.core.sql.estimate({"database_id": 1, "sql": text})),
 }
 """What reads a statement and runs nothing."""
 

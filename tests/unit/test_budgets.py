@@ -271,6 +271,9 @@ def test_a_forked_process_does_not_count_what_its_parent_spent_again(world: Worl
         ({"rows_per_day": 1.5}, "Budget.rows_per_day must be a whole number above 0"),
         ({"seconds_per_day": True}, "Budget.seconds_per_day must be a number above 0"),
         ({"seconds_per_statement": float("inf")}, "Budget.seconds_per_statement must be a number above 0"),
+        ({"role": 3, "rows_per_day": 5}, "Budget.role must be a name, or None"),
+        ({"database": True, "rows_per_day": 5}, "Budget.database must be a name or an id, or None"),
+        ({"user": ("ann",), "rows_per_day": 5}, "Budget.user must be a name or an id, or None"),
         ({"cost_per_day": 5}, "a Budget of cost must name its database"),
     ],
 )

@@ -61,6 +61,10 @@ class Budget:
     cost_per_day: float | None = None
 
     def __post_init__(self) -> None:
+        for name, given in {"database": self.database, "role": self.role, "user": self.user}.items():
+            types: tuple[type, ...] = (str, type(None)) if name == "role" else (str, int, type(None))
+            if not isinstance(given, types) or isinstance(given, bool):
+                raise SettingsError(f"Budget.{name} must be a name{'' if name == 'role' else ' or an id'}, or None")
         amounts = {f"{unit}_per_{span}": self.amount(unit, span) for unit in BudgetUnit for span in BudgetSpan}
         named = {name: amount for name, amount in amounts.items() if amount is not None}
         for name, amount in named.items():
