@@ -35,12 +35,22 @@ READS = [
     "SELECT * FROM orders CROSS JOIN customers",
     "SELECT DISTINCT a FROM orders WHERE EXISTS (SELECT 1 FROM customers)",
 ]
+ROWS_OF_WITH = "WITH x(a, b) AS (VALUES (1, 2), (3, 4)) SELECT a FROM x"
 
 
 @for_each("on", ENGINES)
 @for_each("sql", READS)
 def test_queries_are_accepted(sql: str, on: str) -> None:
     assert check_select(sql, spec=engine(on), place="dataset 'd'").sql
+
+
+@for_each("on", ["sqlite", "duckdb", "postgresql"])
+def test_rows_of_a_with_clause_are_no_new_group_of_operators(on: str) -> None:
+    assert check_select(ROWS_OF_WITH, spec=engine(on), place="d").sql
+    if engine(on).syntax.groups_comparisons:
+        for more in (" WHERE a = b NOT IN (1)", " WHERE a NOT IN (1) = b"):
+            with pytest.raises(StatementRefusedError, match="grouped differently"):
+                check_select(ROWS_OF_WITH + more, spec=engine(on), place="d")
 
 
 @for_each("on", ENGINES)

@@ -276,10 +276,15 @@ def reject_new_groups(syntax: Syntax, before: Sequence[Token], after: Sequence[T
 
 
 def _groups(tokens: Sequence[Token]) -> int:
-    """Count the parentheses that group: those of a call or a list follow a name or IN."""
+    """Count the parentheses that group: those of a call or a list follow a name or IN, those of rows begin VALUES."""
     places = [position for position, token in enumerate(tokens) if token.token_type is TokenType.L_PAREN]
     before = [tokens[position - 1].text if position else "" for position in places]
-    return sum(not text[-1:].isalnum() or text.upper() in _OPENERS for text in before)
+    around = [[one.token_type for one in tokens[position - 1 : position + 2 : 2]] for position in places]
+    return sum(not text[-1:].isalnum() or text.upper() in _OPENERS for text in before) - around.count(_AROUND_ROWS)
+
+
+_AROUND_ROWS: Final = [TokenType.FROM, TokenType.VALUES]
+"""Between them the writer opens a relation for `WITH t AS (VALUES ...)`."""
 
 
 def _allowance(tokens: Sequence[Token]) -> int:
