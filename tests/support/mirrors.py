@@ -46,6 +46,9 @@ class Mirror:
         """Return the database of a URL."""
         made = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
         engine = made.dialect.name
+        if engine == "postgresql":  # it compiles what it takes to be long, and its estimates of new tables are high
+            with made.connect() as connection:
+                connection.exec_driver_sql(f'ALTER DATABASE "{made.url.database}" SET jit = off')
         return cls(engine=engine, schema=schema_of(engine, url), connection=made.connect().connection)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
