@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -174,7 +174,8 @@ def _comparable(value: Any) -> Any:
         case timedelta():
             return (datetime.min + value).time().isoformat()
         case str() if value[:1] in ("[", "{"):
-            return _comparable(json.loads(value))
+            with suppress(ValueError):
+                return _comparable(json.loads(value))
         case list() | tuple():
             return [_comparable(item) for item in value]
         case dict():
