@@ -170,8 +170,11 @@ class Writer:
         return f"{clauses}{sql}", columns
 
     def set_operation(self) -> str:
-        """Return the words between two queries."""
-        more = ("INTERSECT ALL", "EXCEPT ALL") if self.on("dpm") else ()
+        """Return the words between two queries.
+
+        MariaDB has EXCEPT ALL, too, but answers a correlated sub-query with it by the order of the rows in the table.
+        """
+        more = ("INTERSECT ALL", "EXCEPT ALL") if self.on("dp") else ()
         return self.pick("UNION ALL", "UNION", "EXCEPT", "INTERSECT", *more)
 
     def order(self, keys: Sequence[str]) -> str:
