@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import threading
+from contextlib import closing, contextmanager
 
 import pytest
 import sqlalchemy as sa
@@ -18,6 +19,7 @@ from analytics_core._records.secret import Secret
 from analytics_core._storage import tables
 from analytics_core._storage.listing import StatementCache, page_statement
 from analytics_core._storage.record_kinds import DATASET_KIND
+from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import (
     FilterValueError,
     NotFoundError,
@@ -28,7 +30,8 @@ from analytics_core.errors import (
 )
 from analytics_core.ports import Clock, MetadataStore, SecretBox, UserDirectory
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset, a_user
+from analytics_core.testing.conformance.every_kind import JOURNALS
+from analytics_core.testing.conformance.records import BARE, START, a_chart, a_database, a_dataset, a_user, store_named
 
 OLD, NEW = Secret("the old key, long enough"), Secret("the new key, long enough")
 
@@ -101,6 +104,39 @@ def test_two_stores_in_memory_know_nothing_of_each_other(store):
         unit.charts.add(a_chart(), actor_id=None)
     with open_store("sqlite://", FixedClock(START)) as other, other.unit_of_work() as unit:
         assert unit.charts.list(ListQuery()) == (0, ())
+
+
+def test_a_store_in_memory_that_another_thread_uses_is_not_waited_for_for_ever():
+    box = AesGcmSecretBox(NEW)
+    with closing(SqlMetadataStore("sqlite://", secret_box=box, clock=FixedClock(START), timeout_s=0.05)) as store:
+        began, may_end = threading.Event(), threading.Event()
+
+        def use():
+            with store.unit_of_work():
+                began.set()
+                may_end.wait(20)
+
+        user = threading.Thread(target=use)
+        user.start()
+        began.wait(20)
+        said = r"by another thread for more than 0\.05 seconds"
+        with pytest.raises(StoreUnavailableError, match=said), store.unit_of_work() as unit:
+            unit.charts.list(ListQuery())
+        may_end.set()
+        user.join()
+        with store.unit_of_work() as unit:
+            assert unit.charts.list(ListQuery()) == (0, ())
+
+
+def test_journals_cost_those_who_keep_other_records_nothing(store):
+    with store.unit_of_work() as unit:
+        named = store_named(unit)
+    for kind in sorted(JOURNALS):
+        before = store.revision()
+        with store.unit_of_work() as unit:
+            journal = getattr(unit, kind)
+            journal.delete(journal.add(BARE[kind](named), actor_id=None).id)
+        assert store.revision() == before, kind
 
 
 def test_a_closed_store_says_so(store):
