@@ -67,6 +67,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("unit/newest_partitions", "unit/script_parts", "integration/sql_scripts"),
         *("integration/row_rules_on_engines", "integration/row_rules_when_*", "integration/isolation_of_rows"),
         *("integration/tables_without_datasets", "integration/cached_names", "integration/uploads"),
+        *("integration/progress", "unit/parse_cost"),
     ),
     "_jobs": ("unit/job*", "unit/turns", "integration/jobs_road"),
     "_lookups": (

@@ -178,6 +178,26 @@ def test_each_dialects_ways_to_read_are_known(on: str, sql: str, tables: list[st
     assert _tables(sql, on) == tables
 
 
+ROW_MAKERS = {
+    "postgresql": (
+        *("generate_series", "generate_subscripts", "unnest", "json_each", "jsonb_each", "json_each_text"),
+        *("jsonb_each_text", "json_array_elements", "json_array_elements_text", "jsonb_array_elements"),
+        *("jsonb_array_elements_text", "json_object_keys", "jsonb_object_keys", "json_to_recordset"),
+        *("jsonb_to_recordset", "json_populate_recordset", "jsonb_populate_recordset", "jsonb_path_query"),
+        *("regexp_matches", "regexp_split_to_table", "string_to_table"),
+    ),
+    "duckdb": ("generate_series", "range", "unnest", "json_each", "json_tree"),
+    "sqlite": ("json_each", "json_tree", "generate_series"),
+    "mysql": ("json_table",),
+}
+
+
+def test_functions_that_make_rows_of_values_read_no_table() -> None:
+    for on, names in ROW_MAKERS.items():
+        for name in names:
+            assert _tables(f"SELECT * FROM a, {name}('[1]', 2) AS t", on) == ["a"], (on, name)
+
+
 @pytest.mark.parametrize("name", ["my_function", "execute_sql", "remote"])
 def test_a_table_function_nobody_knows_is_refused(name: str) -> None:
     with pytest.raises(StatementRefusedError, match=f"the table function {name} is not allowed"):

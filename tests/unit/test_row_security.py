@@ -30,7 +30,8 @@ def dataset(record_id: int, table: str = "orders", **facts: Any) -> Dataset:
 
 ORDERS, TWIN, OTHER = dataset(1, schema="sales"), dataset(2), dataset(3, "items")
 VIRTUAL = dataset(4, "virtual", sql="SELECT 1")
-ALL = (ORDERS, TWIN, OTHER, VIRTUAL)
+ARCHIVE = dataset(5, schema="archive")
+ALL = (ORDERS, TWIN, OTHER, VIRTUAL, ARCHIVE)
 
 
 class Books:
@@ -192,7 +193,7 @@ def test_a_clause_is_checked_on_the_columns_of_its_dataset() -> None:
 
 # ------------------------------------------------------------------------------------------------------ a host's rules
 def test_what_a_host_says_of_datasets_over_the_table_binds_too_and_once() -> None:
-    host = Host(d1="price > 1", d2="price > 2", d3="price > 3", d4="price > 4")
+    host = Host(d1="price > 1", d2="price > 2", d3="price > 3", d4="price > 4", d5="price > 5")
     made = security(sources=(host,))
     assert made.asks_a_host
     assert not security().asks_a_host
@@ -205,7 +206,8 @@ def test_what_a_host_says_of_datasets_over_the_table_binds_too_and_once() -> Non
     found = made.on_dataset(made.ruled(actor(), ORDERS, SPEC))
     assert [item.group_key for item in found] == ["g", "g on dataset 2"]
     assert [item.columns for item in found] == [None, ruled_dataset(TWIN).columns]
-    assert len(on_table(made, actor(), TableRef(table="orders"))) == 2
+    assert len(on_table(made, actor(), TableRef(table="orders"))) == 3
+    assert len(on_table(made, actor(), TableRef(table="orders", schema="archive"))) == 2
     assert on_table(made, actor(), TableRef(table="free")) == []
 
 
@@ -241,7 +243,7 @@ def test_without_a_rule_a_guest_sees_only_what_the_token_names_as_seen_whole() -
         with pytest.raises(DatasetAccessError, match="no row rule for table orders; mint it with one for its dataset"):
             on_table(made, who, orders)
     assert on_table(made, guest(all_rows=None), orders) == []
-    assert on_table(made, guest(all_rows=frozenset({1, 2, 4})), orders) == []
+    assert on_table(made, guest(all_rows=frozenset({1, 2, 4, 5})), orders) == []
     for_all = GuestRule(clause="price > 9")
     assert len(on_table(made, guest(for_all), orders)) == 1
     assert len(on_table(made, guest(for_all, GuestRule(clause="price > 2", dataset_id=2)), orders)) == 2
