@@ -165,6 +165,9 @@ def test_a_file_that_just_fits_is_sent_and_one_byte_less_of_room_leaves_it_out()
     assert (less.attachments, left_out) == ((), (file,))
     both = message(attachments=(file, replace(file, name="second.csv")))
     assert [one.name for one in fitted(both, max_bytes=room)[1]] == ["second.csv"]
+    plain = message()
+    assert fitted(plain, max_bytes=10_000 + text) == (plain, ())
+    assert fitted(plain, max_bytes=10_000 + text - 1)[0].text != plain.text
 
 
 def test_a_note_names_what_was_left_out_with_its_size_and_why() -> None:
