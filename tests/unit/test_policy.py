@@ -14,7 +14,7 @@ from analytics_core._records.dashboard import CssTemplate, Dashboard, Tag
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import Grant, GrantTarget, GuestPass, Role, User
 from analytics_core._records.secret import Secret
-from analytics_core._security.actor import EXTERNAL_MANAGER, Actor
+from analytics_core._security.actor import Actor
 from analytics_core._security.policy import RULES, Permission, Policy
 from analytics_core._security.relationships import Relationship
 from analytics_core.errors import (
@@ -213,7 +213,7 @@ def test_no_refusal_names_a_record_that_the_actor_may_not_see() -> None:
 
 def test_a_record_managed_externally_changes_only_for_its_manager() -> None:
     managed = replace(DATASET, is_managed_externally=True)
-    manager = replace(ADMIN, user=replace(ADMIN.user, attributes=(EXTERNAL_MANAGER,)))
+    manager = replace(ADMIN, user=replace(ADMIN.user, attributes=(("manages_externally", "true"),)))
     POLICY.require_write(manager, managed)
     for who in (ADMIN, DATASET_OWNER):
         with pytest.raises(OwnershipError, match="another system"):
@@ -221,7 +221,7 @@ def test_a_record_managed_externally_changes_only_for_its_manager() -> None:
 
 
 def test_an_external_manager_needs_the_right_to_write_as_well() -> None:
-    manager = replace(STRANGER, user=replace(STRANGER.user, attributes=(EXTERNAL_MANAGER,)))
+    manager = replace(STRANGER, user=replace(STRANGER.user, attributes=(("manages_externally", "true"),)))
     with pytest.raises(OwnershipError, match="owner"):
         POLICY.require_write(manager, replace(DATASET, is_managed_externally=True))
 
