@@ -91,7 +91,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/charts_of_forms", "integration/cut_buckets", "integration/pages_of_rows"),
         *("integration/time_comparison", "integration/progress", "integration/cache*", "integration/explore"),
         *("integration/placeholder_values", "unit/exact_numbers", "unit/templates_values", "integration/observer"),
-        *("integration/guests_and_annotations", "integration/batches", "integration/reports"),
+        *("integration/guests_and_annotations", "integration/batches", "integration/reports", "integration/sql_*"),
     ),
     "_reporting": (
         *("unit/alert_verdicts", "unit/chat_text", "unit/deliveries", "unit/mail", "unit/report_*", "unit/due_runs"),
