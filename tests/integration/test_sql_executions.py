@@ -121,6 +121,9 @@ def test_the_smaller_limit_counts_and_the_answer_says_which_cut(shop: SmallCore)
         assert (len(response.data), response.query.limit, response.query.limiting_factor) == (rows, limit, factor), case
         found = shop.core.sql(sql, row_limit=wanted)
         assert (found.rowcount, found.limits[0].rows, found.limiting_factor.value) == (rows, limit, factor), case
+        set_by = "statement" if case in ("neither cuts", "the statement's", "both") else "query limit"
+        cut = None if case == "a share of its own" else factor != "NOT_LIMITED"  # nobody knows where it would end
+        assert (found.limits[0].set_by, found.limits[0].cut) == (set_by, cut), case
 
 
 def test_a_client_id_runs_once(shop: SmallCore) -> None:
