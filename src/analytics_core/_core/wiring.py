@@ -203,13 +203,8 @@ def _oauth(parts: Components) -> tuple[AuthorizationFlow, OAuthTokens, UserToken
             raise SettingsError(f"Settings.oauth2_clients of {name!r}: {problem.path} {problem.message}")
     client_of = partial(client_of_database, clients=settings.clients)
     stored, requests = StoredTokens(parts.store, parts.clock), TokenRequests(parts.token_endpoint)
-    flow = AuthorizationFlow(
-        settings=settings,
-        signer=StateSigner(settings, parts.clock),
-        stored=stored,
-        requests=requests,
-        client_of=client_of,
-    )
+    signer = StateSigner(settings, parts.clock)
+    flow = AuthorizationFlow(settings=settings, signer=signer, stored=stored, requests=requests, client_of=client_of)
     tokens = OAuthTokens(
         stored=stored,
         lock=parts.lock,

@@ -17,7 +17,6 @@ from analytics_core._gate.guard import select_in_schema
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.sql_parameters import checked_values
 from analytics_core._querying.sql_queries import SqlQuestion
-from analytics_core._querying.sql_scripts import MadeKind
 from analytics_core._querying.stored_statements import statement_dataset
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.sql_query import SqlQuery
@@ -34,11 +33,9 @@ from analytics_core._sql.explanation import ExplainedSql
 from analytics_core._sql.lineage import TableLineage, TableReaders, answer_lineage
 from analytics_core._sql.reading import ColumnLineage, KnownTables, SqlProblem, formatted, lineage_of, problems_of
 from analytics_core._sql.result import SqlResult, answer_columns, client_result
-from analytics_core._sql.runs import SqlRuns, new_record, settled
-from analytics_core._uploads.names import is_plain_name
+from analytics_core._sql.runs import EXECUTE_SHAPE, SqlRuns, new_record, settled
 from analytics_core.errors import (
     AlreadyExistsError,
-    DatabaseAccessError,
     DatabaseError,
     DatabaseNotFoundError,
     ErrorType,
@@ -54,7 +51,7 @@ from analytics_core.errors import (
     nearest,
 )
 from analytics_core.models.dataset import DatasetGet, DatasetPost, DatasetPut
-from analytics_core.models.parsing import Payload, parse, payload_error
+from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.sql_editor import EstimateQueryCost, ExecutePayload, QueryExecutionResponse
 
 Parameter = str | int | float | bool | bytes | Decimal | date | datetime | None
@@ -379,9 +376,8 @@ class Sql(Namespace):
             >>> run.status, run.query.limiting_factor, run.query.rows
             ('success', 'NOT_LIMITED', 1)
         """
-        post = parse(ExecutePayload, payload, shape=_SHAPE)
+        post = parse(ExecutePayload, payload, shape=EXECUTE_SHAPE)
         database = self._database(post.database_id)
-        _check(post, database)
         runs = SqlRuns(self._runtime, self._actor)
         query, is_new = runs.begin(new_record(self._runtime, post, database, self._actor))
         if not is_new:
@@ -496,21 +492,4 @@ def _question(sql: Any, params: Any, schema: Any, row_limit: int | None) -> SqlQ
     return SqlQuestion(sql=_text(sql), schema=schema or None, values=checked_values(params), row_limit=row_limit)
 
 
-_SHAPE, _DATASET = "ExecutePayloadSchema", "DatasetRestApi.post"
-_LONGEST_CLIENT_ID = 11
-
-
-def _check(post: ExecutePayload, database: Database) -> None:
-    """Refuse what the shape lets through and nothing can run."""
-    if post.client_id is not None and not 0 < len(post.client_id) <= _LONGEST_CLIENT_ID:
-        raise payload_error(_SHAPE, "client_id", f"must have 1 to {_LONGEST_CLIENT_ID} characters")
-    if post.ctas_method is not None and post.ctas_method not in [*MadeKind]:
-        raise payload_error(_SHAPE, "ctas_method", "must be TABLE or VIEW")
-    if post.tmp_table_name and not is_plain_name(post.tmp_table_name):
-        raise payload_error(_SHAPE, "tmp_table_name", "must be letters, digits and underscores, at most 63 bytes")
-    if post.query_limit is not None and post.query_limit < 0:
-        raise payload_error(_SHAPE, "queryLimit", "must be 0 or more")
-    if post.run_async and not database.allow_run_async:
-        raise DatabaseAccessError(
-            f"database {database.id} runs nothing in the background; an administrator may set allow_run_async"
-        )
+_DATASET = "DatasetRestApi.post"

@@ -26,9 +26,11 @@ from analytics_core._results.answer_bytes import decode_job_answer, encode_answe
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
+from analytics_core._uploads.names import is_plain_name
 from analytics_core.errors import (
     AlreadyExistsError,
     AnalyticsError,
+    DatabaseAccessError,
     JobNotFoundError,
     StaleVersionError,
     StatementStoppedError,
@@ -36,6 +38,7 @@ from analytics_core.errors import (
     StoredDataError,
     StoreUnavailableError,
 )
+from analytics_core.models.parsing import payload_error
 from analytics_core.models.sql_editor import ExecutePayload
 
 _JOB_STATES: Final[Mapping[JobState, QueryState]] = {
@@ -50,6 +53,8 @@ _PAUSE_S: Final = 0.2
 _TELL_EVERY_S: Final = 0.1
 _DONE: Final = 100
 _CLIENT_ID_BYTES: Final = 8
+_LONGEST_CLIENT_ID: Final = 11
+EXECUTE_SHAPE: Final = "ExecutePayloadSchema"
 
 
 class SqlRuns:
@@ -365,7 +370,13 @@ def new_query(runtime: Runtime, database: Database, actor: Actor, *, in_backgrou
 
 
 def new_record(runtime: Runtime, post: ExecutePayload, database: Database, actor: Actor) -> SqlQuery:
-    """Return the record of the execution that a payload asks for."""
+    """Return the record of the execution that a payload asks for.
+
+    Raises:
+        PayloadError: a field has a value that the shape lets through and nothing can run.
+        DatabaseAccessError: the database takes nothing in the background.
+    """
+    _check(post, database)
     made = dict[str, str | None]()
     if post.select_as_cta:
         now = runtime.wall_clock.now()
@@ -390,3 +401,20 @@ def new_record(runtime: Runtime, post: ExecutePayload, database: Database, actor
         select_as_cta=bool(post.select_as_cta),
         **made,
     )
+
+
+def _check(post: ExecutePayload, database: Database) -> None:
+    """Refuse what the shape lets through and nothing can run."""
+    if post.client_id is not None and not 0 < len(post.client_id) <= _LONGEST_CLIENT_ID:
+        raise payload_error(EXECUTE_SHAPE, "client_id", f"must have 1 to {_LONGEST_CLIENT_ID} characters")
+    if post.ctas_method is not None and post.ctas_method not in [*MadeKind]:
+        raise payload_error(EXECUTE_SHAPE, "ctas_method", "must be TABLE or VIEW")
+    if post.tmp_table_name and not is_plain_name(post.tmp_table_name):
+        plain = "must be letters, digits and underscores, at most 63 bytes"
+        raise payload_error(EXECUTE_SHAPE, "tmp_table_name", plain)
+    if post.query_limit is not None and post.query_limit < 0:
+        raise payload_error(EXECUTE_SHAPE, "queryLimit", "must be 0 or more")
+    if post.run_async and not database.allow_run_async:
+        raise DatabaseAccessError(
+            f"database {database.id} runs nothing in the background; an administrator may set allow_run_async"
+        )

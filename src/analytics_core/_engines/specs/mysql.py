@@ -97,12 +97,9 @@ def _epoch() -> exp.Expr:
     return call("TIMESTAMP", text(grains.EPOCH))
 
 
+_KEPT = operators.unchanged
 _moment = bounds.moments_by(
-    date=operators.unchanged,
-    timestamptz=operators.unchanged,
-    iso_text=_iso_moment,
-    text=_written_moment,
-    epoch=_epoch_moment,
+    date=_KEPT, timestamptz=_KEPT, iso_text=_iso_moment, text=_written_moment, epoch=_epoch_moment
 )
 
 
@@ -444,34 +441,32 @@ _SYNTAX = Syntax(
 )
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "MEDIUMINT": 24, "INT": 32, "INTEGER": 32, "BIGINT": 64}
 _KINDS = {"TINYINT(1)": ValueKind.BOOLEAN, "BIT(1)": ValueKind.BOOLEAN, "BIT": ValueKind.INTEGER}
+_ROWS_OF_PLAN = {10: -2, 12: -3}  # MariaDB's plan has ten columns, MySQL's twelve: where the examined rows stand
 
 
 def _costs(plan: Sequence[Sequence[Any]]) -> costs.Costs:
-    """Return the rows that a plan examines; MariaDB tells them before the last of its columns, MySQL one earlier."""
-    return {"rows": costs.rows_joined((step[0], step[-2 if len(step) == _MARIADB_COLUMNS else -3]) for step in plan)}
-
-
-_MARIADB_COLUMNS = 10
+    return {"rows": costs.rows_joined((step[0], step[_ROWS_OF_PLAN[len(step)]]) for step in plan)}
 
 
 def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
     """Return the facts of MariaDB and MySQL; `collation` compares utf8mb4 text by code point."""
     text_key, text_value = _key_by(collation), partial(nodes.collate, name=collation)
-    plain = ansi_engine(
-        name="mysql",
-        label="MariaDB or MySQL",
-        dialect="mysql",
-        drivers=("pymysql",),
-        extra_name="mysql",
-        guards=_GUARDS,
-        error_patterns=_ERRORS,
-        comparison=bounds.MomentComparison(moment=_moment, zoned=bounds.ZonedComparison.NAIVE),
-        bucket=_bucket,
-        shift=lambda moment, hours: exp.Paren(this=plus(moment, interval(number(hours), "HOUR"))) if hours else moment,
-        text_key=text_key,
-    )
     return replace(
-        plain,
+        ansi_engine(
+            name="mysql",
+            label="MariaDB or MySQL",
+            dialect="mysql",
+            drivers=("pymysql",),
+            extra_name="mysql",
+            guards=_GUARDS,
+            error_patterns=_ERRORS,
+            comparison=bounds.MomentComparison(moment=_moment, zoned=bounds.ZonedComparison.NAIVE),
+            bucket=_bucket,
+            shift=lambda moment, hours: (
+                exp.Paren(this=plus(moment, interval(number(hours), "HOUR"))) if hours else moment
+            ),
+            text_key=text_key,
+        ),
         syntax=_SYNTAX,
         aliases=("mariadb",),
         usual_port=3306,
