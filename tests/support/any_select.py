@@ -162,7 +162,9 @@ class Writer:
         )
         kinds = kinds or self.random.choices(KINDS, k=self.random.choice((1, 2, 3)))
         sql, columns = self.select(scope, kinds)
-        for _ in range(self.random.choice((0, 0, 0, 0, 0, 1, 2)) if scope.takes_queries else 0):
+        # EXISTS of MariaDB fails on `a EXCEPT (b INTERSECT c)`, as the library writes what has no parentheses.
+        most = self.random.choice((0, 0, 0, 0, 0, 1, 1 if self.on("m") else 2)) if scope.takes_queries else 0
+        for _ in range(most):
             sql += f" {self.set_operation()} {self.select(scope, kinds)[0]}"
         if self.chance(6) and limits:
             sql += f" ORDER BY {self.order([str(n) for n in range(1, len(columns) + 1)])} LIMIT {self.pick('3', '1')}"
