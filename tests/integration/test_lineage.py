@@ -227,8 +227,11 @@ def test_what_the_actor_may_not_see_is_told_without_a_name(shop: SmallCore) -> N
     assert seen.has_hidden
     assert named(seen) == set()
     assert str(seen) == "orders is read by nothing that you may see; more that you may not see"
+    of_one = shop.reader(("dataset", 1), username="of_one").lineage("orders", database=1)
+    assert of_one.has_hidden
+    assert {one.name for one in of_one.dependents if one.kind == "dataset"} == {"orders"}
     with pytest.raises(DatabaseAccessError):
-        shop.reader(("dataset", 1), username="stranger").lineage("orders", database=1)
+        shop.reader(username="stranger").lineage("orders", database=1)
 
 
 def test_sql_that_cannot_be_read_is_told(shop: SmallCore) -> None:

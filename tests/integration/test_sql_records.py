@@ -39,11 +39,11 @@ def test_a_record_answers_with_all_fields_of_the_contract(shop: SmallCore) -> No
     shared |= {name: record[name] for name in ("start_time", "end_time", "changed_on")}
     editor = {"client_id": "c-1", "database": {"id": 1}, "select_sql": sql, "sql_editor_id": "e", "limit": 5}
     ended = {"progress": 100, "results_key": None, "error_message": None, "end_result_backend_time": None}
-    made = {"select_as_cta": False, "select_as_cta_used": False, "tmp_schema_name": None}
+    made = {"select_as_cta": False, "select_as_cta_used": False, "tmp_schema_name": None, "tracking_url": None}
     assert record == shared | editor | ended | made | {"start_running_time": record["start_running_time"]}
     ada = {"id": 1, "first_name": "Ada", "last_name": "Admin", "username": "admin"}
     of_lists = {"database": {"database_name": "shop"}, "sql_tables": [{"table": "main.orders"}], "user": ada}
-    assert item == shared | of_lists
+    assert item == shared | of_lists | {"tracking_url": None}
 
 
 def test_executions_of_others_are_closed(shop: SmallCore) -> None:

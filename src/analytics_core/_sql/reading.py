@@ -147,7 +147,7 @@ def lineage_of(sql: str, known: KnownTables, *, is_ours: bool = False) -> tuple[
             quote_identifiers=False,
         )
         names = qualified.named_selects if isinstance(qualified, exp.Query) else []
-        nodes = lineage(None, qualified.copy(), {}, dialect=spec.dialect)
+        nodes = lineage(None, qualified.copy(), {}, dialect=spec.dialect) if names else {}
         return tuple(ColumnLineage(column=name, sources=_sources(nodes[name])) for name in names)
     except (*FAULTS, SqlglotError, RecursionError):
         raise StatementError(f"{_PLACE}: its columns cannot be traced to tables; name each by its table") from None
@@ -324,8 +324,10 @@ class _Columns:
             return [*renamed, *found[len(renamed) :]] if isinstance(found, tuple) else None
         if not isinstance(source, Scope) or not isinstance(source.expression, exp.Query):
             return None
-        names = source.expression.named_selects
-        renamed = _renamed(source.expression.parent)
+        names, around = source.expression.named_selects, source.expression.parent
+        while isinstance(around, exp.SetOperation):  # a recursion reads its first query
+            around = around.parent
+        renamed = _renamed(around)
         if renamed:
             return renamed
         return None if not names or "*" in names or any(_is_star(one) for one in source.expression.selects) else names
