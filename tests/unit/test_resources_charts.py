@@ -54,10 +54,16 @@ def test_both_names_of_a_dataset_are_taken(shop: SmallCore, source: str) -> None
     assert add(shop.core, datasource_type=source).id == 1
 
 
-@pytest.mark.parametrize(("source", "key"), [("table", 99), ("query", 1), ("sl_table", 1)])
+@pytest.mark.parametrize(("source", "key"), [("table", 99), ("sl_table", 1)])
 def test_a_chart_on_nothing_is_refused(shop: SmallCore, source: str, key: int) -> None:
     with pytest.raises(NotFoundError):
         add(shop.core, datasource_type=source, datasource_id=key)
+
+
+@pytest.mark.parametrize("source", ["query", "saved_query"])
+def test_a_chart_on_a_statement_is_refused_with_the_way_to_a_dataset(shop: SmallCore, source: str) -> None:
+    with pytest.raises(PayloadSchemaError, match=r"datasource_type: .* core\.sql\.save_as_dataset"):
+        add(shop.core, datasource_type=source)
 
 
 def test_a_chart_needs_the_right_to_read_its_dataset(shop: SmallCore) -> None:
