@@ -253,8 +253,16 @@ def _name_problems(tree: exp.Expr, known: KnownTables) -> tuple[SqlProblem, ...]
     """Return a problem for each name of a table or a column that is not there."""
     columns = {node: known.columns(ref) for node, ref in _tables_of(tree, known.spec).items()}
     problems = [_of_table(node, found) for node, found in columns.items() if isinstance(found, DatabaseError)]
-    found = (*problems, *_Columns(tables=columns, hidden=known.spec.guards.table_names.row_ids).problems(tree))
+    hidden = known.spec.guards.table_names.row_ids | set(_made_by_recursions(tree))
+    found = (*problems, *_Columns(tables=columns, hidden=hidden).problems(tree))
     return tuple(sorted(found, key=lambda problem: (problem.line or 0, problem.column or 0)))
+
+
+def _made_by_recursions(tree: exp.Expr) -> Iterator[str]:
+    """Yield the columns that SEARCH and CYCLE add to a recursion."""
+    for clause in tree.find_all(exp.RecursiveWithSearch):
+        made = (clause.expression, clause.args.get("using"))
+        yield from (name.name.casefold() for name in made if isinstance(name, exp.Expr))
 
 
 @dataclass(frozen=True, slots=True)
