@@ -174,6 +174,27 @@ def test_each_dialects_own_ways_are_behind_the_rule(on: str, sql: str) -> None:
     assert readings(ruled_sql(sql, on), on) == (1, 0)
 
 
+@for_each(
+    ("on", "sql"),
+    [
+        ("postgresql", "SELECT id FROM sales TABLESAMPLE BERNOULLI ((SELECT COUNT(*) FROM sales))"),
+        ("postgresql", "SELECT id FROM sales TABLESAMPLE SYSTEM (50)"),
+        ("postgresql", "SELECT id FROM sales TABLESAMPLE BERNOULLI (50) REPEATABLE (1)"),
+        ("duckdb", "SELECT id FROM sales TABLESAMPLE RESERVOIR (2 ROWS)"),
+        ("duckdb", "SELECT id FROM sales TABLESAMPLE 5 PERCENT (BERNOULLI, 3)"),
+        ("mysql", "SELECT id FROM sales FOR SYSTEM_TIME AS OF (SELECT MAX(id) FROM sales)"),
+    ],
+)
+def test_no_part_of_a_ruled_table_reads_rows_behind_the_rule(on: str, sql: str) -> None:
+    with pytest.raises(StatementRefusedError, match=r"under row rules|tell of them"):
+        ruled_sql(sql, on)
+
+
+def test_a_sample_of_the_permitted_rows_is_taken() -> None:
+    sql = "SELECT id FROM (SELECT * FROM sales) AS q TABLESAMPLE RESERVOIR (2 ROWS)"
+    assert readings(ruled_sql(sql, "duckdb"), "duckdb") == (1, 0)
+
+
 def test_a_dot_in_a_table_name_leads_into_no_other_schema() -> None:
     dotted = replace(SALES, table_name="other.sales", schema="shop")
     with pytest.raises(StatementRefusedError, match="name schema and table apart"):

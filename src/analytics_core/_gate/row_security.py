@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from analytics_core._compile.fragments import FragmentNames, FragmentParser
-from analytics_core._compile.lowering.query import RELATION_ALIAS
+from analytics_core._compile.lowering.query import AROUND_ROWS, RELATION_ALIAS
 from analytics_core._compile.plan import Clause, FragmentExpr, RelationRule, SqlSource
 from analytics_core._compile.planning_context import VIRTUAL_ALIAS
 from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_of, read_clause, read_filter
@@ -116,6 +116,9 @@ class RowSecurity:
         if not rules:
             return source
         _reject_row_ids(source.tree, ruled.spec)
+        tables = list(source.tree.find_all(exp.Table))
+        for rule in rules:
+            _reject_reading_parts(tables[rule.position])
         return replace(source, rules=tuple(rules))
 
     def on_table(self, ruled: RuledActor, table: TableRef) -> tuple[Clause, ...]:
@@ -322,6 +325,24 @@ def _reject_row_ids(tree: exp.Expr, spec: EngineSpec) -> None:
                 f"{column.name} cannot be read under row rules, use a key of the table; a column that it has of this "
                 f'name is written in quotes: "{column.name}"'
             )
+
+
+def _reject_reading_parts(table: exp.Table) -> None:
+    """Refuse a ruled table with a part that reads rows by itself, behind the rule: StatementRefusedError.
+
+    So does a sample that takes some rows because of others; BERNOULLI without a seed takes each by itself.
+    """
+    if any(part.find(exp.Query) for part in table.iter_expressions() if part.arg_key not in AROUND_ROWS):
+        raise StatementRefusedError(f"a query among the options of {table.name} cannot be read under row rules")
+    sample = table.args.get("sample")
+    if sample is None:
+        return
+    is_fair = sample.text("method").upper() == "BERNOULLI" and isinstance(sample.args.get("percent"), exp.Literal)
+    if not is_fair or any(part for name, part in sample.args.items() if name not in ("method", "percent")):
+        raise StatementRefusedError(
+            f"a sample of {table.name} may take rows that row rules hide, and tell of them; take TABLESAMPLE BERNOULLI "
+            "with a number and no seed, or, where the engine has it, a sample of a sub-query of the table"
+        )
 
 
 def _numbered(guest: GuestPass) -> Iterator[tuple[int, GuestRule]]:

@@ -265,7 +265,7 @@ def _hoist_ctes(select: exp.Select, spec: EngineSpec) -> None:
 RELATION_ALIAS = "ruled_table"
 """With which the columns of a row rule are qualified inside a virtual dataset."""
 
-_OUTSIDE = ("alias", "joins", "laterals", "pivots")
+AROUND_ROWS = ("alias", "joins", "laterals", "pivots")
 """The parts of a relation that stand around its rows: they go around the filtered sub-query."""
 
 
@@ -349,10 +349,10 @@ def with_rules(tree: exp.Expr, rules: Sequence[RelationRule], low: Lowering) -> 
 def _filtered(table: exp.Table, where: exp.Expr, low: Lowering) -> exp.Subquery:
     """Return the permitted rows of a table, to which its alias and what stands around it go over."""
     alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
-    inner = exp.Table(**{name: part for name, part in table.args.items() if name not in _OUTSIDE}).copy()
+    inner = exp.Table(**{name: part for name, part in table.args.items() if name not in AROUND_ROWS}).copy()
     inner.set("alias", exp.TableAlias(this=quoted(RELATION_ALIAS)))
     permitted = exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner), where=exp.Where(this=where))
-    outside = {name: part for name, part in table.args.items() if name in _OUTSIDE and name != "alias"}
+    outside = {name: part for name, part in table.args.items() if name in AROUND_ROWS and name != "alias"}
     rows = low.spec.guards.fence(permitted) if low.fences_relations else permitted
     return exp.Subquery(this=rows, alias=alias, **outside)
 
