@@ -223,15 +223,26 @@ def test_what_the_actor_may_not_see_is_told_without_a_name(shop: SmallCore) -> N
     assert (found.has_hidden, "France" in repr(found)) == (True, False)
     shop.core.datasets.create({"database": 1, "table_name": "closed", "sql": "SELECT * FROM orders"})
     narrow = shop.reader(("schema", 1, "main"), username="narrow")
-    seen = narrow.lineage("orders")
+    seen = narrow.lineage("orders", schema="main")
     assert seen.has_hidden
     assert named(seen) == set()
-    assert str(seen) == "orders is read by nothing that you may see; more that you may not see"
+    assert str(seen) == "main.orders is read by nothing that you may see; more that you may not see"
     of_one = shop.reader(("dataset", 1), username="of_one").lineage("orders", database=1)
     assert of_one.has_hidden
     assert {one.name for one in of_one.dependents if one.kind == "dataset"} == {"orders"}
     with pytest.raises(DatabaseAccessError):
         shop.reader(username="stranger").lineage("orders", database=1)
+
+
+@for_each("grant", [("schema", 1, "main"), ("dataset", 1)])
+def test_nobody_learns_whether_a_table_without_a_grant_is_read(shop: SmallCore, grant: tuple[Any, ...]) -> None:
+    reader, seen = shop.reader(grant, username=grant[0]), set()
+    for table in ("people", "nowhere"):
+        for column in (None, "name", "nosuch"):
+            with pytest.raises(DatabaseAccessError) as caught:
+                reader.lineage(table, database=1, column=column)
+            seen.add(str(caught.value.to_payload()))
+    assert len(seen) == 1
 
 
 def test_sql_that_cannot_be_read_is_told(shop: SmallCore) -> None:
@@ -240,7 +251,7 @@ def test_sql_that_cannot_be_read_is_told(shop: SmallCore) -> None:
         unit.saved_queries.update(replace(stored, sql="SELECT FROM WHERE"), actor_id=1)
     found = shop.core.lineage("orders")
     assert [(one.kind, one.name) for one in found.unread] == [("saved query", "bound")]
-    assert shop.reader(("schema", 1, "main")).lineage("orders").unread == ()
+    assert shop.reader(("schema", 1, "main")).lineage("orders", schema="main").unread == ()
 
 
 def test_many_datasets_take_few_statements_and_no_question(shop: SmallCore) -> None:

@@ -129,7 +129,8 @@ class Namespaces:
             column: of the table; None: the table as a whole.
 
         Raises:
-            DatabaseNotFoundError, DatabaseAccessError, QueryError: as for `core.sql(...)`.
+            DatabaseNotFoundError, QueryError: as for `core.sql(...)`.
+            DatabaseAccessError: the actor has no grant on the database, on this schema or on a dataset over this table.
 
         Examples:
             >>> print(core.lineage("orders", database=1, column="country"))

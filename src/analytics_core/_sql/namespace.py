@@ -252,8 +252,9 @@ class Sql(Namespace):
         self, table: str, *, database: int | str | None, schema: str | None, column: str | None
     ) -> TableLineage:
         """Return what reads a table; `AnalyticsCore.lineage` tells more."""
-        name = TableName(table=table, schema=schema)
-        return TableReaders(self._runtime, self._actor, self._database(database), name, column).lineage()
+        found, name = self._database(database), TableName(table=table, schema=schema)
+        self._runtime.gate.admit(self._actor, found, on=name)
+        return TableReaders(self._runtime, self._actor, found, name, column).lineage()
 
     def _rendered(self, database: Database, question: SqlQuestion) -> tuple[str, KnownTables]:
         """Return a statement after its template, and what is known of the tables that it reads and the actor may."""
