@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from analytics_core import AnalyticsCore
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseAccessError,
+    DatabaseError,
     DatabaseNotFoundError,
     ErrorType,
     StatementRefusedError,
@@ -130,6 +132,23 @@ def test_a_table_without_a_grant_and_one_that_is_missing_are_refused_alike(
             assert caught.value.extra == {"tables": [table]}
             seen.add(caught.value.message.replace(table, "X"))
     assert len(seen) == 1
+
+
+def test_a_dataset_whose_table_is_gone_names_no_other_table(tmp_path: Path) -> None:
+    """The nearest names are those of tables that the actor may read."""
+    with small_core(tmp_path) as shop:
+        shop.orders()
+        reader = shop.reader(("dataset", 1))
+        shop.run("ALTER TABLE orders RENAME TO orders_2024; CREATE TABLE order_fees (id INTEGER)")
+        sql = "SELECT id FROM orders"
+        asked = (lambda: reader.sql(sql, database=1), lambda: reader.sql.lineage(sql, database=1))
+        for ask in asked:
+            with pytest.raises(DatabaseError) as caught:
+                ask()
+            assert not {"orders_2024", "order_fees"} & set(re.findall(r"\w+", str(caught.value.to_payload())))
+        problem = reader.sql.check(sql, database=1)[0]
+        assert (problem.suggestions, "mean" in problem.message) == ((), False)
+        assert set(shop.core.sql.check(sql, database=1)[0].suggestions) == {"orders_2024", "order_fees"}
 
 
 @for_each("who", ["dataset", "virtual", "other schema", "nothing"])

@@ -34,7 +34,7 @@ class Reflector:
         connector: gives the engines.
         tokens: of users, for databases that are asked in their name; None: there are none.
         timeout_s: seconds that one question may take.
-        may_see: tells whether errors may name a schema to an actor.
+        may_see: tells whether errors may name a schema, or tables of it (None: the default one), to an actor.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Reflector:
         tokens: UserTokens | None = None,
         *,
         timeout_s: float = 60.0,
-        may_see: Callable[[Admission, str], bool] = lambda _admission, _schema: True,
+        may_see: Callable[[Admission, str | None], bool] = lambda _admission, _schema: True,
     ) -> None:
         self._connections = Connections(connector, tokens)
         self._timeout_s = timeout_s
@@ -192,7 +192,7 @@ class Reflector:
 
     def _no_table(self, admission: Admission, *, table: str, schema: str | None) -> DatabaseError:
         try:
-            known = [found.name for found in self.tables(admission, schema)]
+            known = [found.name for found in self.tables(admission, schema)] if self._may_see(admission, schema) else []
         except AnalyticsError:  # the list is only a help; without it the error is still right
             known = []
         near = nearest(table, known, most=3)
