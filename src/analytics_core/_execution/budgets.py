@@ -271,24 +271,26 @@ class BudgetBound:
 
     def with_spent(self) -> str:
         """Return the bound with what the day has spent of it."""
-        return f"{self}, and {self.spent:,.12g} are spent" if self.span is BudgetSpan.DAY else str(self)
+        return f"{self}, and {self.spent:,.12g} are spent" if self._tells_spent else str(self)
+
+    @property
+    def _tells_spent(self) -> bool:
+        """Whether people may know what is spent: of costs the difference is an estimate, which comes from all rows."""
+        return self.span is BudgetSpan.DAY and self.unit is not BudgetUnit.COST
 
     def error(self, now: datetime, message: str) -> BudgetError:
         """Return the error for more than is left; `message` says what the statement would do."""
         parts, free_at = [message] if message else [], None
         if self.span is BudgetSpan.DAY:
             free_at = datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), time_of_day.min, tzinfo=UTC)
-            parts = [
-                f"{self.spent:,.12g} were spent before",
-                *parts,
-                f"it is free again at {free_at:%Y-%m-%d %H:%M} UTC",
-            ]
+            spent = f"{self.spent:,.12g} were spent before" if self._tells_spent else "" if parts else "nothing is left"
+            parts = [*filter(None, [spent]), *parts, f"it is free again at {free_at:%Y-%m-%d %H:%M} UTC"]
         facts = {
             "budget": {"database": self.budget.database, "role": self.budget.role, "user": self.budget.user},
             "unit": self.unit.value,
             "per": self.span.value,
             "limit": self.amount,
-            "spent": self.spent,
+            "spent": self.spent if self._tells_spent else None,
             "free_at": free_at and free_at.isoformat(),
         }
         return BudgetError(f"{self}: {'; '.join(parts)}", extra=facts, retryable=free_at is not None)
