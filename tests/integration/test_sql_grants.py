@@ -134,6 +134,22 @@ def test_a_table_without_a_grant_and_one_that_is_missing_are_refused_alike(
     assert len(seen) == 1
 
 
+@pytest.mark.server
+def test_a_table_that_is_called_like_a_function_is_no_type(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    request.param = "postgresql"
+    with tenant_world("postgresql", url_on(request, tmp_path), tmp_path) as world:
+        role = world.admin.roles.create({"name": "narrow"})
+        world.admin.roles.grant(role, on=("dataset", 1))
+        world.admin.users.create({"username": "narrow", "roles": [role.id]})
+        world.execute("CREATE TABLE network (id INTEGER)", 'CREATE TABLE "map" (id INTEGER)')
+        seen = set()
+        for name in ("network", "family", "map", "variant"):
+            with pytest.raises(TableAccessError) as caught:
+                world.user("narrow").sql(f"SELECT NULL::{name} AS x FROM sales", database=1)
+            seen.add(caught.value.message.replace(name, "X"))
+        assert len(seen) == 1
+
+
 def test_a_dataset_whose_table_is_gone_names_no_other_table(tmp_path: Path) -> None:
     """The nearest names are those of tables that the actor may read."""
     with small_core(tmp_path) as shop:

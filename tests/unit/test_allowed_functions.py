@@ -264,3 +264,22 @@ def test_a_host_adds_functions_and_types_and_denied_ones_stay_denied() -> None:
 def test_settings_refuse_what_is_no_set_of_names(names: object) -> None:
     with pytest.raises(SettingsError, match="allowed_functions"):
         Settings(secret_key="a-key-for-tests-0123456789", allowed_functions={"postgresql": names})  # type: ignore[dict-item]
+
+
+WORDS = ("family", "network", '"host"', "list", "map", "variant", "image", "public.path", '"Fine"', "_text", "family[]")
+TYPES = (
+    "text", "VARCHAR(3)", "character varying", "double precision", "numeric(3, 2)", "int[]", "interval", "uuid",
+    "timestamp with time zone", "pg_catalog.int4", "pg_catalog.path", "inet", "jsonb", "tsvector", "bytea", "date",
+)  # fmt: skip
+
+
+@for_each("name", WORDS)
+def test_where_tables_are_types_no_name_of_a_function_stands_for_one(name: str) -> None:
+    """`NULL::network` tells whether there is a table of this name."""
+    with pytest.raises(FragmentError, match=r"is not on the list"):
+        parse("postgresql", f"CAST(NULL AS {name}) IS NULL", only_listed=True)
+
+
+@for_each("name", TYPES)
+def test_the_engines_own_types_are_listed(name: str) -> None:
+    assert parse("postgresql", f"CAST(NULL AS {name}) IS NULL", only_listed=True)

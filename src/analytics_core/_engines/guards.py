@@ -164,6 +164,7 @@ class TableNames:
         loose: whether the first of two parts may be a catalog as well as a schema.
         is_file: name -> whether the engine would read a file of that name.
         own: relations and schemas of the engine itself, in lower case, of which its lists of tables do not tell.
+        types: of an engine on which each table is a type, too, those that are none; None: no table is a type.
         row_ids: columns, in lower case, that the tables of the engine have without a place in its catalog; a sub-query
             of their rows lacks them, or has NULL for them without a word.
     """
@@ -175,6 +176,7 @@ class TableNames:
     loose: bool
     is_file: Callable[[str], bool]
     own: NameSet
+    types: NameSet | None
     row_ids: frozenset[str]
 
 
@@ -186,6 +188,7 @@ STANDARD_TABLE_NAMES: Final = TableNames(
     loose=False,
     is_file=reads_no_files,
     own=name_set("information_schema"),
+    types=None,
     row_ids=frozenset(),
 )
 """A name is one name, whole, of a table."""

@@ -20,7 +20,7 @@ from analytics_core._error_types import known_list
 from analytics_core._execution.connections import Admission
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._gate.guard import check_select
-from analytics_core._gate.relations import exact_name, exact_names, reject_revealing_table, tables_of, unknown_names
+from analytics_core._gate.relations import exact_name, exact_names, reject_revealing_table, tables_of, unlisted_names
 from analytics_core._gate.row_security import RowSecurity, RuledActor, table_name
 from analytics_core._lookups.loading import LoadedDataset
 from analytics_core._lookups.rule_sets import StoredRuleSets
@@ -278,9 +278,9 @@ class Gate:
         if self._policy.can_query_database(actor, database):
             return
         spec = self.spec_of(database)
-        listed = spec.guards.allowed_functions | self._allowed_functions.get(spec.name, ())
-        if unlisted := next((name for name in unknown_names(on.tree) if name not in listed), None):
-            named = unlisted if unlisted in on.written.lower() else "a function or type of its own"
+        added = self._allowed_functions.get(spec.name, frozenset())
+        if unlisted := next(unlisted_names(on.tree, spec, added), None):
+            named = unlisted if unlisted.lower() in on.written.lower() else "a function or type of its own"
             raise TableAccessError(
                 f"SQL that uses {named}, which may read any table, needs a grant on the whole database {database.id}; "
                 "an administrator may also list it in Settings.allowed_functions"

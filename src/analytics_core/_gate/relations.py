@@ -6,14 +6,14 @@ Refused are the engines' own relations and functions that show what other tables
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from analytics_core._compile.fragments.sql_nodes import NodeIndex, types_by_name
+from analytics_core._compile.fragments.sql_nodes import NodeIndex, unlisted_types
 from analytics_core._engines.nodes import quoted
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.datasource import Dataset
@@ -138,10 +138,12 @@ def exact_name(name: TableName, spec: EngineSpec) -> TableName | None:
     return _exact([quoted(part) if part else None for part in (name.table, name.schema, name.catalog)], spec)
 
 
-def unknown_names(tree: exp.Expr) -> Iterator[str]:
-    """Yield each function and type in `tree` that the parser does not know as its own, in lower case."""
-    yield from (call.name.lower() for call in tree.find_all(exp.Anonymous, exp.AnonymousAggFunc))
-    yield from types_by_name(NodeIndex(tree))
+def unlisted_names(tree: exp.Expr, spec: EngineSpec, added: Collection[str]) -> Iterator[str]:
+    """Yield each function that the parser does not know as its own, and each type, that no list has."""
+    listed = spec.guards.allowed_functions
+    calls = (call.name.lower() for call in tree.find_all(exp.Anonymous, exp.AnonymousAggFunc))
+    yield from (name for name in calls if name not in listed and name not in added)
+    yield from unlisted_types(NodeIndex(tree), spec, listed, added)
 
 
 def _exact(parts: Sequence[exp.Expr | None], spec: EngineSpec) -> TableName | None:

@@ -27,7 +27,7 @@ from analytics_core._compile.fragments.sql_nodes import (
     reject_new_groups,
     reject_unknown_nodes,
     restore_meaning,
-    types_by_name,
+    unlisted_types,
 )
 from analytics_core._compile.fragments.sql_text import (
     called_names,
@@ -278,9 +278,10 @@ class FragmentParser:
             return FragmentError(f"{place}: {what}")
 
         assert parsed.tree is not None  # noqa: S101 - a parsed fragment has its tree; tells the type checker
-        allowed = spec.guards.allowed_functions | self._allowed.get(spec.name, ())
+        listed, added = spec.guards.allowed_functions, self._allowed.get(spec.name, frozenset())
         tokens = read_tokens(parsed.sql, spec.dialect, reject)
-        reject_unlisted(tokens, types_by_name(NodeIndex(parsed.tree)), allowed, reject)
+        types = unlisted_types(NodeIndex(parsed.tree), spec, listed, added)
+        reject_unlisted(tokens, types, listed | added, reject)
         reject_large_values(tokens, parsed.tree, spec.syntax, reject)
 
     def _parse(

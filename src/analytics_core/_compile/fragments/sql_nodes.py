@@ -133,6 +133,34 @@ def types_by_name(index: NodeIndex) -> Iterator[str]:
             yield (kind.name if isinstance(kind, exp.Expr) else str(kind)).rpartition(".")[2].lower()
 
 
+def unlisted_types(index: NodeIndex, spec: EngineSpec, listed: Container[str], added: Container[str]) -> Iterator[str]:
+    """Yield the types in a tree that the lists, the engine's own and what a host `added`, do not have.
+
+    Where each table is a type, too, a cast tells by failing whether there is one: so the engine's types alone may be
+    named there, by their own names, and no functions' names count.
+    """
+    own = spec.guards.table_names.types
+    if own is None:
+        yield from (name for name in types_by_name(index) if name not in listed and name not in added)
+        return
+    for node in index.of(exp.DataType, exp.ObjectIdentifier):
+        name = _written_type(node, spec)
+        if name.split(" ")[0] not in own and name.rpartition(".")[2].lower() not in added:
+            yield name
+
+
+def _written_type(node: exp.Expr, spec: EngineSpec) -> str:
+    """Return the name of a type as it is sent, without its parameters and the schema of the engine's own."""
+    kind = node.args.get("kind")
+    if isinstance(kind, exp.Identifier | exp.Dot):
+        parts = [part.name if part.quoted else part.name.lower() for part in kind.find_all(exp.Identifier, bfs=False)]
+        return ".".join(parts).removeprefix("pg_catalog.")
+    if isinstance(node.this, exp.Expr):
+        return node.this.key  # INTERVAL DAY
+    plain = type(node)(this=node.this, kind=kind) if isinstance(node, exp.DataType) else node
+    return plain.sql(dialect=spec.dialect).lower()
+
+
 def _reject_catalog_types(index: NodeIndex, reject: Refuse) -> None:
     """Refuse casts to types whose values are looked up in the catalog: they tell what there is by failing."""
     for name in types_by_name(index):

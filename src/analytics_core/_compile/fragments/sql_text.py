@@ -245,13 +245,12 @@ _BARE_CALLS: Final = frozenset(
 
 
 def reject_unlisted(tokens: Sequence[Token], types: Iterable[str], allowed: Container[str], reject: Refuse) -> None:
-    """Refuse each function, package of functions and type that the list does not name."""
-    for name in (*_plain_calls(tokens), *types):
-        if name not in allowed:
-            raise reject(
-                f"the function or type {name} is not on the list for people who may not write SQL on this database; "
-                "ask for a saved metric or calculated column, or to add it to Settings.allowed_functions"
-            )
+    """Refuse each function and package of functions that the list does not name, and these types."""
+    for name in (*(name for name in _plain_calls(tokens) if name not in allowed), *types):
+        raise reject(
+            f"the function or type {name} is not on the list for people who may not write SQL on this database; "
+            "ask for a saved metric or calculated column, or to add it to Settings.allowed_functions"
+        )
 
 
 def _plain_calls(tokens: Sequence[Token]) -> Iterator[str]:

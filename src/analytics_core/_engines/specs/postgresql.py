@@ -343,6 +343,13 @@ ALLOWED = """
     uuid jsonb jsonpath bytea money xml st_area st_asgeojson st_astext st_centroid st_contains st_distance st_dwithin
     st_intersects st_length st_makepoint st_point st_setsrid st_transform st_within st_x st_y time_bucket
 """
+TYPES = """
+    array bigint bit bool boolean box bpchar bytea char cidr circle citext date daterange datemultirange decimal double
+    float float4 float8 geometry hstore inet int int2 int4 int4multirange int4range int8 int8multirange int8range
+    integer interval json jsonb jsonpath line lseg ltree macaddr macaddr8 money name numeric nummultirange numrange oid
+    path pg_lsn pg_snapshot point polygon real smallint text time timestamp timestamptz timetz tsmultirange tsquery
+    tsrange tstzmultirange tstzrange tsvector uuid varbit varchar xid8 xml
+"""
 REVEALING = """
     pg_stat* pg_authid pg_shadow pg_user_mapping pg_user_mappings pg_subscription pg_prepared_statements pg_cursors
     pg_largeobject pg_hba_file_rules pg_ident_file_mappings pg_file_settings pg_db_role_setting pg_shmem_allocations
@@ -367,6 +374,7 @@ GUARDS = guards.Guards(
         guards.STANDARD_TABLE_NAMES,
         longest=63,
         own=guards.name_set("information_schema pg_*"),
+        types=guards.name_set(TYPES),
         row_ids=frozenset({"ctid", "tableoid", "xmin", "xmax", "cmin", "cmax"}),
     ),
     fence=fences.joined_with_nothing,
