@@ -150,6 +150,17 @@ def test_a_table_that_is_called_like_a_function_is_no_type(request: pytest.Fixtu
         assert len(seen) == 1
 
 
+def test_functions_that_other_engines_have_are_not_called(
+    world: TenantWorld, people: Mapping[str, AnalyticsCore]
+) -> None:
+    """The parser knows SEARCH and others of other engines; here an owner may have functions of these names."""
+    for call in ("SEARCH(tenant, tenant)", "PARSE_URL(tenant)", "CHECK_XML(tenant)"):
+        with pytest.raises(TableAccessError, match="which may read any table"):
+            people["dataset"].sql(f"SELECT {call} AS x FROM sales", database=1)
+    sql = "SELECT UPPER(tenant) AS a, COALESCE(id, 1) AS b, CAST(id AS INTEGER) AS c, COUNT(*) AS d FROM sales"
+    assert people["dataset"].sql(f"{sql} WHERE EXISTS (SELECT 1) AND id > 0 GROUP BY 1, 2, 3", database=1).rowcount == 3
+
+
 def test_a_dataset_whose_table_is_gone_names_no_other_table(tmp_path: Path) -> None:
     """The nearest names are those of tables that the actor may read."""
     with small_core(tmp_path) as shop:

@@ -6,6 +6,7 @@ Refused are the engines' own relations and functions that show what other tables
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -139,11 +140,30 @@ def exact_name(name: TableName, spec: EngineSpec) -> TableName | None:
 
 
 def unlisted_names(tree: exp.Expr, spec: EngineSpec, added: Collection[str]) -> Iterator[str]:
-    """Yield each function that the parser does not know as its own, and each type, that no list has."""
+    """Yield each function and type in `tree` that no list has, as the engine gets it.
+
+    The parser knows functions of other engines, too: here they may be those of an owner, who reads what they like.
+    """
     listed = spec.guards.allowed_functions
-    calls = (call.name.lower() for call in tree.find_all(exp.Anonymous, exp.AnonymousAggFunc))
-    yield from (name for name in calls if name not in listed and name not in added)
+    for call in tree.find_all(exp.Func):
+        name = _written_name(call, spec)
+        if name and not (name in listed or name in added or name in _ROW_MAKERS or name in spec.guards.row_makers):
+            yield name
     yield from unlisted_types(NodeIndex(tree), spec, listed, added)
+
+
+_NO_CALLS: Final = (exp.Connector, exp.Binary, exp.SubqueryPredicate, exp.Case, exp.Cast)
+_CALL: Final = re.compile(r"(\w+)\(")
+
+
+def _written_name(call: exp.Expr, spec: EngineSpec) -> str | None:
+    """Return the name of a function as it is sent, in lower case; None for what is written as an operator."""
+    if isinstance(call, exp.Anonymous | exp.AnonymousAggFunc):
+        return call.name.lower()
+    if isinstance(call, _NO_CALLS):
+        return None
+    found = _CALL.match(call.sql(dialect=spec.dialect))
+    return found[1].lower() if found else None
 
 
 def _exact(parts: Sequence[exp.Expr | None], spec: EngineSpec) -> TableName | None:
