@@ -103,6 +103,7 @@ def test_what_an_empty_store_loads_it_exports_as_the_same_bytes(shop: SmallCore,
     with small_core(tmp_path / "other") as there:
         report = there.core.load_bundle(exported)
         assert [record.is_new for record in report.records if record.kind == "saved query"] == [True, True]
+        assert "2 saved queries" in str(report)
         assert there.core.export_bundle(saved_queries=[1, 2]) == exported
 
 

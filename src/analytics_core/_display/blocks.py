@@ -123,9 +123,14 @@ def first_of(items: Sequence[Any], *, most: int = MOST_ROWS, noun: str = "rows")
     return (items[:most], f"{left:,} more {noun}") if left > 0 else (items, "")
 
 
+def plural(noun: str) -> str:
+    """Return the plural of a noun, such as `query` or `chart`."""
+    return f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+
+
 def counted(count: int, noun: str) -> str:
     """Return how many there are, in words: `1 column`, `2 columns`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun if count == 1 else plural(noun)}"
 
 
 def next_line(code: str) -> tuple[Block, ...]:

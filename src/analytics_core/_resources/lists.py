@@ -15,7 +15,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, Generic, SupportsIndex, TypeVar, cast, overload
 
-from analytics_core._display.blocks import Blocks
+from analytics_core._display.blocks import Blocks, plural
 from analytics_core._display.bundles import mime_bundle
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._error_types import short_repr
@@ -405,7 +405,7 @@ class Lists(Generic[Item]):
         resource, known = self.resource, (*self.resource.people, *self.resource.records)
         self._require()
         if name not in known:  # asked of a tuple, so that what cannot be hashed is no more than unknown
-            raise UnknownNameError(name, place=f"the related fields of {resource.listing.shape}s", known=known)
+            raise UnknownNameError(name, place=f"the related fields of {plural(resource.listing.shape)}", known=known)
         wanted = _checked(text, page, page_size, shape=f"the choices of {name!r}")
         if name in resource.people:
             return self._people(resource.listing.column(name), wanted)
@@ -416,7 +416,9 @@ class Lists(Generic[Item]):
         resource, listing = self.resource, self.resource.listing
         self._require()
         if name not in resource.distinct:
-            raise UnknownNameError(name, place=f"the distinct fields of {listing.shape}s", known=resource.distinct)
+            raise UnknownNameError(
+                name, place=f"the distinct fields of {plural(listing.shape)}", known=resource.distinct
+            )
         wanted, column = _checked(text, page, page_size, shape=f"the values of {name!r}"), listing.column(name)
         visibility = resource.narrower.get(name, resource.visibility)
         with self.runtime.store.unit_of_work() as unit:

@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
+from analytics_core._display.blocks import plural
 from analytics_core._memo import Memo
 from analytics_core._records.repositories import Audience, ListFilter, ListQuery, Scope
 from analytics_core._storage import tables
@@ -190,7 +191,7 @@ def _column(kind: RecordKind[Any], name: str, *, also: Iterable[str] = ()) -> Co
 
 
 def _unknown_column(kind: RecordKind[Any], name: str, *, also: Iterable[str]) -> UnknownListColumnError:
-    return UnknownListColumnError(name, place=f"a list of {kind.noun}s", known=(*kind.listed_columns, *also))
+    return UnknownListColumnError(name, place=f"a list of {plural(kind.noun)}", known=(*kind.listed_columns, *also))
 
 
 def _listed(

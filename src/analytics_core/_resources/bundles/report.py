@@ -65,7 +65,7 @@ class BundleReport:
 
     def __str__(self) -> str:
         counts = dict.fromkeys(_ALWAYS, 0) | Counter(record.kind for record in self.records)
-        told = ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items())
+        told = ", ".join(counted(count, kind) for kind, count in counts.items())
         left = f"; {counted(len(self.left_out), 'part')} left out" if self.left_out else ""
         return f"{told}{left}{' (tried, nothing stored)' if self.is_dry_run else ''}"
 

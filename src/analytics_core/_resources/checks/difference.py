@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from analytics_core._display.blocks import Blocks, CodeBlock, HeadingBlock, first_of, fold, notes
+from analytics_core._display.blocks import Blocks, CodeBlock, HeadingBlock, counted, first_of, fold, notes
 from analytics_core._display.bundles import mime_bundle
-from analytics_core._resources.checks.report import NOT_SHOWN, counted, junit_text, one_line, plain
+from analytics_core._resources.checks.report import NOT_SHOWN, junit_text, one_line, plain
 
 _MOST_LINES: Final = 5_000
 _SHOWN_ROWS: Final = 3
@@ -86,7 +86,7 @@ class DiffReport:
 
     def _headline(self) -> str:
         number = len(self.saved_queries)
-        saved = f" and {number} saved {'query' if number == 1 else 'queries'}" if number else ""
+        saved = f" and {counted(number, 'saved query')}" if number else ""
         return f"{len(self.changed)} of {counted(len(self.charts), 'chart')}{saved} differ"
 
     def markdown(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from analytics_core._display.blocks import Blocks, HeadingBlock, fold
+from analytics_core._display.blocks import Blocks, HeadingBlock, counted, fold
 from analytics_core._display.bundles import mime_bundle
 from analytics_core._display.objects import objects_table
 
@@ -84,11 +84,6 @@ class CheckReport:
         """Return a report in JUnit's XML: one test case for each record, which fails where that broke."""
         cases = ((record.kind, f"{record.id} {record.name}", record.problems) for record in self.records)
         return junit_text("check", cases)
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def one_line(text: str) -> str:
