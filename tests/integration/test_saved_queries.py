@@ -12,10 +12,13 @@ from tests.support.small_core import SmallCore, small_core
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseAccessError,
+    MissingTemplateValueError,
     NotFoundError,
     PayloadSchemaError,
     StatementError,
     StatementRefusedError,
+    TableAccessError,
+    UnknownNameError,
 )
 
 LATE = {"label": "late", "database": 1, "sql": "SELECT id FROM orders WHERE day > :day"}
@@ -97,3 +100,45 @@ def test_saved_queries_are_found_by_what_people_look_for_in_databases_that_they_
     assert [one.label for one in reader.saved_queries.list(order_by="label")] == ["late", "two"]
     assert [one.text for one in reader.saved_queries.distinct("label").result] == ["late", "two"]
     assert [one.text for one in reader.saved_queries.distinct("schema").result] == ["main"]
+    with pytest.raises(UnknownNameError, match="the related fields of saved queries"):
+        reader.saved_queries.related("database")
+
+
+def test_people_with_grants_on_tables_save_what_they_may_run_and_see_their_own_alone(shop: SmallCore) -> None:
+    orders = shop.orders()
+    ida, bob = (shop.reader(orders, username=name) for name in ("ida", "bob"))
+    shop.core.saved_queries.create(LATE)
+    own = ida.saved_queries.create({**LATE, "label": "own"})
+    rendered = {"sql": "SELECT id FROM {{ t }}", "template_params": '{"t": "orders"}', "label": "rendered"}
+    templated = ida.saved_queries.create({**LATE, **rendered})
+    assert ida.saved_queries.update(own.id, {"label": "mine"}).label == "mine"
+    for fields, kind in (
+        ({"sql": "SELECT name FROM people"}, TableAccessError),
+        ({"sql": "SELECT name FROM {{ t }}", "template_params": '{"t": "people"}'}, TableAccessError),
+        ({"sql": "SELECT {{ nothing }} FROM orders"}, MissingTemplateValueError),
+        ({"sql": "SELECT 1 AS one"}, DatabaseAccessError),
+    ):
+        with pytest.raises(kind):
+            pytest.fail(f"{fields}: {ida.saved_queries.create({**LATE, **fields})}")
+        with pytest.raises(kind):
+            pytest.fail(f"{fields}: {ida.saved_queries.update(own.id, fields)}")
+
+    assert [one.label for one in ida.saved_queries.list(order_by="id")] == ["mine", "rendered"]
+    assert (bob.saved_queries.list().count, shop.core.saved_queries.list().count) == (0, 3)
+    assert [one.id for one in ida.lineage("orders", column="id").of("saved query")] == [own.id, templated.id]
+    assert bob.lineage("orders", column="id").of("saved query") == ()
+    for call in (
+        lambda: ida.saved_queries.get(1),
+        lambda: bob.saved_queries.get(own.id),
+        lambda: bob.saved_queries.update(own.id, {"label": "his"}),
+        lambda: bob.export_bundle(saved_queries=[own.id]),
+    ):
+        with pytest.raises(DatabaseAccessError):
+            pytest.fail(f"{call()}")
+    assert ida.export_bundle(saved_queries=[own.id])
+    assert not ida.check().broken
+
+    shop.core.roles.revoke(shop.core.roles.list(order_by="-id")[1], on=orders)
+    assert ida.saved_queries.list().count == 0
+    with pytest.raises(DatabaseAccessError):
+        ida.saved_queries.get(own.id)

@@ -35,8 +35,9 @@ ROADS: Mapping[str, Run] = {
     "execute": lambda core, sql: core.sql.execute({"database_id": 1, "sql": sql}),
     "script": lambda core, sql: core.sql.execute({"database_id": 1, "sql": f"{sql}; {sql}"}),
     "lineage": lambda core, sql: core.sql.lineage(sql, database=1),
+    "save": lambda core, sql: core.saved_queries.create({"label": "kept", "database": 1, "sql": sql}),
 }
-"""Every way in which a statement is run or read."""
+"""Every way in which a statement is run, read or saved."""
 
 
 @pytest.fixture(scope="module", params=ENGINES)

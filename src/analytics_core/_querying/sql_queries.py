@@ -39,6 +39,7 @@ from analytics_core._querying.stored_statements import require_open_editor
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.audit import Observation
 from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.sql_query import SavedQuery
 from analytics_core._results.answer import LimitEntry, QueryResult
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core._results.rows import ResultRows, coltypes
@@ -46,6 +47,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._settings import Settings
 from analytics_core.errors import (
     AnalyticsError,
+    DatabaseAccessError,
     ErrorType,
     LimitError,
     StatementError,
@@ -77,6 +79,11 @@ class SqlQuestion:
     template_params: str | None = None
     row_limit: int | None = None
     streams: bool = False
+
+
+def saved_question(query: SavedQuery) -> SqlQuestion:
+    """Return what a saved query asks; its parameters have no values."""
+    return SqlQuestion(sql=query.sql, schema=query.schema or None, template_params=query.template_params)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,15 +248,21 @@ class SqlQueries:
         require_open_editor(database)
         return self._gate.admit(actor, database, on=DatabaseUse.QUERY)
 
-    def check_saved(self, actor: Actor, database: Database, sql: str) -> None:
-        """Refuse a statement that could never run, as far as that is known without its template and parameters.
+    def check_saved(self, request: ChartRequest, database: Database, question: SqlQuestion) -> None:
+        """Refuse a statement that could never run, as far as that is known without its parameters.
+
+        Its template is rendered for those alone who need a grant on each of its tables.
 
         Raises:
             AnalyticsError: as for `ready`.
         """
-        admission = self.admit(actor, database)
-        if not is_template(sql):
-            self._gate.statement(admission.spec, without_parameters(sql, admission.spec))
+        try:
+            admission = self.admit(request.actor, database)
+        except DatabaseAccessError:
+            self.require_tables(self.begun(request, database, question), question)
+        else:
+            if not is_template(question.sql):
+                self._gate.statement(admission.spec, without_parameters(question.sql, admission.spec))
 
     def _checked(self, spec: EngineSpec, marked: str) -> SqlSource:
         """Return a checked statement; what is wrong with it is told with the names of its parameters."""

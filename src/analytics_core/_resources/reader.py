@@ -17,7 +17,8 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.report import ReportSchedule
 from analytics_core._records.repositories import ListFilter, ListQuery, Names, NamesQuery, Repository, Scope, UnitOfWork
-from analytics_core._resources.batches import by_ids, every, stored_ids
+from analytics_core._records.sql_query import SavedQuery
+from analytics_core._resources.batches import by_ids, every, every_id, stored_ids
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Permission, Policy
 from analytics_core._security.scopes import scope_of
@@ -66,6 +67,12 @@ class Reader:
             return self.actor.guest is None
         of_it = ListQuery(filters=(ListFilter(col="database_id", op="eq", val=database.id),), page_size=1)
         return self.unit.datasets.list(replace(self.visible("datasets", of_it), without=_NOT_NEEDED))[0] > 0
+
+    def require_saved_query(self, query: SavedQuery) -> None:
+        """Raise DatabaseAccessError unless the actor may run any SQL there, or made it and may read a table there."""
+        database = self.unit.databases.get(query.database_id)
+        if query.audit.created_by != self.actor.id or not self.reads_within(database):
+            self.policy.require_query_database(self.actor, database)
 
     def dataset(self, dataset_id: int) -> Dataset:
         """Return a dataset; NotFoundError or DatasetAccessError otherwise."""
@@ -149,9 +156,18 @@ class Reader:
         """Return those databases that exist and that the actor may read, by id and in the order of their ids."""
         return self._among("databases", self.unit.databases, ids)
 
-    def queryable_databases(self) -> dict[int, Database]:
-        """Return the databases on which the actor may run SQL of their own, and so see what others saved, by id."""
-        return {one.id: one for one in every(self.unit.databases) if self.policy.can_query_database(self.actor, one)}
+    def visible_saved_queries(self) -> ListQuery:
+        """Return a query of the saved queries that `require_saved_query` lets the actor see."""
+        databases = tuple(every(self.unit.databases))
+        opened = [one.id for one in databases if self.policy.can_query_database(self.actor, one)]
+        partly = [one.id for one in databases if one.id not in opened and self.reads_within(one)]
+        on_opened = ListFilter(col="database_id", op="in", val=tuple(opened))
+        made = ListFilter(col="created_by", op="eq", val=self.actor.id)
+        there = ListFilter(col="database_id", op="in", val=tuple(partly))
+        own = frozenset(every_id(self.unit.saved_queries, (made, there))) if partly else frozenset()
+        if not own:
+            return ListQuery(filters=(on_opened,))
+        return ListQuery(ids=own.union(every_id(self.unit.saved_queries, (on_opened,))))
 
     def charts(self, ids: Iterable[int | None]) -> dict[int, Chart]:
         """Return those charts that exist and that the actor may read, by id and in the order of their ids."""

@@ -91,8 +91,7 @@ class TableLineage:
 
     def __str__(self) -> str:
         counts = Counter(one.kind for one in self.dependents)
-        told = ", ".join(f"{number} {kind}{'' if number == 1 else 's'}" for kind, number in counts.items())
-        told = told.replace("querys", "queries") or "nothing that you may see"
+        told = ", ".join(counted(number, kind) for kind, number in counts.items()) or "nothing that you may see"
         more = "; more that you may not see" if self.has_hidden else ""
         return f"{self._what()} is read by {told}{more}"
 
@@ -205,8 +204,9 @@ class TableReaders:
         return _Names(names=frozenset(names), breaks=reads)
 
     def _saved_queries(self) -> None:
-        may_see = self.runtime.policy.can_query_database(self.actor, self.database)
+        sees_all = self.runtime.policy.can_query_database(self.actor, self.database)
         for query in self._each(lambda unit: unit.saved_queries, self._here):
+            may_see = sees_all or query.audit.created_by == self.actor.id
             plain = Dataset(
                 uuid="",
                 database_id=self.database.id,

@@ -10,9 +10,9 @@ from uuid import uuid4
 
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.sql_queries import SqlQuestion
+from analytics_core._querying.sql_queries import saved_question
 from analytics_core._records.datasource import Database
-from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork
+from analytics_core._records.repositories import ListQuery, NamesQuery, UnitOfWork
 from analytics_core._records.sql_query import SavedQuery
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
@@ -62,9 +62,9 @@ class _LinkedRecords:
 
 
 def _readable(reader: Reader, query: ListQuery) -> ListQuery:
-    """Narrow a list to saved queries of databases on which the actor may run SQL."""
-    on_these = ListFilter(col="database_id", op="in", val=tuple(reader.queryable_databases()))
-    return replace(query, filters=(*query.filters, on_these))
+    """Narrow a list to saved queries that the actor may see."""
+    seen = reader.visible_saved_queries()
+    return replace(query, filters=(*query.filters, *seen.filters), ids=seen.ids)
 
 
 def _item(query: SavedQuery, facts: PageFacts) -> SavedQueryListItem:
@@ -91,7 +91,9 @@ LISTS = ResourceLists(
 
 
 class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
-    """Saved queries: whoever may run SQL on their database reads and makes them, creators change them.
+    """Saved queries: whoever may run a statement saves it, for whoever has a grant on the whole database.
+
+    Creators read and change their own as long as they may read a table there.
 
     `related` takes `created_by` or `changed_by`, `distinct` takes `label` or `schema`.
     """
@@ -104,6 +106,8 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
         Raises:
             PayloadError: the payload breaks the shape.
             DatabaseAccessError: the actor may not write SQL on this database.
+            TableAccessError: it reads tables on which the actor has no grant.
+            MissingTemplateValueError: without a grant on the whole database, a template that lacks values.
             StatementError, StatementRefusedError: no statement that could ever run.
 
         Examples:
@@ -134,7 +138,7 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
 
         Raises:
             NotFoundError: there is none.
-            DatabaseAccessError: the actor may not write SQL on its database.
+            DatabaseAccessError: the actor has no grant on its whole database, nor made it.
 
         Examples:
             >>> made = core.saved_queries.create({"label": "One", "database": 1, "sql": "SELECT 1 AS one"})
@@ -160,7 +164,7 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
 
         Raises:
             PayloadError: as in `create`.
-            DatabaseAccessError: as in `get`.
+            DatabaseAccessError, TableAccessError, MissingTemplateValueError: as in `create` and `get`.
             OwnershipError: somebody else made it.
             StaleVersionError: somebody else changed it meanwhile.
 
@@ -204,8 +208,9 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
         """Yield each saved query with what is wrong with it today; a database that cannot be reached is asked once."""
         with self._runtime.store.unit_of_work() as unit:
             reader = self._reader(unit)
-            databases = reader.queryable_databases()
-            queries = tuple(every(unit.saved_queries, _readable(reader, ListQuery()).filters))
+            seen = reader.visible_saved_queries()
+            queries = tuple(every(unit.saved_queries, seen.filters, ids=seen.ids))
+            databases = by_ids(unit.databases, {query.database_id for query in queries})
         known: dict[tuple[int, str | None], KnownTables] = {}
         away: dict[int, str] = {}
         for query in queries:
@@ -225,10 +230,8 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
 
     def _problems(self, query: SavedQuery, tables: KnownTables) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return what is wrong with a saved query, and why it was not looked at."""
-        request = self._runtime.queries.begun(ChartRequest(actor=self._actor, now=self._runtime.clock.now()))
-        question = SqlQuestion(sql=query.sql, schema=query.schema, template_params=query.template_params)
         try:
-            rendered = self._runtime.sql_queries.begun(request, tables.database, question).rendered
+            rendered = self._runtime.sql_queries.begun(self._request(), tables.database, saved_question(query)).rendered
         except (MissingTemplateValueError, DatabaseAccessError) as error:
             return (), (f"it was not looked at: {error.message}",)
         except TemplateError as error:
@@ -240,11 +243,17 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
 
     def _readable(self, unit: UnitOfWork, query_id: int) -> SavedQuery:
         query = unit.saved_queries.get(query_id)
-        self._runtime.policy.require_query_database(self._actor, unit.databases.get(query.database_id))
+        self._reader(unit).require_saved_query(query)
         return query
 
     def _check(self, unit: UnitOfWork, query: SavedQuery) -> None:
-        self._runtime.sql_queries.check_saved(self._actor, unit.databases.get(query.database_id), query.sql)
+        database = unit.databases.get(query.database_id)
+        if not self._reader(unit).reads_within(database):
+            self._runtime.policy.require_read_database(self._actor, database)
+        self._runtime.sql_queries.check_saved(self._request(), database, saved_question(query))
+
+    def _request(self) -> ChartRequest:
+        return self._runtime.queries.begun(ChartRequest(actor=self._actor, now=self._runtime.clock.now()))
 
     def _answer(self, query: SavedQuery) -> SavedQueryGet:
         with self._runtime.store.unit_of_work() as unit:

@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from analytics_core._error_types import short_repr
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.sql_queries import saved_question
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database, Dataset
@@ -192,7 +194,8 @@ def store_saved_query(load: Load, document: Document) -> None:
         load.require_change(before)
     record = saved_query(document, before, database.id)
     record = replace(record, tag_ids=tag_ids(load, document.content, record.tag_ids))
-    load.runtime.sql_queries.check_saved(load.actor, database, record.sql)
+    request = load.runtime.queries.begun(ChartRequest(actor=load.actor, now=load.runtime.clock.now()))
+    load.runtime.sql_queries.check_saved(request, database, saved_question(record))
     store = load.unit.saved_queries.add if before is None else load.unit.saved_queries.update
     stored = store(record, actor_id=load.actor.id)
     load.act("saved_query", before).log(load.unit, details={"saved_query": stored.id})

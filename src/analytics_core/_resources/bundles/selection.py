@@ -202,7 +202,7 @@ def _add_saved_queries(reader: Reader, found: Selection, named: tuple[int, ...])
     found.saved_queries = _all_of(reader.unit.saved_queries, named, "saved query")
     found.databases |= by_ids(reader.unit.databases, {query.database_id for query in found.saved_queries.values()})
     for query in found.saved_queries.values():
-        reader.policy.require_query_database(reader.actor, found.databases[query.database_id])
+        reader.require_saved_query(query)
 
 
 def _filtered(dashboards: Iterable[Dashboard]) -> Iterator[int]:

@@ -11,7 +11,6 @@ from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.explain import ExplainedQuery
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._records.chart import Chart
-from analytics_core._records.repositories import ListFilter
 from analytics_core._records.sql_query import SavedQuery
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.bundles.databases import Replacements
@@ -93,8 +92,8 @@ class ContentDiff:
             charts = {chart.uuid: chart for chart in every(unit.charts, ids=reader.scope("charts"))}
             datasets = tuple(every(unit.datasets, ids=reader.scope("datasets")))
             of = by_ids(unit.databases, {dataset.database_id for dataset in datasets})
-            on_these = ListFilter(col="database_id", op="in", val=tuple(reader.queryable_databases()))
-            queries = {query.uuid: query for query in every(unit.saved_queries, (on_these,))}
+            seen = reader.visible_saved_queries()
+            queries = {query.uuid: query for query in every(unit.saved_queries, seen.filters, ids=seen.ids)}
         stored = {dataset.uuid: (dataset, of[dataset.database_id]) for dataset in datasets}
         return BundleContent(datasets=stored, charts=charts, failures={}, saved_queries=queries)
 
