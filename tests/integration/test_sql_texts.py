@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import redirect_stderr
 from datetime import date
 from decimal import Decimal
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pandas as pd
 import pytest
+from tests.support.apart import result_apart
 from tests.support.small_core import SmallCore, small_core
 
 import analytics_core
@@ -21,6 +24,7 @@ from analytics_core.errors import (
     LimitError,
     QueryError,
     StatementError,
+    StatementRefusedError,
 )
 
 TABLES = """
@@ -168,6 +172,24 @@ def test_problems_have_their_places_and_the_nearest_names(shop: SmallCore) -> No
     for sql, places in PROBLEMS.items():
         found = shop.core.sql.check(sql)
         assert [(one.line, one.column, one.suggestions) for one in found] == places, (sql, found)
+
+
+def test_what_is_no_single_query_is_sent_to_execute(shop: SmallCore) -> None:
+    for sql in ("DELETE FROM visits", "CREATE TABLE x (a INT)", "EXPLAIN SELECT 1", "SELECT 1; SELECT 2"):
+        with pytest.raises((StatementError, StatementRefusedError), match=r"core\.sql\.execute takes scripts"):
+            shop.core.sql(sql)
+        assert "core.sql.execute takes scripts" in shop.core.sql.check(sql)[0].message, sql
+
+
+def _printed(file: str) -> str:
+    """Run a path into JSON that the parser does not know, in a process without any handler of logs."""
+    with redirect_stderr(StringIO()) as printed, analytics_core.connect(file) as core:
+        core.sql("""SELECT '{"b": [1, 2]}' ->> '$.b[#-1]' AS last""")
+    return printed.getvalue()
+
+
+def test_nothing_is_printed(shop: SmallCore) -> None:
+    assert result_apart(_printed, str(shop.file)) == ""
 
 
 def test_what_has_no_problem_runs(shop: SmallCore) -> None:
@@ -378,3 +400,17 @@ def test_batches_frames_and_files_hold_the_same_rows(shop: SmallCore, tmp_path: 
     csv = b"\xef\xbb\xbfid,page\n1,home\n2,home\n3,shop's\n"
     assert (found.to_csv(), found.to_csv(tmp_path / "visits.csv")) == (csv, None)
     assert (tmp_path / "visits.csv").read_bytes() == csv
+
+
+NESTED: dict[str, Any] = {
+    "ROW(1, 'x')": "(1, x)",
+    "[ROW(1.5::DECIMAL(5, 2), NULL)]": "[(1.50, NULL)]",
+    "{'a': ROW([1])}": "{'a': ([1])}",
+    "{'a b': 1, 'c': {'d': [2]}}": {"a b": 1, "c": {"d": [2]}},
+    "[DATE '2024-01-01']": "[2024-01-01]",
+}
+
+
+def test_rows_without_names_of_fields_come_as_text_of_duckdb() -> None:
+    with analytics_core.connect("duckdb://") as core:
+        assert {sql: core.sql(f"SELECT {sql} AS v").rows()[0][0] for sql in NESTED} == NESTED

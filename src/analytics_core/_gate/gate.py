@@ -19,7 +19,7 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._error_types import known_list
 from analytics_core._execution.connections import Admission
 from analytics_core._execution.statements import StatementRunner
-from analytics_core._gate.guard import check_select
+from analytics_core._gate.guard import BESIDE_QUERIES, check_select
 from analytics_core._gate.relations import exact_name, exact_names, reject_revealing_table, tables_of, unlisted_names
 from analytics_core._gate.row_security import RowSecurity, RuledActor, table_name
 from analytics_core._lookups.loading import LoadedDataset
@@ -345,7 +345,9 @@ class Gate:
         key = (StatementError, sql, spec.name)
         checked = self._checked.get(key)
         if checked is None:
-            checked = check_select(sql, spec=spec, place="the statement", invalid_as=StatementError)
+            checked = check_select(
+                sql, spec=spec, place="the statement", invalid_as=StatementError, hint=BESIDE_QUERIES
+            )
             self._checked.put(key, checked)
         return checked
 

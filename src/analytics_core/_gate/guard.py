@@ -44,6 +44,7 @@ Check = Callable[..., NodeIndex]
 
 _QUERIES: Final[tuple[type[exp.Expr], ...]] = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _ONLY_QUERIES: Final = "it must be read-only: one query (SELECT or WITH ... SELECT)"
+BESIDE_QUERIES: Final = "; core.sql.execute takes scripts, changes of data and EXPLAIN, where the database allows them"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +63,16 @@ class CheckedStatement:
 
 
 def check_select(
-    sql: str, *, spec: EngineSpec, place: str, invalid_as: type[QueryError] = VirtualDatasetError
+    sql: str,
+    *,
+    spec: EngineSpec,
+    place: str,
+    invalid_as: type[QueryError] = VirtualDatasetError,
+    hint: str = "",
 ) -> SqlSource:
     """Return the SQL of a virtual dataset, or of a person, as one checked query; `place` names it in errors.
+
+    A `hint` says where other statements may run, to whoever sends one.
 
     Raises:
         VirtualDatasetError: empty, several statements, not SQL of the engine; `invalid_as` is another class for it.
@@ -77,9 +85,9 @@ def check_select(
     def rejected(what: str) -> QueryError:
         return StatementRefusedError(f"{place}: {what}")
 
-    index, tokens = _one_statement(sql, spec, invalid=invalid, rejected=rejected)
+    index, tokens = _one_statement(sql, spec, invalid=invalid, rejected=rejected, hint=hint)
     if not isinstance(index.tree, _QUERIES):
-        raise rejected(_ONLY_QUERIES)
+        raise rejected(_ONLY_QUERIES + hint)
     index = _check_query(index, rejected=rejected)
     try:
         tables = tables_in(index, spec)
@@ -138,7 +146,7 @@ def check_statement(
 
 
 def _one_statement(
-    sql: str, spec: EngineSpec, *, invalid: Refuse, rejected: Refuse, only_queries: bool = True
+    sql: str, spec: EngineSpec, *, invalid: Refuse, rejected: Refuse, only_queries: bool = True, hint: str = ""
 ) -> tuple[NodeIndex, list[Token]]:
     check_characters(sql, max_length=MOST_CHARACTERS, reject=invalid)
     dialect = Dialect.get_or_raise(spec.dialect)
@@ -146,7 +154,7 @@ def _one_statement(
     first = next((token.text.upper() for token in tokens if token.text != ";"), "")
     if only_queries and first and first not in QUERY_STARTS:
         reject_start(first, invalid, rejected)
-        raise rejected(_ONLY_QUERIES)
+        raise rejected(_ONLY_QUERIES + hint)
     called = called_names(tokens)
     reject_denied(called, spec.guards.denied_functions, rejected)
     # Of a word that begins another statement, the tokens are not those that a parser takes.
@@ -154,7 +162,7 @@ def _one_statement(
     if not trees:
         raise invalid("it is empty")
     if len(trees) > 1:
-        raise invalid("it holds several statements; one SELECT is needed")
+        raise invalid(f"it holds several statements; one SELECT is needed{hint}")
     tree = trees[0]
     if isinstance(tree, exp.Pivot):  # a statement of its own on DuckDB, and a relation inside of another
         tree = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=tree)))

@@ -18,7 +18,7 @@ from analytics_core._compile.fragments.sql_text import FAULTS, check_characters,
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._error_types import known_list
 from analytics_core._gate.changes import MOST_CHARACTERS
-from analytics_core._gate.guard import check_select
+from analytics_core._gate.guard import BESIDE_QUERIES, check_select
 from analytics_core._gate.relations import TableRef, relations_of
 from analytics_core._querying.sql_parameters import as_written, without_parameters
 from analytics_core._records.datasource import Database
@@ -185,7 +185,7 @@ def _read(sql: str, spec: EngineSpec) -> exp.Expr:
     """
     plain = without_parameters(sql, spec)
     try:
-        check_select(plain, spec=spec, place=_PLACE, invalid_as=StatementError)
+        check_select(plain, spec=spec, place=_PLACE, invalid_as=StatementError, hint=BESIDE_QUERIES)
     except (StatementError, StatementRefusedError) as error:
         raise type(error)(as_written(error.message)) from None
     try:

@@ -14,6 +14,7 @@ Chains of subscripts (`a[1][1][1]`) are walked through for each of them.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
 from analytics_core._engines.spec import Refuse
 from analytics_core._error_types import short_repr
+
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())  # without any, Python prints what a parser doubts
 
 _OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})

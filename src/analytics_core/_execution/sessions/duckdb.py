@@ -245,8 +245,12 @@ def _reject_unless_one_query(native: Any, sql: str) -> None:
 
 _CHANGED_BY_ARROW = re.compile(
     r"\b(?:TIME WITH TIME ZONE|TIMETZ|TIME_NS|INTERVAL|BIT|UHUGEINT|BIGNUM)\b|\b(?:DATE|TIMESTAMP|TIME)\b.*[\])]"
+    r"|\bSTRUCT\(\w+[(),\[]"
 )
-"""Types whose values Arrow has no like of, alone or in lists and structs, and dates in those: they come as text."""
+"""Types whose values Arrow has no like of, alone or in lists and structs, and dates in those: they come as text.
+
+So do rows whose fields have no names, `STRUCT(INTEGER, DECIMAL(5,2))`.
+"""
 
 
 def _written_out(description: Any, sql: str) -> str | None:
