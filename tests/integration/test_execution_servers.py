@@ -445,6 +445,9 @@ def test_values_of_mariadbs_own_types(mariadb: Server, sql: str, planned: K, kin
         ("SELECT nofunc(1)", ErrorType.OBJECT_DOES_NOT_EXIST_ERROR, "function"),
         ("SELECT * FRO orders", ErrorType.SYNTAX_ERROR, ""),
         ("SELECT (SELECT id FROM orders)", ErrorType.SYNTAX_ERROR, "sub-query"),
+        ("SELECT id FROM orders WHERE SUM(id) > 1", ErrorType.SYNTAX_ERROR, "aggregate stands"),
+        ("SELECT MAX(SUM(id)) FROM orders", ErrorType.SYNTAX_ERROR, "aggregate stands"),
+        ("SELECT 1 UNION SELECT 1, 2", ErrorType.SYNTAX_ERROR, "unequal numbers of columns"),
         ("SELECT 9223372036854775807 + 9223372036854775807", ErrorType.GENERIC_DB_ENGINE_ERROR, "larger"),
     ],
 )

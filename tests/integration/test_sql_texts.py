@@ -192,6 +192,11 @@ def test_nothing_is_printed(shop: SmallCore) -> None:
     assert result_apart(_printed, str(shop.file)) == ""
 
 
+def test_a_problem_lists_the_names_that_there_are(shop: SmallCore) -> None:
+    (problem,) = shop.core.sql.check("SELECT x FROM (SELECT id, day FROM visits)")
+    assert problem.message.endswith("there are: day, id")
+
+
 def test_what_has_no_problem_runs(shop: SmallCore) -> None:
     for sql in (sql for sql, places in PROBLEMS.items() if not places and "anything" not in sql and ":" not in sql):
         assert shop.core.sql(sql).colnames, sql

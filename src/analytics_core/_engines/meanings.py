@@ -44,6 +44,11 @@ AMBIGUOUS = ErrorMeaning(
     "the column {column} is in more than one table of this statement; write the table before it",
 )
 NOT_GROUPED = ErrorMeaning(_E.SYNTAX_ERROR, "a column is neither grouped nor inside an aggregate")
+MISPLACED = ErrorMeaning(
+    _E.SYNTAX_ERROR, "an aggregate stands where none may: in WHERE, GROUP BY or another aggregate; use a sub-query"
+)
+UNEQUAL = ErrorMeaning(_E.SYNTAX_ERROR, "the queries of a UNION, EXCEPT or INTERSECT have unequal numbers of columns")
+NO_POSITION = ErrorMeaning(_E.SYNTAX_ERROR, "a number after ORDER BY or GROUP BY is the place of no column")
 MANY_ROWS = ErrorMeaning(_E.SYNTAX_ERROR, "a sub-query that must give one value gives several rows or columns")
 READ_ONLY = ErrorMeaning(
     _E.DML_NOT_ALLOWED_ERROR, "this connection only reads; the statement would change data, settings or files"

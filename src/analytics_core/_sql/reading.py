@@ -303,7 +303,7 @@ class _Columns:
                 names = self._names(source)
                 if names is None:
                     return
-                known += [*names, source_name]
+                known += filter(None, (*names, source_name))
             if qualifier and known:
                 break
         is_known = {one.casefold() for one in known}

@@ -190,6 +190,9 @@ _ERRORS = meanings.patterns(
     (r"^binder error: referenced table \"(?P<table>[^\"]+)\"", meanings.NO_TABLE),
     (r"^binder error: ambiguous reference to column name \"(?P<column>[^\"]+)\"", meanings.AMBIGUOUS),
     (r"^binder error: .*must appear in the group by", meanings.NOT_GROUPED),
+    (r"^binder error: (?:.*cannot contain aggregates|aggregate function calls cannot be nested)", meanings.MISPLACED),
+    (r"^binder error: set operations can only apply", meanings.UNEQUAL),
+    (r"^binder error: (?:order|group by) term out of range", meanings.NO_POSITION),
     (
         r"^binder error: catalog \"(?P<database>[^\"]+)\" does not exist",
         meanings.NO_OBJECT.said(meanings.NO_DATABASE.template),

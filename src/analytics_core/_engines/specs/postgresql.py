@@ -202,9 +202,11 @@ ERRORS = (
         ),
         ("42704", r"", meanings.NO_OBJECT),
         ("42702", r"^column reference \"(?P<column>[^\"]+)\" is ambiguous|", meanings.AMBIGUOUS),
+        ("42803", r"^aggregate function(?:s are not allowed| calls cannot be nested)", meanings.MISPLACED),
+        ("42P10", r"^(?:ORDER|GROUP) BY position \d+ is not in select list", meanings.NO_POSITION),
         (
             "42803",
-            r"^(?:column .* must appear in the group by|aggregate functions are not allowed)|",
+            r"^column .* must appear in the group by|",
             meanings.NOT_GROUPED,
         ),
         (
@@ -213,7 +215,8 @@ ERRORS = (
             meanings.MANY_ROWS,
         ),
         ("42601", r"^cannot insert multiple commands", meanings.ONE_ONLY),
-        ("42601", r"^(?:syntax error|unterminated)|^each \w+ query must have the same|", meanings.SYNTAX),
+        ("42601", r"^each \w+ query must have the same number", meanings.UNEQUAL),
+        ("42601", r"^(?:syntax error|unterminated)|", meanings.SYNTAX),
         (
             "25006 25001",
             r"^cannot execute .* in a read-only transaction|^transaction read-write mode must be set|",

@@ -362,6 +362,9 @@ _ERRORS = meanings.patterns(
     (r"^wrong number of arguments to function (?P<function>\w+)", meanings.NO_FUNCTION),
     (r"^(attempt to write a readonly|not authorized|access to .* is prohibited)", meanings.READ_ONLY),
     (r"^you can (?:only|execute) .*one statement", meanings.ONE_ONLY),
+    (r"^misuse of aggregate|^aggregate functions are not allowed", meanings.MISPLACED),
+    (r"^selects to the left and right of", meanings.UNEQUAL),
+    (r"^\w+ (?:order|group) by term out of range", meanings.NO_POSITION),
     (r"^near .*: syntax error$|^unrecognized token|^incomplete input|^misuse of", meanings.SYNTAX),
     (r"^sub-select returns|^row value misused", meanings.MANY_ROWS),
     (
