@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,11 +87,13 @@ class World:
 
     store: MetadataStore
     clock: FixedClock
+    processes: list[Process] = field(default_factory=list)
 
     def process(self, *budgets: Budget) -> Process:
         """Start a process."""
         due: list[Callable[[], None]] = []
-        return Process(BudgetLedger(budgets, self.store, self.clock, later=due.append), due)
+        self.processes.append(Process(BudgetLedger(budgets, self.store, self.clock, later=due.append), due))
+        return self.processes[-1]
 
     def stored(self) -> list[dict[str, float]]:
         """Return what the store holds."""
@@ -101,7 +107,10 @@ class World:
 def world() -> Iterator[World]:
     clock = FixedClock(EVENING)
     with open_store("sqlite://", clock) as store:
-        yield World(store, clock)
+        world = World(store, clock)
+        yield world
+        for process in world.processes:
+            process.ledger.close()
 
 
 def person(name: str, user_id: int, *roles: str) -> Any:
@@ -231,31 +240,99 @@ def test_limits_of_the_settings_stand_where_budgets_leave_more(world: World) -> 
     assert tight.limits(limits) == replace(limits, max_rows=9, ends_at_rows=True, timeout_s=1)
 
 
-class AwayStore:
-    """A store that is away while it is said to be."""
+class MeddledStore:
+    """A store whose units of work begin with what a test puts there."""
 
     def __init__(self, store: MetadataStore) -> None:
-        self._store, self.is_away = store, False
+        self._store = store
+        self.first: Callable[[], object] = str
 
     @contextmanager
     def unit_of_work(self) -> Iterator[Any]:
-        if self.is_away:
-            raise StoreUnavailableError("it is away")
+        self.first()
         with self._store.unit_of_work() as unit:
             yield unit
 
 
-def test_what_cannot_be_stored_now_is_stored_later(world: World) -> None:
-    store = AwayStore(world.store)
-    process = World(store, world.clock).process(Budget(rows_per_day=100))  # type: ignore[arg-type] - all that is asked of it
+@pytest.fixture
+def meddled(world: World) -> World:
+    return replace(world, store=MeddledStore(world.store))  # type: ignore[arg-type] - all that is asked of it
+
+
+@pytest.mark.parametrize("error", [StoreUnavailableError("it is away"), ZeroDivisionError()], ids=["away", "host's"])
+def test_what_cannot_be_stored_now_is_stored_later(
+    world: World, meddled: Any, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away() -> None:
+        raise error
+
+    process = meddled.process(Budget(rows_per_day=100))
     process.spend(60)
-    store.is_away = True
-    process.wait_a_second()
-    assert (world.stored(), len(process.due)) == ([], 1)
-    store.is_away = False
+    meddled.store.first = away
+    for _ in range(3):
+        process.wait_a_second()
+        assert (world.stored(), len(process.due)) == ([], 1)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]  # once, however long it is away
+    meddled.store.first = str
     assert process.left() == 40
     process.wait_a_second()
     assert [amounts["rows"] for amounts in world.stored()] == [60.0]
+
+
+def test_a_statement_does_not_wait_while_another_thread_is_at_the_store(meddled: Any) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        begun.set()
+        assert go_on.wait(20)
+
+    process = meddled.process(Budget(rows_per_day=100))
+    process.spend(60)
+    meddled.clock.advance(timedelta(seconds=5))  # what is known is old, and serves
+    meddled.store.first = hang
+    adding = threading.Thread(target=process.wait_a_second)
+    adding.start()
+    assert begun.wait(20)
+    process.spend(10)
+    assert process.left() == 30  # what is on its way counts once
+    meddled.store.first = str
+    go_on.set()
+    adding.join(20)
+    assert process.left() == 30
+
+
+def test_the_handler_of_a_signal_may_close_in_the_middle_of_a_look(world: World, meddled: Any) -> None:
+    process = meddled.process(Budget(rows_per_day=100))
+    process.spend(60)
+    meddled.clock.advance(timedelta(seconds=5))
+
+    def end() -> None:
+        meddled.store.first = str
+        process.ledger.close()
+
+    meddled.store.first = end  # in the same thread, as a handler runs
+    process.left()
+    assert [amounts["rows"] for amounts in world.stored()] == [60.0]
+
+
+ENDS_AT_ONCE = """
+from analytics_core import AnalyticsCore, Budget, Settings
+settings = Settings(secret_key={key!r}, data_roots=(".",), budgets=[Budget(rows_per_day=9)])
+core = AnalyticsCore(settings, metadata_url={url!r})
+core.create_first_administrator("ada")
+ada = core.as_user("ada")
+ada.databases.create({{"database_name": "empty", "orm_uri": "sqlite:///empty.db"}})
+ada.sql("SELECT 1 AS one UNION ALL SELECT 2")
+"""
+
+
+def test_a_program_that_ends_at_once_and_closes_nothing_has_spent_all_the_same(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    (tmp_path / "empty.db").touch()
+    subprocess.run([sys.executable, "-c", ENDS_AT_ONCE.format(key=KEY, url=url)], cwd=tmp_path, check=True)
+    clock = FixedClock(EVENING)
+    with open_store(url, clock) as store:
+        assert [amounts["rows"] for amounts in World(store, clock).stored()] == [2.0]
 
 
 def test_a_forked_process_does_not_count_what_its_parent_spent_again(world: World) -> None:

@@ -1,11 +1,13 @@
 """Budgets of `Settings.budgets`: what each statement may spend, and what all of a day have spent in all processes.
 
 Each process adds what it spent to the metadata store a second after it was spent, so at most once a second; what it has
-not added yet counts for itself. A process that dies loses what it spent in its last second.
+not added yet counts for itself. A process that is killed loses what it spent in its last second, and the seconds of the
+statements that it ran.
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import time
@@ -14,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as time_of_day
+from functools import reduce
 from typing import Final
 
 from analytics_core._bounded_calls import start_thread
@@ -22,7 +25,7 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connections import Admission
 from analytics_core._execution.fetching import FetchedResult, FetchLimits, Give
 from analytics_core._execution.sessions.base import RunRequest, ScriptRequest, ScriptStatement, Session
-from analytics_core._forks import forkable_lock, tell_of_forks
+from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._frames.frame import Frame
 from analytics_core._log import line_log
 from analytics_core._records.budget import Budget, BudgetSpan, BudgetUnit
@@ -35,6 +38,7 @@ from analytics_core.errors import (
     ResultTooLargeError,
     StaleVersionError,
     StoredDataError,
+    StoreUnavailableError,
     ThreadLimitError,
     UnsupportedByEngineError,
 )
@@ -46,6 +50,9 @@ KIND: Final = "budget"
 _KEPT: Final = timedelta(days=8)
 _EVERY_S: Final = 1.0
 _ATTEMPTS: Final = 3
+_PATIENCE_S: Final = 20.0
+"""While another thread is at the store: how long what is known of a day serves, and how long who knows none waits."""
+
 _LOG = line_log(__name__)
 
 Amounts = dict[BudgetUnit, float]
@@ -77,8 +84,8 @@ class BudgetLedger:
         self, budgets: Sequence[Budget], store: MetadataStore, clock: Clock, *, later: Later = in_a_second
     ) -> None:
         self._budgets, self._store, self._clock, self._later = budgets, store, clock, later
-        self._is_closed = False
-        self._lock, self._store_lock = forkable_lock(), forkable_lock()
+        self._is_closed = self._is_away = False
+        self._lock, self._store_lock = forkable_rlock(), forkable_rlock()  # the handler of a signal may close
         self.after_fork()
         tell_of_forks(self)
 
@@ -88,6 +95,7 @@ class BudgetLedger:
     def after_fork(self) -> None:
         """Be another process, which has spent nothing."""
         self._pending: dict[str, Amounts] = {}
+        self._taken: dict[str, Amounts] = {}
         self._stored: dict[str, tuple[float, Amounts]] = {}
         self._is_due = False
 
@@ -131,16 +139,33 @@ class BudgetLedger:
 
     def _spent(self, keys: Sequence[str]) -> dict[str, Amounts]:
         """Return what was spent by now under keys of one day, in all processes as far as they told it."""
+        if not self._are_known(keys, for_s=_EVERY_S):
+            wait_s = 0.0 if self._are_known(keys, for_s=_PATIENCE_S) else _PATIENCE_S
+            if self._store_lock.acquire(timeout=wait_s):  # while amounts are stored, nobody could tell where they stand
+                try:
+                    self._look_up(keys)
+                finally:
+                    self._store_lock.release()
+            elif wait_s:
+                raise StoreUnavailableError("what budgets have spent is not known: the metadata store does not answer")
+        with self._lock:
+            own = (self._taken, self._pending)
+            return {key: reduce(_sum, (part.get(key, {}) for part in own), self._stored[key][1]) for key in keys}
+
+    def _are_known(self, keys: Sequence[str], *, for_s: float) -> bool:
+        now, stored = self._clock.monotonic(), self._stored
+        return all(key in stored and now < stored[key][0] + for_s for key in keys)
+
+    def _look_up(self, keys: Sequence[str]) -> None:
+        """Read what the store holds under keys, unless another thread just did."""
+        if self._are_known(keys, for_s=_EVERY_S):
+            return
         now = self._clock.monotonic()
-        with self._store_lock:  # while amounts are stored, nobody could tell where they stand
-            old = [key for key in keys if key not in self._stored or now >= self._stored[key][0] + _EVERY_S]
-            if old:
-                with self._store.unit_of_work() as unit:
-                    read = {record.key: _amounts(record) for record in _records(unit, old)}
-                today = {key: known for key, known in self._stored.items() if _day(key) == _day(old[0])}
-                self._stored = today | {key: (now, read.get(key, {})) for key in old}
-            with self._lock:
-                return {key: _sum(self._stored[key][1], self._pending.get(key, {})) for key in keys}
+        with self._store.unit_of_work() as unit:
+            read = {record.key: _amounts(record) for record in _records(unit, keys)}
+        with self._lock:
+            known = {key: known for key, known in self._stored.items() if now < known[0] + 2 * _PATIENCE_S}
+            self._stored = known | {key: (now, read.get(key, {})) for key in keys}
 
     def add(self, keys: Collection[str], unit: BudgetUnit, amount: float) -> None:
         """Count what was spent under some keys; the store is told a second later."""
@@ -151,40 +176,59 @@ class BudgetLedger:
         self._flush_later()
 
     def close(self) -> None:
-        """Add to the store what is left; what cannot be added now is lost."""
-        self.flush()
+        """Add to the store what is left; what cannot be added now is lost. The handler of a signal may call it."""
         self._is_closed = True
+        self.flush()
 
     def flush(self) -> None:
         """Add to the store what this process spent since it did so last; what cannot be added now is tried again."""
+        atexit.unregister(self.flush)
         with self._store_lock:
             with self._lock:
                 self._is_due = False
                 taken, self._pending = self._pending, {}
+                self._taken = taken
+            if not taken:
+                return
             try:
-                stored = {} if self._is_closed else self._added(taken)
-            except AnalyticsError as error:
-                _LOG.warning("what budgets have spent is not stored yet (%s)", error.code)
-                for key, amounts in taken.items():
-                    self._count(key, amounts)
-                self._flush_later()
+                stored = self._added(taken)
+            except Exception as error:  # border to a host's store: it is away
+                self._put_back(error)
                 return
             now = self._clock.monotonic()
-            self._stored |= {key: (now, amounts) for key, amounts in stored.items()}
+            with self._lock:
+                self._stored = self._stored | {key: (now, amounts) for key, amounts in stored.items()}
+                self._taken, self._is_away = {}, False
+
+    def _put_back(self, error: Exception) -> None:
+        """Have amounts that could not be added tried again; the log says it once until the store is back."""
+        if not self._is_away:
+            code = error.code if isinstance(error, AnalyticsError) else type(error).__name__
+            _LOG.warning("what budgets have spent is not stored yet (%s)", code)
+        with self._lock:
+            self._is_away = True
+            taken, self._taken = self._taken, {}
+            for key, amounts in taken.items():
+                self._count(key, amounts)
+        self._flush_later()
 
     def _count(self, key: str, amounts: Amounts) -> None:
         with self._lock:
             self._pending[key] = _sum(self._pending.get(key, {}), amounts)
 
     def _flush_later(self) -> None:
+        """Add to the store in a second, or when the interpreter ends before that."""
         with self._lock:
-            if self._is_due:
+            if self._is_due or self._is_closed:
                 return
             self._is_due = True
+        atexit.register(self.flush)
         try:
             self._later(self.flush)
-        except ThreadLimitError:  # the next statement tries again
+        except BaseException as error:  # without a thread, the next statement tries again; Ctrl-C goes on upwards
             self._is_due = False
+            if not isinstance(error, ThreadLimitError):
+                raise
 
     def _added(self, added: dict[str, Amounts]) -> dict[str, Amounts]:
         for attempt in range(_ATTEMPTS):
