@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import random
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -37,6 +39,7 @@ pytestmark = pytest.mark.server
 TABLE = "CREATE TABLE orders (id INTEGER PRIMARY KEY, name VARCHAR(20), price DECIMAL(10, 2), day DATE)"
 ROWS = "INSERT INTO orders VALUES (1, 'x', 10.50, '2024-01-31'), (2, 'Ärger', NULL, NULL)"
 SECRET = "s3cr3tw0rd"
+REPOSITORY = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,6 +240,25 @@ def scalar(server: Server, sql: str) -> int:
     """Return the one number of a question of the administrator, asked in a transaction of its own."""
     with server.admin.connect() as connection:
         return int(connection.exec_driver_sql(sql).scalar_one())
+
+
+RUNS = """
+import sys
+from tests.support.execution import limits, target
+with target(sys.argv[1], engine="postgresql") as shop:
+    shop.run(sys.argv[2], limits=limits(timeout_s=60))
+"""
+
+
+def test_the_statement_of_a_process_that_is_killed_ends_on_postgresql(postgres: Server) -> None:
+    url = postgres.admin.url.render_as_string(hide_password=False)
+    with subprocess.Popen([sys.executable, "-c", RUNS, url, postgres.endless], cwd=REPOSITORY) as process:
+        deadline = time.monotonic() + 30
+        while not running_now(postgres) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert running_now(postgres) == 1
+        process.kill()
+    assert running(postgres) == 0
 
 
 def test_a_statement_that_lifts_the_servers_limit_is_stopped_all_the_same(postgres: Server) -> None:

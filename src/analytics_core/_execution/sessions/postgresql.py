@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import chain, islice
 from typing import Any, ClassVar
 
@@ -72,6 +72,10 @@ _SHORT_ROWS_PER_CHUNK = 128
 
 _CANCEL_TIMEOUT_S = 2.0
 _CURSOR = "analytics_core_rows"
+_WATCH = "set_config('client_connection_check_interval', '1s', true)"
+"""Has the server end a statement whose client is gone; not every system can, nor all that speak the protocol."""
+
+_WATCHED = "is_watched"
 
 
 class PostgresqlSession(Session):
@@ -131,8 +135,10 @@ class PostgresqlSession(Session):
         stopper.arm(
             lambda: raw.cancel_safe(timeout=_CANCEL_TIMEOUT_S), after_s=timeout_s + BACKSTOP_S, repeat_s=self.repeat_s
         )
+        watch = f", {_WATCH}" if connection.connection.info.get(_WATCHED) else ""
         # A query, not SET LOCAL: it takes a snapshot, after which the transaction can no longer be made writable.
-        raw.execute(f"BEGIN; SELECT set_config('statement_timeout', '{timeout_s * 1000:.0f}', true)")
+        limit_ms = max(timeout_s * 1000, 1)  # 0 would be no limit
+        raw.execute(f"BEGIN; SELECT set_config('statement_timeout', '{limit_ms:.0f}', true){watch}")
         yield
 
 
@@ -181,8 +187,9 @@ def _known_kind(kind: ValueKind, column: Any) -> ValueKind:
     return _KINDS_OF_TEXTS.get(column.type_display.partition("(")[0], kind)
 
 
-def _set_up(raw: Any, _record: Any) -> None:
+def _set_up(raw: Any, record: Any) -> None:
     """Leave transactions to `limited`, which begins each in one message with its time limit, and register loaders."""
+    from psycopg import Error
     from psycopg.adapt import Loader
     from psycopg.types.string import TextLoader
 
@@ -194,6 +201,9 @@ def _set_up(raw: Any, _record: Any) -> None:
             return number
 
     raw.autocommit = True
+    with suppress(Error):
+        raw.execute(f"SELECT {_WATCH}")
+        record.info[_WATCHED] = True
     for name in _AS_TEXT:
         if raw.adapters.types.get(name) is not None:
             raw.adapters.register_loader(name, TextLoader)
