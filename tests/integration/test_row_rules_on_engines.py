@@ -114,6 +114,8 @@ OF_ONE_ENGINE = {
         "backticks": "SELECT id FROM `sales`",
         "straight join": "SELECT a.id FROM sales AS a STRAIGHT_JOIN sales AS b ON a.id = b.id",
         "derived": "SELECT id FROM sales, (SELECT 1 AS x) AS d",
+        "CTE beyond a CTE": "WITH sales AS (SELECT 9 AS id) SELECT id FROM "
+        "(WITH x AS (SELECT id FROM sales) SELECT id FROM x) AS q",
     },
 }
 MAY_BE_REFUSED = {"CTE of the same name", "struct", "whole row", "table's star", "catalog", "sample", "indexed"}

@@ -112,6 +112,7 @@ class Scope:
     relations: Mapping[str, Columns]
     columns: Columns = ()
     depth: int = 0
+    is_in_clause: bool = False
 
     def deeper(self, by: int = 1) -> Scope:
         """Return the scope of a part: how deep it stands bounds what it may hold."""
@@ -190,15 +191,18 @@ class Writer:
         names, recursive = named[: self.random.choice((1, 2))], self.chance(3)
         # SQLite sees the names of all clauses in each of them, others those before it; all of them where some recur.
         seen = set(map(str.lower, names)) if recursive or self.on("s") else set()
+        # A clause of MariaDB does not see the clauses of the queries around: their names are tables.
+        inside = self.database.columns if self.on("m") and not scope.is_in_clause else scope.relations
         clauses = []
         for name in names:
-            relations = {key: columns for key, columns in scope.relations.items() if key not in seen}
-            inner = replace(scope, relations=relations, columns=())
+            relations = {key: columns for key, columns in inside.items() if key not in seen}
+            inner = replace(scope, relations=relations, columns=(), is_in_clause=True)
             body, columns = self.recursive(inner, name) if recursive and self.chance(2) else self.body(inner)
             columns = tuple((f"k{n}", kind) for n, (_, kind) in enumerate(columns))
             listed = ", ".join(column for column, _ in columns)
             hint = self.pick("", "MATERIALIZED ", "NOT MATERIALIZED ") if self.on("sdp") else ""
             clauses.append(f"{name}({listed}) AS {hint}({body})")
+            inside = {**inside, name.lower(): columns}
             scope = replace(scope, relations={**scope.relations, name.lower(): columns})
         return scope, f"WITH {'RECURSIVE ' if recursive else ''}{', '.join(clauses)} "
 

@@ -167,6 +167,8 @@ class TableNames:
         types: of an engine on which each table is a type, too, those that are none; None: no table is a type.
         row_ids: columns, in lower case, that the tables of the engine have without a place in its catalog; a sub-query
             of their rows lacks them, or has NULL for them without a word.
+        nested_ctes: whether a clause of WITH sees the clauses of the queries around the query of its own WITH; where it
+            does not, the name is a table there.
     """
 
     longest: int | None
@@ -178,6 +180,7 @@ class TableNames:
     own: NameSet
     types: NameSet | None
     row_ids: frozenset[str]
+    nested_ctes: bool
 
 
 STANDARD_TABLE_NAMES: Final = TableNames(
@@ -190,6 +193,7 @@ STANDARD_TABLE_NAMES: Final = TableNames(
     own=name_set("information_schema"),
     types=None,
     row_ids=frozenset(),
+    nested_ctes=True,
 )
 """A name is one name, whole, of a table."""
 

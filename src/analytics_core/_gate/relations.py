@@ -225,16 +225,18 @@ def is_cte(table: exp.Table, spec: EngineSpec) -> bool:
     if table.db or table.catalog or not isinstance(name, exp.Identifier):
         return False
     spelled, written = name.name.casefold(), (name.name, name.quoted)
-    alike = [cte for cte in _visible(table) if cte.name.casefold() == spelled]
+    alike = [cte for cte in _visible(table, spec) if cte.name.casefold() == spelled]
     return any((cte.name, cte.quoted) == written or _folded(cte, spec) == _folded(name, spec) for cte in alike)
 
 
-def _visible(node: exp.Expr) -> Iterator[exp.Identifier]:
+def _visible(node: exp.Expr, spec: EngineSpec) -> Iterator[exp.Identifier]:
     """Yield the names of the WITH clauses that are in sight of a node, the nearest query first."""
     child, parent = node, node.parent
     while parent is not None:
         if isinstance(parent, exp.With):
             yield from _named(_before(parent, child, node))
+            if not spec.guards.table_names.nested_ctes and parent.find_ancestor(exp.With) is None:
+                return
         elif isinstance(with_ := parent.args.get("with_"), exp.With) and child is not with_:
             yield from _named(with_.expressions)
         child, parent = parent, parent.parent

@@ -416,7 +416,9 @@ _GUARDS = guards.Guards(
         relations=_REVEALING, schemas="mysql performance_schema sys", harmless="", functions=""
     ),
     table_names=replace(
-        guards.STANDARD_TABLE_NAMES, own=guards.name_set("dual information_schema mysql performance_schema sys")
+        guards.STANDARD_TABLE_NAMES,
+        own=guards.name_set("dual information_schema mysql performance_schema sys"),
+        nested_ctes=False,  # MariaDB; MySQL sees them
     ),
     fence=fences.limited(2**64 - 1),
     by_case=False,
