@@ -90,6 +90,12 @@ def test_a_common_name_of_another_case_hides_as_the_engine_says() -> None:
         ("mysql", "WITH a AS (SELECT 1 AS x) SELECT (WITH a AS (SELECT x FROM a) SELECT x FROM a)", ["a"]),
         ("mysql", "WITH a AS (SELECT 1 AS x), c AS (WITH b AS (SELECT x FROM a) SELECT x FROM b) SELECT x FROM c", []),
         ("mysql", "WITH a AS (SELECT 1 AS x) SELECT x FROM (SELECT x FROM a) AS q", []),
+        (
+            "mysql",
+            "WITH c AS (WITH a AS (SELECT 1 AS x) SELECT x FROM (WITH a AS (SELECT x FROM a) SELECT x FROM a) AS q) "
+            "SELECT x FROM c",
+            ["a"],
+        ),
     ],
 )
 def test_in_doubt_a_name_is_a_table(on: str, sql: str, tables: list[str]) -> None:

@@ -231,13 +231,12 @@ def is_cte(table: exp.Table, spec: EngineSpec) -> bool:
 
 def _visible(node: exp.Expr, spec: EngineSpec) -> Iterator[exp.Identifier]:
     """Yield the names of the WITH clauses that are in sight of a node, the nearest query first."""
-    child, parent = node, node.parent
+    child, parent, sees_queries = node, node.parent, True
     while parent is not None:
         if isinstance(parent, exp.With):
             yield from _named(_before(parent, child, node))
-            if not spec.guards.table_names.nested_ctes and parent.find_ancestor(exp.With) is None:
-                return
-        elif isinstance(with_ := parent.args.get("with_"), exp.With) and child is not with_:
+            sees_queries = spec.guards.table_names.nested_ctes
+        elif sees_queries and isinstance(with_ := parent.args.get("with_"), exp.With) and child is not with_:
             yield from _named(with_.expressions)
         child, parent = parent, parent.parent
 
