@@ -131,7 +131,7 @@ def test_an_entry_that_was_not_sealed_for_its_key_is_a_miss() -> None:
     (key,) = [key for key in w.cache._entries if "generation" not in key]
     entry = w.cache.get(key) or b""
     forged = json.dumps([["evil"], ["worse"], ["worst"]]).encode()
-    for spoilt in (b"", entry[:10], entry[:-1], forged, entry[:28] + forged, b"\0" + entry[1:]):
+    for spoilt in (b"", entry[:10], entry[:-1], forged, entry[:28] + forged, bytes([entry[0] ^ 1]) + entry[1:]):
         before = w.reflector.calls
         w.cache.set(key, spoilt, timeout_s=60)
         assert w.schemas() == before + 1, spoilt
