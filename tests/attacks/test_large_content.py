@@ -95,5 +95,5 @@ def test_statements_of_very_many_lines_are_told_apart_soon() -> None:
     started = time.process_time()
     told = sql_difference(before, after)
     assert time.process_time() - started < 2.0
-    assert told == "too long to compare line by line: 60000 lines in a, 60000 lines in b"
+    assert told == "too long to compare line by line: 60,000 lines in a, 60,000 lines in b"
     assert sql_difference(before, before) == ""
