@@ -15,6 +15,8 @@ from analytics_core import AnalyticsCore
 from analytics_core.errors import AnalyticsError, DatabaseError, StatementError, StatementRefusedError
 
 Rows = Sequence[Sequence[Any]]
+LIGHT = ("sqlite", "duckdb")
+"""Engines without a server."""
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -54,8 +56,11 @@ def test_statements_give_the_rows_that_the_driver_gives(world: Mirrored) -> None
 
 
 def test_what_runs_has_no_problem(world: Mirrored) -> None:
-    check, asked = world.admin.sql.check, [sql.replace("{schema}", world.schema) for sql in statements(world.engine)]
-    assert {sql: problems for sql in asked if (problems := check(sql))} == {}
+    check, asked = world.admin.sql.check, dict.fromkeys(statements(world.engine))
+    if world.engine not in LIGHT:  # each check reads the catalog of a server: the others are tried without one
+        asked = dict.fromkeys(sql for sql in asked if not any(sql in statements(engine) for engine in LIGHT))
+    found = {sql: check(sql.replace("{schema}", world.schema)) for sql in asked}
+    assert {sql: problems for sql, problems in found.items() if problems} == {}
 
 
 def test_under_row_rules_statements_give_the_rows_of_a_database_of_permitted_rows(world: Mirrored) -> None:
