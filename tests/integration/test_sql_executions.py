@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -364,12 +365,16 @@ def test_an_execution_whose_rows_cannot_be_stored_has_failed(tmp_path: Path) -> 
                 shop.core.run_job(job_id)
                 outside.execute("ALTER TABLE away RENAME TO ac_job_results")
 
-    with small_core(tmp_path, metadata_url=f"sqlite:///{store}", ports={"jobs": WithoutResults()}) as shop:
+    pauses = list[float]()
+    sleeper = SimpleNamespace(sleep=pauses.append)
+    ports = {"jobs": WithoutResults(), "sleeper": sleeper}
+    with small_core(tmp_path, metadata_url=f"sqlite:///{store}", ports=ports) as shop:
         shop.core.databases.update(1, {"allow_run_async": True})
         query = execute(shop, "SELECT 1 AS one", runAsync=True).query
         assert shop.core.queries.get(query.query_id).status == "failed"
         with pytest.raises(AnalyticsError):
             shop.core.sql.results(query.results_key)
+    assert len(pauses) == 9  # it was worth waiting for
 
 
 def test_an_interrupted_execution_is_stopped(shop: SmallCore) -> None:

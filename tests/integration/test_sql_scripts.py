@@ -12,6 +12,7 @@ import sqlalchemy as sa
 import sqlglot
 from tests.support.cases import for_each
 from tests.support.execution import LIMITS, admission
+from tests.support.reports import until
 from tests.support.small_core import SmallCore, small_core
 from tests.support.tenant_world import ENGINES, TenantWorld, rule, tenant_world, url_on
 
@@ -258,12 +259,12 @@ def test_what_runs_out_of_its_time_ends_on_the_server_too(
         with pytest.raises(StatementTimeoutError) as caught:
             execute(made.admin, slow)
         assert caught.value.error_type is ErrorType.SQLLAB_TIMEOUT_ERROR
-        assert rows_of(made, running) == [(0,)]
+        assert until(lambda: rows_of(made, running) == [(0,)], seconds=10)
         key = execute(made.admin, slow, runAsync=True).query.results_key
         with pytest.raises(StatementTimeoutError) as later:
             made.admin.jobs.get(key).result(timeout_s=20)
         assert later.value.error_type is ErrorType.SQLLAB_TIMEOUT_ERROR
-        assert rows_of(made, running) == [(0,)]
+        assert until(lambda: rows_of(made, running) == [(0,)], seconds=10)
         assert [one.status for one in made.admin.queries.list()] == ["timed_out", "timed_out"]
 
 

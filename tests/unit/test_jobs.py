@@ -15,6 +15,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.stores import open_store
 
+from analytics_core._adapters.clock import SystemSleeper
 from analytics_core._adapters.job_runners import InlineJobRunner, ThreadJobRunner
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.handlers import JobKind, JobOutcome
@@ -88,7 +89,7 @@ class Desk:
         self.store = store
         self.handler = Handler(work)
         choices = Settings(secret_key=secrets.token_urlsafe(32), **settings)
-        self.book = JobRegistry(store=store, runner=runner, settings=choices)
+        self.book = JobRegistry(store=store, runner=runner, settings=choices, sleeper=SystemSleeper())
         self.book.start({JobKind.CHART_DATA: self.handler})
 
     def submit(self) -> Job[str]:

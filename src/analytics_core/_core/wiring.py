@@ -167,7 +167,7 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
         queries=queries,
         batches=BatchQueries(runner=queries, ready=ready, gate=gate, settings=settings, observer=parts.observer),
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
-        job_registry=JobRegistry(store=store, runner=parts.jobs, settings=settings),
+        job_registry=JobRegistry(store=store, runner=parts.jobs, settings=settings, sleeper=parts.sleeper),
         oauth_flow=oauth_flow,
         oauth_tokens=oauth_tokens,
         advanced_types=advanced_types,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -29,7 +28,7 @@ from analytics_core.errors import (
     StatementTimeoutError,
     StoreUnavailableError,
 )
-from analytics_core.ports import JobRunner, MetadataStore
+from analytics_core.ports import JobRunner, MetadataStore, Sleeper
 
 _LOG = line_log(__name__)
 _Result = TypeVar("_Result")
@@ -57,10 +56,11 @@ class JobRegistry:
         settings: how many jobs may wait, how long they are kept, and how many bytes their results may take.
     """
 
-    def __init__(self, *, store: MetadataStore, runner: JobRunner, settings: Settings) -> None:
+    def __init__(self, *, store: MetadataStore, runner: JobRunner, settings: Settings, sleeper: Sleeper) -> None:
         self._store = store
         self._runner = runner
         self._settings = settings
+        self._sleeper = sleeper
         self._ends = JobEnds(settings)
         self._handlers: Mapping[str, JobHandler] = {}
         self._guard = forkable_rlock()
@@ -187,7 +187,7 @@ class JobRegistry:
     def _rejected(self, job: JobRecord, error: JobError) -> None:
         """Record that a job is not handed over; where the store cannot be told, it is lost with its lease."""
         try:
-            ended = _repeated(lambda: self._end_once(job.job_id, JobState.FAILED, error=error))
+            ended = self._repeated(lambda: self._end_once(job.job_id, JobState.FAILED, error=error))
             self._tell(job.job_id, ended)
         except StoreUnavailableError as away:
             _LOG.error("job %s was not taken, which the store was not told: %s", job.job_id, away.message)
@@ -250,7 +250,7 @@ class JobRegistry:
         self, job_id: str, state: JobState, *, outcome: JobOutcome | None = None, error: AnalyticsError | None = None
     ) -> None:
         """Record the end of a job that this process ran, also where the store is away for a while."""
-        ended = _repeated(
+        ended = self._repeated(
             lambda: self._end_once(job_id, state, outcome=outcome, error=error), also=StoreUnavailableError
         )
         if ended is None or ended.state is not state:
@@ -284,7 +284,7 @@ class JobRegistry:
                     return self._ends.lose(unit, job, "its end could not be recorded")
                 return self._ends.settled(unit, job, own=self._heartbeat.token)
 
-        return _repeated(find)
+        return self._repeated(find)
 
     def _is_dropped(self, job: JobRecord) -> bool:
         """Tell whether the store says that this process runs a job that it does not hold any more."""
@@ -311,7 +311,7 @@ class JobRegistry:
                 count, jobs = unit.jobs.list(query)
                 return count, [self._ends.settled(unit, job, own=self._heartbeat.token) for job in jobs]
 
-        return _repeated(read)
+        return self._repeated(read)
 
     def ending(self, job_id: str) -> Ending | None:
         """Return what tells that a job of this process is over; None: it is not held here, or not any more."""
@@ -355,7 +355,7 @@ class JobRegistry:
             held = self._held.get(job_id)
         if held is not None:
             held.cancel.cancel()
-        stopped = _repeated(lambda: self._cancelled(job_id))
+        stopped = self._repeated(lambda: self._cancelled(job_id))
         if held is not None and stopped is not None:
             held.ending.tell(stopped)
 
@@ -441,6 +441,15 @@ class JobRegistry:
         if held is not None:
             self._heartbeat.release()
 
+    def _repeated(self, change: Callable[[], _Result], *, also: type[AnalyticsError] = StaleVersionError) -> _Result:
+        """Return the result of a change that is repeated where others were faster, or it raised the other error."""
+        for attempt in range(1, _ATTEMPTS):
+            try:
+                return change()
+            except (StaleVersionError, also):
+                self._sleeper.sleep(_PAUSE_S * attempt)
+        return change()
+
 
 def new_job_id() -> str:
     """Return an id that no job has, and that nobody can guess."""
@@ -453,16 +462,6 @@ def _unfinished(most: int, *of: ListFilter) -> ListQuery:
 
 def _count_unfinished(unit: UnitOfWork, *of: ListFilter) -> int:
     return unit.jobs.list(_unfinished(1, *of))[0]
-
-
-def _repeated(change: Callable[[], _Result], *, also: type[AnalyticsError] = StaleVersionError) -> _Result:
-    """Return the result of a change that is repeated where others were faster, or it raised the other error."""
-    for attempt in range(1, _ATTEMPTS):
-        try:
-            return change()
-        except (StaleVersionError, also):
-            time.sleep(_PAUSE_S * attempt)
-    return change()
 
 
 def _state_of(error: AnalyticsError) -> JobState:

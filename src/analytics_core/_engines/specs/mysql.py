@@ -97,9 +97,9 @@ def _epoch() -> exp.Expr:
     return call("TIMESTAMP", text(grains.EPOCH))
 
 
-_KEPT = operators.unchanged
+_unchanged = operators.unchanged
 _moment = bounds.moments_by(
-    date=_KEPT, timestamptz=_KEPT, iso_text=_iso_moment, text=_written_moment, epoch=_epoch_moment
+    date=_unchanged, timestamptz=_unchanged, iso_text=_iso_moment, text=_written_moment, epoch=_epoch_moment
 )
 
 
