@@ -53,13 +53,9 @@ def shop(tmp_path: Path) -> Iterator[SmallCore]:
         yield shop
 
 
-def execute(shop: SmallCore, sql: str, **fields: Any) -> Any:
-    return shop.core.sql.execute({**DATABASE, "sql": sql, **fields})
-
-
 def test_an_execution_answers_with_all_fields_of_the_contract(shop: SmallCore) -> None:
-    response = execute(
-        shop, "SELECT 1 AS one, 'a' AS a -- all of it", client_id="c-1", queryLimit=5, tab="T", sql_editor_id="e"
+    response = shop.execute(
+        "SELECT 1 AS one, 'a' AS a -- all of it", client_id="c-1", queryLimit=5, tab="T", sql_editor_id="e"
     ).to_payload()
     query = response.pop("query")
     assert response.keys() == {"query_id", "status", "columns", "selected_columns", "expanded_columns", "data"}
@@ -118,7 +114,7 @@ LIMITS = {
 
 def test_the_smaller_limit_counts_and_the_answer_says_which_cut(shop: SmallCore) -> None:
     for case, (sql, wanted, rows, limit, factor) in LIMITS.items():
-        response = execute(shop, sql, queryLimit=wanted)
+        response = shop.execute(sql, queryLimit=wanted)
         assert (len(response.data), response.query.limit, response.query.limiting_factor) == (rows, limit, factor), case
         found = shop.core.sql(sql, row_limit=wanted)
         assert (found.rowcount, found.limits[0].rows, found.limiting_factor.value) == (rows, limit, factor), case
@@ -128,10 +124,10 @@ def test_the_smaller_limit_counts_and_the_answer_says_which_cut(shop: SmallCore)
 
 
 def test_a_client_id_runs_once(shop: SmallCore) -> None:
-    first = execute(shop, "SELECT 1 AS one", client_id="once")
-    again = execute(shop, "SELECT 1 AS one", client_id="once")
+    first = shop.execute("SELECT 1 AS one", client_id="once")
+    again = shop.execute("SELECT 1 AS one", client_id="once")
     with pytest.raises(AlreadyExistsError, match="client_id"):
-        execute(shop, "SELECT 2 AS two", client_id="once")
+        shop.execute("SELECT 2 AS two", client_id="once")
     assert (again.query_id, again.status, again.query.sql, again.data) == (
         first.query_id,
         "success",
@@ -145,7 +141,7 @@ def test_a_client_id_runs_once(shop: SmallCore) -> None:
 
 def test_many_that_send_one_client_id_at_once_run_it_once(shop: SmallCore) -> None:
     found: list[Any] = []
-    send = [threading.Thread(target=lambda: found.append(execute(shop, "SELECT 1", client_id="x"))) for _ in range(6)]
+    send = [threading.Thread(target=lambda: found.append(shop.execute("SELECT 1", client_id="x"))) for _ in range(6)]
     for thread in send:
         thread.start()
     for thread in send:
@@ -193,14 +189,14 @@ def test_a_database_may_be_closed_to_the_editor(shop: SmallCore) -> None:
 
 
 def test_templates_get_the_parameters_of_the_payload(shop: SmallCore) -> None:
-    response = execute(shop, "SELECT '{{ word }}' AS word", templateParams='{"word": "hello"}')
+    response = shop.execute("SELECT '{{ word }}' AS word", templateParams='{"word": "hello"}')
     assert response.data == ({"word": "hello"},)
     assert shop.core.queries.get(response.query_id).select_sql == "SELECT 'hello' AS word"
 
 
 def test_an_execution_in_the_background_is_found_and_its_rows_are_stored(shop: SmallCore) -> None:
     shop.core.databases.update(1, {"allow_run_async": True})
-    response = execute(shop, "SELECT 1 AS one", runAsync=True)
+    response = shop.execute("SELECT 1 AS one", runAsync=True)
     key = response.query.results_key
     assert (response.status, response.data) == ("pending", ())
     assert shop.core.jobs.get(key).wait(10)
@@ -230,7 +226,7 @@ def test_stored_rows_are_closed_when_other_rules_bind(shop: SmallCore) -> None:
 
 def test_rows_that_are_gone_are_an_error_of_the_results_backend(shop: SmallCore) -> None:
     shop.core.databases.update(1, {"allow_run_async": True})
-    key = execute(shop, "SELECT 1 AS one", runAsync=True).query.results_key
+    key = shop.execute("SELECT 1 AS one", runAsync=True).query.results_key
     assert shop.core.jobs.get(key).wait(10)
     with shop.core._runtime.store.unit_of_work() as unit:
         unit.jobs.delete_matching([ListFilter(col="job_id", op="eq", val=key)])
@@ -244,7 +240,7 @@ def test_what_runs_is_stopped_by_its_client_id(shop: SmallCore) -> None:
 
     def run() -> None:
         try:
-            execute(shop, LONG, client_id="long")
+            shop.execute(LONG, client_id="long")
         except AnalyticsError as error:
             errors.append(error)
 
@@ -262,11 +258,11 @@ def test_what_runs_is_stopped_by_its_client_id(shop: SmallCore) -> None:
 def test_a_time_limit_ends_an_execution_as_timed_out(tmp_path: Path) -> None:
     with small_core(tmp_path, statement_timeout_s=0.3) as shop:
         shop.core.databases.update(1, {"allow_run_async": True})
-        for run in (lambda: execute(shop, LONG), lambda: execute(shop, f"SELECT 1 AS one; {LONG}")):
+        for run in (lambda: shop.execute(LONG), lambda: shop.execute(f"SELECT 1 AS one; {LONG}")):
             with pytest.raises(StatementTimeoutError) as caught:
                 run()
             assert caught.value.error_type is ErrorType.SQLLAB_TIMEOUT_ERROR
-        key = execute(shop, LONG, runAsync=True).query.results_key
+        key = shop.execute(LONG, runAsync=True).query.results_key
         with pytest.raises(StatementTimeoutError) as later:
             shop.core.jobs.get(key).result(timeout_s=20)
         assert later.value.error_type is ErrorType.SQLLAB_TIMEOUT_ERROR
@@ -350,7 +346,7 @@ def test_what_cannot_be_taken_as_a_job_has_failed(tmp_path: Path) -> None:
         with closing(sqlite3.connect(store)) as outside:
             outside.execute("ALTER TABLE ac_jobs RENAME TO away")
             with pytest.raises(AnalyticsError):
-                execute(shop, "SELECT 1")
+                shop.execute("SELECT 1")
             outside.execute("ALTER TABLE away RENAME TO ac_jobs")
         assert [one.status for one in shop.core.queries.list()] == ["failed"]
 
@@ -370,7 +366,7 @@ def test_an_execution_whose_rows_cannot_be_stored_has_failed(tmp_path: Path) -> 
     ports = {"jobs": WithoutResults(), "sleeper": sleeper}
     with small_core(tmp_path, metadata_url=f"sqlite:///{store}", ports=ports) as shop:
         shop.core.databases.update(1, {"allow_run_async": True})
-        query = execute(shop, "SELECT 1 AS one", runAsync=True).query
+        query = shop.execute("SELECT 1 AS one", runAsync=True).query
         assert shop.core.queries.get(query.query_id).status == "failed"
         with pytest.raises(AnalyticsError):
             shop.core.sql.results(query.results_key)
@@ -415,7 +411,7 @@ def test_an_execution_that_runs_before_its_answer_is_there_is_not_lost(tmp_path:
 
     with small_core(tmp_path, ports={"jobs": AtOnce()}) as shop:
         shop.core.databases.update(1, {"allow_run_async": True})
-        execute(shop, "SELECT 1 AS one", runAsync=True)
+        shop.execute("SELECT 1 AS one", runAsync=True)
     assert seen == ["running"]
 
 
@@ -441,8 +437,8 @@ def test_each_state_moves_as_the_table_says() -> None:
 def test_a_job_that_cannot_be_taken_fails_its_record(tmp_path: Path) -> None:
     with small_core(tmp_path, max_jobs=1) as shop:
         shop.core.databases.update(1, {"allow_run_async": True})
-        execute(shop, LONG, runAsync=True, client_id="first")
+        shop.execute(LONG, runAsync=True, client_id="first")
         with pytest.raises(JobError, match="max_jobs"):
-            execute(shop, "SELECT 1", runAsync=True, client_id="second")
+            shop.execute("SELECT 1", runAsync=True, client_id="second")
         assert shop.core.queries.list([{"col": "client_id", "op": "eq", "val": "second"}])[0].status == "failed"
         shop.core.queries.stop("first")

@@ -23,10 +23,6 @@ def shop(tmp_path: Path) -> Iterator[SmallCore]:
         yield shop
 
 
-def execute(shop: SmallCore, sql: str, **fields: Any) -> Any:
-    return shop.core.sql.execute({"database_id": 1, "sql": sql, **fields})
-
-
 # ------------------------------------------------------------------------------------------------------- the payload
 USED = {
     "database_id": ("SELECT 1 AS one", {}, lambda run: run.query.db_id == 1),
@@ -54,7 +50,7 @@ USED = {
 def test_each_field_of_the_payload_does_what_it_says(shop: SmallCore, field: str) -> None:
     shop.core.databases.update(1, FLAGS)
     sql, fields, holds = USED[field]
-    run = execute(shop, sql, **{**fields, **({"tmp_table_name": f"made_{field}"} if "ctas_method" in fields else {})})
+    run = shop.execute(sql, **{**fields, **({"tmp_table_name": f"made_{field}"} if "ctas_method" in fields else {})})
     assert holds(run) or (field == "tmp_table_name" and run.query.temp_table == f"made_{field}")
 
 
@@ -77,7 +73,7 @@ def test_a_payload_that_breaks_the_shape_is_refused_and_leaves_no_record(
     shop: SmallCore, fields: dict[str, Any], path: str
 ) -> None:
     with pytest.raises(PayloadSchemaError) as caught:
-        execute(shop, "SELECT 1 AS one", **fields)
+        shop.execute("SELECT 1 AS one", **fields)
     assert [problem.path for problem in caught.value.problems] == [path]
     assert shop.core.queries.list().count == 0
 
@@ -86,7 +82,7 @@ def test_a_payload_that_breaks_the_shape_is_refused_and_leaves_no_record(
 def test_each_field_of_a_query_tells_of_its_run(shop: SmallCore) -> None:
     """`tracking_url` is null: no engine of ours shows its progress on a page that the answer of a driver names."""
     shop.core.databases.update(1, FLAGS)
-    run = execute(shop, "SELECT id FROM orders", client_id="c", tab="T", sql_editor_id="e", schema="main", **MADE)
+    run = shop.execute("SELECT id FROM orders", client_id="c", tab="T", sql_editor_id="e", schema="main", **MADE)
     found = shop.core.queries.get(run.query_id).to_payload()
     began, ended = found.pop("start_time"), found.pop("end_time")
     assert began <= found.pop("start_running_time") <= ended
@@ -118,7 +114,7 @@ def test_each_field_of_a_query_tells_of_its_run(shop: SmallCore) -> None:
 
 
 def test_each_field_of_the_list_tells_of_its_run(shop: SmallCore) -> None:
-    run = execute(shop, "SELECT id FROM orders", tab="T", schema="main", queryLimit=1)
+    run = shop.execute("SELECT id FROM orders", tab="T", schema="main", queryLimit=1)
     item = shop.core.queries.list().result[0].to_payload()
     assert item.pop("start_time") <= item.pop("end_time")
     assert item.pop("changed_on") is not None
@@ -140,10 +136,10 @@ def test_each_field_of_the_list_tells_of_its_run(shop: SmallCore) -> None:
 
 def test_what_failed_tells_why_in_its_record(shop: SmallCore) -> None:
     with pytest.raises(AnalyticsError) as caught:
-        execute(shop, "SELECT nosuch FROM orders", client_id="f")
+        shop.execute("SELECT nosuch FROM orders", client_id="f")
     found = shop.core.queries.get(shop.core.queries.list().result[0].id)
     assert (found.status, found.error_message, found.rows) == ("failed", caught.value.message, None)
-    again = execute(shop, "SELECT nosuch FROM orders", client_id="f")
+    again = shop.execute("SELECT nosuch FROM orders", client_id="f")
     assert (again.status, again.query.error_message) == ("failed", caught.value.message)
 
 
@@ -177,5 +173,5 @@ SQLLAB_TIMEOUT_ERROR (test_sql_executions.py), TABLE_SECURITY_ACCESS_ERROR (test
 def test_each_error_has_the_type_of_the_contract(shop: SmallCore, kind: ErrorType) -> None:
     sql, fields = ERRORS[kind]
     with pytest.raises(AnalyticsError) as caught:
-        execute(shop, sql, **fields)
+        shop.execute(sql, **fields)
     assert caught.value.to_payload()["errors"][0]["error_type"] == kind.value

@@ -15,8 +15,6 @@ from tests.support.small_core import SmallCore, small_core
 from analytics_core._records.sql_query import SqlQuery
 from analytics_core.errors import DatabaseError, NotFoundError, QueryAccessError
 
-DATABASE = {"database_id": 1}
-
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Iterator[SmallCore]:
@@ -24,14 +22,10 @@ def shop(tmp_path: Path) -> Iterator[SmallCore]:
         yield shop
 
 
-def execute(shop: SmallCore, sql: str, **fields: Any) -> Any:
-    return shop.core.sql.execute({**DATABASE, "sql": sql, **fields})
-
-
 def test_a_record_answers_with_all_fields_of_the_contract(shop: SmallCore) -> None:
     sql = "SELECT COUNT(*) AS n FROM orders"
     fields = {"client_id": "c-1", "queryLimit": 5, "tab": "T", "sql_editor_id": "e", "schema": "main"}
-    done = execute(shop, sql, **fields)
+    done = shop.execute(sql, **fields)
     record, item = shop.core.queries.get(done.query_id).to_payload(), shop.core.queries.list()[0].to_payload()
     assert record["start_time"] <= record["start_running_time"] <= record["end_time"]
     count = {"id": done.query_id, "sql": sql, "executed_sql": 'SELECT COUNT(*) AS n FROM "main".orders LIMIT 6'}
@@ -48,8 +42,8 @@ def test_a_record_answers_with_all_fields_of_the_contract(shop: SmallCore) -> No
 
 def test_executions_of_others_are_closed(shop: SmallCore) -> None:
     reader = shop.reader(("database", 1))
-    mine = execute(shop, "SELECT 1", client_id="mine")
-    theirs = reader.sql.execute({**DATABASE, "sql": "SELECT 2", "client_id": "theirs"})
+    mine = shop.execute("SELECT 1", client_id="mine")
+    theirs = reader.sql.execute({"database_id": 1, "sql": "SELECT 2", "client_id": "theirs"})
     for call in (reader.queries.get, reader.queries.stop):
         with pytest.raises(QueryAccessError):
             call(mine.query_id)
@@ -72,9 +66,9 @@ FILTERS: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 def test_executions_are_found_by_what_people_look_for(shop: SmallCore) -> None:
-    execute(shop, "SELECT COUNT(*) FROM orders", client_id="a")
+    shop.execute("SELECT COUNT(*) FROM orders", client_id="a")
     with pytest.raises(DatabaseError):
-        execute(shop, "SELECT nope FROM orders", client_id="b")
+        shop.execute("SELECT nope FROM orders", client_id="b")
     for case, (condition, found) in FILTERS.items():
         ids = [one.id for one in shop.core.queries.list([condition], order_by="id")]
         assert [shop.core.queries.get(one).client_id for one in ids] == found, case
@@ -82,9 +76,9 @@ def test_executions_are_found_by_what_people_look_for(shop: SmallCore) -> None:
 
 
 def test_the_log_has_one_row_for_an_execution(shop: SmallCore) -> None:
-    execute(shop, "SELECT 1")
+    shop.execute("SELECT 1")
     with pytest.raises(DatabaseError):
-        execute(shop, "SELECT nope FROM orders")
+        shop.execute("SELECT nope FROM orders")
     entries = [entry for entry in shop.core.logs.list(order_by="id") if entry.action == "sql.execute"]
     assert [json.loads(str(entry.json_text)) for entry in entries] == [{"query": n, "database": 1} for n in (1, 2)]
 

@@ -54,6 +54,10 @@ class SmallCore:
         user = self.core.users.create({"username": username, "first_name": username.title(), "roles": [role.id]})
         return self.core.as_user(user.id)
 
+    def execute(self, sql: str, **fields: Any) -> Any:
+        """Execute a statement or a script on database 1, with further fields of the payload."""
+        return self.core.sql.execute({"database_id": 1, "sql": sql, **fields})
+
     def run(self, script: str) -> None:
         """Change the file as its owner would."""
         with closing(sqlite3.connect(self.file)) as connection:
