@@ -69,7 +69,7 @@ class Process:
         request = RunRequest(connection=None, statement=STATEMENT, limits=limits, stopper=Stopper())  # type: ignore[arg-type] - nothing connects
         allowance.run(RowsSession(rows), request)
 
-    def left(self, on: Any = SHOP) -> int:
+    def remaining(self, on: Any = SHOP) -> int:
         """Return how many rows a statement may give."""
         allowance = self.ledger.allowance(on)
         return LIMITS.max_rows if allowance is None else allowance.limits(LIMITS).max_rows
@@ -122,16 +122,16 @@ def person(name: str, user_id: int, *roles: str) -> Any:
 def test_what_is_not_stored_yet_counts_for_its_own_process_alone(world: World) -> None:
     first, second = world.process(Budget(rows_per_day=100)), world.process(Budget(rows_per_day=100))
     first.spend(60)
-    assert (first.left(), second.left()) == (40, 100)
+    assert (first.remaining(), second.remaining()) == (40, 100)
     first.wait_a_second()
     world.clock.advance(timedelta(seconds=1))
-    assert (first.left(), second.left()) == (40, 40)
+    assert (first.remaining(), second.remaining()) == (40, 40)
     second.spend(30)
-    assert (first.left(), second.left()) == (40, 10)
+    assert (first.remaining(), second.remaining()) == (40, 10)
     second.wait_a_second()
-    assert first.left() == 40  # it looks once a second
+    assert first.remaining() == 40  # it looks once a second
     world.clock.advance(timedelta(seconds=1))
-    assert (first.left(), second.left()) == (10, 10)
+    assert (first.remaining(), second.remaining()) == (10, 10)
     assert [amounts["rows"] for amounts in world.stored()] == [90.0]
 
 
@@ -171,7 +171,7 @@ def test_a_day_that_has_spent_all_is_free_again_at_midnight_in_utc(world: World)
     }
     assert refused.value.retryable
     world.clock.advance(timedelta(minutes=30))
-    assert process.left() == 100
+    assert process.remaining() == 100
 
 
 def test_a_statement_counts_on_the_day_on_which_it_began(world: World) -> None:
@@ -181,7 +181,7 @@ def test_a_statement_counts_on_the_day_on_which_it_began(world: World) -> None:
     world.clock.advance(timedelta(hours=1))
     request = RunRequest(connection=None, statement=STATEMENT, limits=LIMITS, stopper=Stopper())  # type: ignore[arg-type] - nothing connects
     allowance.run(RowsSession(80), request)
-    assert process.left() == 100
+    assert process.remaining() == 100
 
 
 def test_the_tightest_of_database_role_and_person_counts_and_all_are_counted(world: World) -> None:
@@ -193,21 +193,21 @@ def test_the_tightest_of_database_role_and_person_counts_and_all_are_counted(wor
         Budget(database="shop", role="analysts", user="bob", rows_per_statement=5),
     )
     ann, bob, eve = person("ann", 5, "analysts"), person("bob", 6, "staff", "analysts"), person("eve", 7, "staff")
-    assert [process.left(one) for one in (ann, bob, eve)] == [50, 5, 100]
+    assert [process.remaining(one) for one in (ann, bob, eve)] == [50, 5, 100]
     process.spend(45, on=ann)
-    assert [process.left(one) for one in (ann, bob, eve)] == [5, 5, 55]
+    assert [process.remaining(one) for one in (ann, bob, eve)] == [5, 5, 55]
     for _ in range(7):
         process.spend(5, on=bob)
     with pytest.raises(BudgetError, match="the budget of role 'analysts' allows 80 rows per day"):
         process.spend(1, on=ann)
-    assert process.left(eve) == 20
+    assert process.remaining(eve) == 20
 
 
 def test_each_person_has_an_amount_of_their_own_where_that_is_said(world: World) -> None:
     process = world.process(Budget(role="analysts", each_person=True, rows_per_day=10))
     ann, bob = person("ann", 5, "analysts"), person("bob", 6, "analysts")
     process.spend(10, on=ann)
-    assert process.left(bob) == 10
+    assert process.remaining(bob) == 10
     with pytest.raises(BudgetError, match="role 'analysts', each person allows 10 rows"):
         process.spend(1, on=ann)
 
@@ -274,7 +274,7 @@ def test_what_cannot_be_stored_now_is_stored_later(
         assert (world.stored(), len(process.due)) == ([], 1)
     assert [record.levelname for record in caplog.records] == ["WARNING"]  # once, however long it is away
     meddled.store.first = str
-    assert process.left() == 40
+    assert process.remaining() == 40
     process.wait_a_second()
     assert [amounts["rows"] for amounts in world.stored()] == [60.0]
 
@@ -294,11 +294,11 @@ def test_a_statement_does_not_wait_while_another_thread_is_at_the_store(meddled:
     adding.start()
     assert begun.wait(20)
     process.spend(10)
-    assert process.left() == 30  # what is on its way counts once
+    assert process.remaining() == 30  # what is on its way counts once
     meddled.store.first = str
     go_on.set()
     adding.join(20)
-    assert process.left() == 30
+    assert process.remaining() == 30
 
 
 def test_the_handler_of_a_signal_may_close_in_the_middle_of_a_look(world: World, meddled: Any) -> None:
@@ -311,7 +311,7 @@ def test_the_handler_of_a_signal_may_close_in_the_middle_of_a_look(world: World,
         process.ledger.close()
 
     meddled.store.first = end  # in the same thread, as a handler runs
-    process.left()
+    process.remaining()
     assert [amounts["rows"] for amounts in world.stored()] == [60.0]
 
 
@@ -340,7 +340,7 @@ def test_a_forked_process_does_not_count_what_its_parent_spent_again(world: Worl
     process.spend(60)
     process.ledger.before_fork()
     process.ledger.after_fork()
-    assert process.left() == 100
+    assert process.remaining() == 100
     process.ledger.flush()
     assert world.stored() == []
 

@@ -109,7 +109,7 @@ class BudgetLedger:
         keys = self._keys(admission)
         bounds = self._bounds(keys)
         for bound in bounds:
-            if bound.left <= 0:
+            if bound.remaining <= 0:
                 raise self.error(bound)
         counted = frozenset(key for budget, key in keys.items() if _counts_days(budget))
         return Allowance(self, admission.spec, bounds, counted) if bounds else None
@@ -305,7 +305,7 @@ class BudgetBound:
     spent: float
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """What a statement may spend; none or less when the day has spent all."""
         return self.amount - self.spent
 
@@ -315,10 +315,10 @@ class BudgetBound:
 
     def with_spent(self) -> str:
         """Return the bound with what the day has spent of it."""
-        return f"{self}, and {self.spent:,.12g} are spent" if self._tells_spent else str(self)
+        return f"{self}, and {self.spent:,.12g} are spent" if self._shows_spent else str(self)
 
     @property
-    def _tells_spent(self) -> bool:
+    def _shows_spent(self) -> bool:
         """Whether people may know what is spent: of costs the difference is an estimate, which comes from all rows."""
         return self.span is BudgetSpan.DAY and self.unit is not BudgetUnit.COST
 
@@ -327,14 +327,17 @@ class BudgetBound:
         parts, free_at = [message] if message else [], None
         if self.span is BudgetSpan.DAY:
             free_at = datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), time_of_day.min, tzinfo=UTC)
-            spent = f"{self.spent:,.12g} were spent before" if self._tells_spent else "" if parts else "nothing is left"
-            parts = [*filter(None, [spent]), *parts, f"it is free again at {free_at:%Y-%m-%d %H:%M} UTC"]
+            if self._shows_spent:
+                parts.insert(0, f"{self.spent:,.12g} were spent before")
+            elif not parts:
+                parts.append("nothing is left")
+            parts.append(f"it is free again at {free_at:%Y-%m-%d %H:%M} UTC")
         facts = {
             "budget": {"database": self.budget.database, "role": self.budget.role, "user": self.budget.user},
             "unit": self.unit.value,
             "per": self.span.value,
             "limit": self.amount,
-            "spent": self.spent if self._tells_spent else None,
+            "spent": self.spent if self._shows_spent else None,
             "free_at": free_at and free_at.isoformat(),
         }
         return BudgetError(f"{self}: {'; '.join(parts)}", extra=facts, retryable=free_at is not None)
@@ -360,15 +363,15 @@ class Allowance:
 
     def tightest(self, unit: BudgetUnit) -> BudgetBound | None:
         """Return the bound that leaves the least; None: nothing bounds it."""
-        return min(self._bounds[unit], key=lambda bound: bound.left, default=None)
+        return min(self._bounds[unit], key=lambda bound: bound.remaining, default=None)
 
     def limits(self, limits: FetchLimits) -> FetchLimits:
         """Return limits within the budgets; more rows than a budget leaves end the reading instead of being cut."""
         rows, seconds = self.tightest(BudgetUnit.ROWS), self.tightest(BudgetUnit.SECONDS)
-        if rows is not None and rows.left < limits.max_rows:
-            limits = replace(limits, max_rows=int(rows.left), ends_at_rows=True)
-        if seconds is not None and seconds.left < limits.timeout_s:
-            limits = replace(limits, timeout_s=seconds.left)
+        if rows is not None and rows.remaining < limits.max_rows:
+            limits = replace(limits, max_rows=int(rows.remaining), ends_at_rows=True)
+        if seconds is not None and seconds.remaining < limits.timeout_s:
+            limits = replace(limits, timeout_s=seconds.remaining)
         return limits
 
     def late(self) -> BudgetError:
@@ -410,7 +413,7 @@ class Allowance:
         """Count what a statement spends; BudgetError, and nothing is counted, where that is more than is left."""
         for bound in self._bounds[unit]:
             before = self._taken[unit] if bound.span is BudgetSpan.DAY else 0.0
-            if before + amount > bound.left:
+            if before + amount > bound.remaining:
                 raise self._ledger.error(bound, message)
         self._taken[unit] += amount
         self._ledger.add(self._keys, unit, amount)

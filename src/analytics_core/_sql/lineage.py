@@ -91,9 +91,9 @@ class TableLineage:
 
     def __str__(self) -> str:
         counts = Counter(one.kind for one in self.dependents)
-        told = ", ".join(counted(number, kind) for kind, number in counts.items()) or "nothing that you may see"
+        readers = ", ".join(counted(number, kind) for kind, number in counts.items()) or "nothing that you may see"
         more = "; more that you may not see" if self.has_hidden else ""
-        return f"{self._what()} is read by {told}{more}"
+        return f"{self._what()} is read by {readers}{more}"
 
     def of(self, kind: str) -> tuple[Dependent, ...]:
         """Return the dependents of one kind, such as `chart`."""
@@ -177,7 +177,7 @@ class TableReaders:
             if names is not None:
                 affected[dataset.id] = names
                 way = "SQL" if dataset.sql else "table"
-                self._tell("dataset", dataset.id, dataset.table_name, way, may_see=may_see)
+                self._add("dataset", dataset.id, dataset.table_name, way, may_see=may_see)
         return affected
 
     def _names(self, dataset: Dataset, *, may_see: bool) -> _Names | None:
@@ -216,7 +216,7 @@ class TableReaders:
                 template_params=query.template_params,
             )
             if self._reads(plain, "saved query", query.id, may_see=may_see):
-                self._tell("saved query", query.id, query.label, "SQL", may_see=may_see)
+                self._add("saved query", query.id, query.label, "SQL", may_see=may_see)
 
     def _charts(self, datasets: dict[int, _Names]) -> AbstractSet[int]:
         """Return the charts that read the table, seen or not."""
@@ -226,7 +226,7 @@ class TableReaders:
                 names = datasets[chart.dataset_id or 0]
                 if names.breaks or _named(names.names, (json_object(chart.params), json_object(chart.query_context))):
                     affected[chart.id] = (chart.slice_name, f"dataset {chart.dataset_id}")
-        return self._tell_all("chart", affected, Reader.charts)
+        return self._add_all("chart", affected, Reader.charts)
 
     def _dashboards(self, datasets: dict[int, _Names], charts: AbstractSet[int]) -> AbstractSet[int]:
         """Return the dashboards that show such charts, or whose filters read such datasets, seen or not."""
@@ -236,14 +236,14 @@ class TableReaders:
             through += [f"filter {name!r}" for name in _filters(board, datasets)]
             if through:
                 affected[board.id] = (board.dashboard_title or "", ", ".join(through))
-        return self._tell_all("dashboard", affected, Reader.dashboards)
+        return self._add_all("dashboard", affected, Reader.dashboards)
 
     def _reports(self, charts: AbstractSet[int], boards: AbstractSet[int]) -> None:
         for schedule in self._each(lambda unit: unit.report_schedules):
             may_see = self.runtime.policy.can_manage_report(self.actor, schedule)
             if through := self._schedule_reads(schedule, charts, boards, may_see=may_see):
                 kind = "alert" if is_alert(schedule) else "report"
-                self._tell(kind, schedule.id, schedule.name, through, may_see=may_see)
+                self._add(kind, schedule.id, schedule.name, through, may_see=may_see)
 
     def _schedule_reads(
         self, schedule: ReportSchedule, charts: AbstractSet[int], boards: AbstractSet[int], *, may_see: bool
@@ -263,7 +263,7 @@ class TableReaders:
             on = [key for key in rule.dataset_ids if key in datasets]
             on = [key for key in on if self.column is None or _mentions(rule.clause, datasets[key].names)]
             if on:
-                self._tell("row rule", rule.id, rule.name, ", ".join(f"dataset {key}" for key in on), may_see=may_see)
+                self._add("row rule", rule.id, rule.name, ", ".join(f"dataset {key}" for key in on), may_see=may_see)
 
     # ------------------------------------------------------------------------------------------------------- records
     @property
@@ -280,22 +280,22 @@ class TableReaders:
             if len(records) < _AT_ONCE:
                 return
 
-    def _tell_all(
+    def _add_all(
         self,
         kind: str,
         affected: dict[int, tuple[str, str]],
         seen_by: Callable[[Reader, Iterable[int]], dict[int, Any]],
     ) -> AbstractSet[int]:
-        """Tell of records by their names and what they read it through; return their ids, seen or not."""
+        """Add records by their names and what they read it through; return their ids, seen or not."""
         seen: set[int] = set()
         for ids in _parts(affected):
             with self.runtime.store.unit_of_work() as unit:
                 seen |= seen_by(Reader(unit, self.runtime.policy, self.actor), ids).keys()
         for key, (name, through) in affected.items():
-            self._tell(kind, key, name, through, may_see=key in seen)
+            self._add(kind, key, name, through, may_see=key in seen)
         return affected.keys()
 
-    def _tell(self, kind: str, key: int, name: str, through: str, *, may_see: bool) -> None:
+    def _add(self, kind: str, key: int, name: str, through: str, *, may_see: bool) -> None:
         if may_see:
             self.found.append(Dependent(kind=kind, id=key, name=name, through=through))
         self.has_hidden |= not may_see
@@ -353,8 +353,8 @@ def answer_lineage(
         loaded = runtime.queries.load(ChartRequest(actor=actor, now=now), source).dataset
         parts = ([one.column_name for one in loaded.columns], [one.metric_name for one in loaded.metrics])
         queries = [{"columns": columns, "metrics": metrics} for columns, metrics in ((parts[0], []), ([], parts[1]))]
-        asked = [query for query in queries if query["columns"] or query["metrics"]]
-        text = json.dumps({"datasource": {"id": dataset, "type": "table"}, "queries": asked})
+        queries = [query for query in queries if query["columns"] or query["metrics"]]
+        text = json.dumps({"datasource": {"id": dataset, "type": "table"}, "queries": queries})
         return tuple(_traced(runtime, runtime.contexts.read(text, actor=actor, now=now)))
     with runtime.store.unit_of_work() as unit:
         reader = Reader(unit, runtime.policy, actor)

@@ -155,8 +155,8 @@ def _dashboard(dashboard: Dashboard, found: Selection) -> dict[str, Any]:
 
 def _saved_query(query: SavedQuery, database_uuid: str, found: Selection) -> dict[str, Any]:
     """Return a saved query; what Superset's documents have no field for is there where it says something alone."""
-    told = {**told_fields(query, "template_params"), "tags": _tags(query, found)}
-    ours = {name: value for name, value in told.items() if value}
+    fields = {**told_fields(query, "template_params"), "tags": _tags(query, found)}
+    ours = {name: value for name, value in fields.items() if value}
     return {
         **told_fields(query, "label", "description", "schema", "sql", "uuid"),
         "database_uuid": database_uuid,

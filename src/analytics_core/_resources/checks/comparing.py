@@ -167,8 +167,8 @@ def _saved_difference(uuid: str, old: SavedQuery | None, new: SavedQuery | None)
 
 def _saved_text(query: SavedQuery) -> str:
     facts = ("label", "description", "database_id", "schema", "template_params")
-    told = (f"{name}: {value}" for name in facts if (value := getattr(query, name)) not in (None, ""))
-    return "\n".join((*told, query.sql))
+    lines = (f"{name}: {value}" for name in facts if (value := getattr(query, name)) not in (None, ""))
+    return "\n".join((*lines, query.sql))
 
 
 def _of_failures(uuid: str, old: _ChartState, new: _ChartState) -> RecordDifference:
