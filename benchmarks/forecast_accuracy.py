@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analytics_core._forecast import ForecastResult, Seasonality, forecast_series
-from analytics_core._forecast.time_axis import Floats
+from analytics_core._engine.forecast import ForecastResult, Seasonality, forecast_series
+from analytics_core._engine.forecast.time_axis import Floats
 from analytics_core.models.enums import TimeGrain
 from benchmarks.report import Ratio
 

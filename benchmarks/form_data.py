@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.acceptance.cases import recorded_cases
 
-from analytics_core._formdata.payload import build_payload
-from analytics_core._formdata.registry import ChartKinds
+from analytics_core._superset.payload import build_payload
+from analytics_core._superset.registry import ChartKinds
 from analytics_core.models.query import ChartDataQueryContext
 from benchmarks.report import Ratio
 from benchmarks.timing import paired_ratio

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 import analytics_core
-from analytics_core._bounded_calls import BoundedCalls
+from analytics_core._tools.bounded_calls import BoundedCalls
 from analytics_core.testing.sample_data import make_shop
 from benchmarks.report import Ratio
 

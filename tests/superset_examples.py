@@ -21,9 +21,9 @@ import duckdb
 import yaml
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._resources.charts.namespace import Charts
-from analytics_core._resources.dashboards.namespace import Dashboards
-from analytics_core._results.dashboard_answer import DashboardChart
+from analytics_core._content.charts.namespace import Charts
+from analytics_core._content.dashboards.namespace import Dashboards
+from analytics_core._engine.results.dashboard_answer import DashboardChart
 
 _EXAMPLES = "superset/examples/"
 

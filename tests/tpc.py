@@ -24,15 +24,15 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from tests.support.planning import PARSER, spec_of
 
-from analytics_core._compile.lowering.expressions import Binds, Lowering
-from analytics_core._compile.lowering.query import RELATION_ALIAS, bound_tree
-from analytics_core._compile.plan import Clause, RelationRule, SqlSource
-from analytics_core._compile.planning_context import VIRTUAL_ALIAS
-from analytics_core._compile.render import render
-from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_of, read_filter
-from analytics_core._engines.spec import EngineSpec
-from analytics_core._gate.guard import check_select
-from analytics_core._gate.relations import relations_of
+from analytics_core._engine.compile.lowering.expressions import Binds, Lowering
+from analytics_core._engine.compile.lowering.query import RELATION_ALIAS, bound_tree
+from analytics_core._engine.compile.plan import Clause, RelationRule, SqlSource
+from analytics_core._engine.compile.planning_context import VIRTUAL_ALIAS
+from analytics_core._engine.compile.render import render
+from analytics_core._engine.compile.row_filters import filter_clauses, kinds_of, names_of, read_filter
+from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.gate.guard import check_select
+from analytics_core._engine.gate.relations import relations_of
 from analytics_core._records.people import RowFilter
 from analytics_core.errors import AnalyticsError
 

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from analytics_core import errors, models, notifiers, plugins, policy, ports, postprocessing, testing
-    from analytics_core._builder.charts import QueryChart
-    from analytics_core._builder.dataset import DatasetHandle
-    from analytics_core._builder.query import DatasetQuery
-    from analytics_core._compile.time_range import TimeRange, resolve_time_range
+    from analytics_core._content.jobs.job import Job
+    from analytics_core._content.lists import Page
     from analytics_core._core import AnalyticsCore, GuestCore, connect
-    from analytics_core._jobs.job import Job
-    from analytics_core._querying.explain import Explanation
+    from analytics_core._engine.compile.time_range import TimeRange, resolve_time_range
+    from analytics_core._engine.querying.explain import Explanation
+    from analytics_core._engine.results.answer import ChartData, QueryResult
+    from analytics_core._engine.results.batch_stream import BatchStream
+    from analytics_core._engine.results.dashboard_answer import DashboardData
+    from analytics_core._notebook.builder.charts import QueryChart
+    from analytics_core._notebook.builder.dataset import DatasetHandle
+    from analytics_core._notebook.builder.query import DatasetQuery
     from analytics_core._records.budget import Budget
-    from analytics_core._resources.lists import Page
-    from analytics_core._results.answer import ChartData, QueryResult
-    from analytics_core._results.batch_stream import BatchStream
-    from analytics_core._results.dashboard_answer import DashboardData
-    from analytics_core._settings import Settings
+    from analytics_core._records.settings import Settings
 
 __version__ = "0.1.0"
 
@@ -64,20 +64,20 @@ _HOMES = {
     "AnalyticsCore": "analytics_core._core",
     "connect": "analytics_core._core",
     "GuestCore": "analytics_core._core",
-    "DatasetHandle": "analytics_core._builder.dataset",
-    "DatasetQuery": "analytics_core._builder.query",
-    "QueryChart": "analytics_core._builder.charts",
-    "ChartData": "analytics_core._results.answer",
-    "QueryResult": "analytics_core._results.answer",
-    "DashboardData": "analytics_core._results.dashboard_answer",
-    "Explanation": "analytics_core._querying.explain",
+    "DatasetHandle": "analytics_core._notebook.builder.dataset",
+    "DatasetQuery": "analytics_core._notebook.builder.query",
+    "QueryChart": "analytics_core._notebook.builder.charts",
+    "ChartData": "analytics_core._engine.results.answer",
+    "QueryResult": "analytics_core._engine.results.answer",
+    "DashboardData": "analytics_core._engine.results.dashboard_answer",
+    "Explanation": "analytics_core._engine.querying.explain",
     "Budget": "analytics_core._records.budget",
-    "Job": "analytics_core._jobs.job",
-    "Page": "analytics_core._resources.lists",
-    "BatchStream": "analytics_core._results.batch_stream",
-    "Settings": "analytics_core._settings",
-    "TimeRange": "analytics_core._compile.time_range",
-    "resolve_time_range": "analytics_core._compile.time_range",
+    "Job": "analytics_core._content.jobs.job",
+    "Page": "analytics_core._content.lists",
+    "BatchStream": "analytics_core._engine.results.batch_stream",
+    "Settings": "analytics_core._records.settings",
+    "TimeRange": "analytics_core._engine.compile.time_range",
+    "resolve_time_range": "analytics_core._engine.compile.time_range",
 }
 _MODULES = ("errors", "models", "notifiers", "plugins", "policy", "ports", "postprocessing", "testing")
 

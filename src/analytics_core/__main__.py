@@ -11,6 +11,6 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--version"]:
         print(f"analytics_core {__version__}")
         sys.exit()
-    from analytics_core._command_line import main
+    from analytics_core._core.command_line import main
 
     sys.exit(main(sys.argv[1:], os.environ))

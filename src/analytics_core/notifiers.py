@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Final
 
-from analytics_core._adapters.chat_notifiers import ChatBotNotifier, ChatWebhookNotifier
-from analytics_core._adapters.smtp_notifier import EmailNotifier
-from analytics_core._adapters.smtp_session import SmtpSettings
-from analytics_core._environment import PREFIX, values_of
+from analytics_core._core.adapters.chat_notifiers import ChatBotNotifier, ChatWebhookNotifier
+from analytics_core._core.adapters.smtp_notifier import EmailNotifier
+from analytics_core._core.adapters.smtp_session import SmtpSettings
+from analytics_core._records.environment import PREFIX, values_of
 from analytics_core.errors import SettingsError
 from analytics_core.ports import Notifier
 

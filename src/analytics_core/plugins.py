@@ -7,11 +7,11 @@ without arguments. What specs of engines are built of stands in modules, from `b
 
 from __future__ import annotations
 
-from analytics_core._compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
-from analytics_core._compile.advanced_types import AdvancedDataType, Span
-from analytics_core._engines import bounds, fences, grains, kinds, literals, meanings, nodes, operators, tokens
-from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.guards import (
+from analytics_core._engine.compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
+from analytics_core._engine.compile.advanced_types import AdvancedDataType, Span
+from analytics_core._engine.engines import bounds, fences, grains, kinds, literals, meanings, nodes, operators, tokens
+from analytics_core._engine.engines.ansi import ansi_engine
+from analytics_core._engine.engines.guards import (
     STANDARD_TABLE_NAMES,
     DatabaseFiles,
     Guards,
@@ -22,17 +22,17 @@ from analytics_core._engines.guards import (
     name_set,
     uri_options,
 )
-from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
-from analytics_core._engines.registry import EngineRegistry, installed_engines
-from analytics_core._engines.spec import EngineSpec, ErrorPattern, ParamStyle, Syntax
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
-from analytics_core._formdata.chart_kind import ChartKind
-from analytics_core._formdata.draft import QueryDraft
-from analytics_core._formdata.form import Form, FormValue
-from analytics_core._formdata.registry import ENTRY_POINTS as CHART_KINDS
-from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
-from analytics_core._frames.registry import Operation
-from analytics_core._reporting.delivery import ENTRY_POINTS as NOTIFIERS
+from analytics_core._engine.engines.registry import ENTRY_POINTS as ENGINES
+from analytics_core._engine.engines.registry import EngineRegistry, installed_engines
+from analytics_core._engine.engines.spec import EngineSpec, ErrorPattern, ParamStyle, Syntax
+from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engine.frames.registry import ENTRY_POINTS as OPERATIONS
+from analytics_core._engine.frames.registry import Operation
+from analytics_core._reports.delivery import ENTRY_POINTS as NOTIFIERS
+from analytics_core._superset.chart_kind import ChartKind
+from analytics_core._superset.draft import QueryDraft
+from analytics_core._superset.form import Form, FormValue
+from analytics_core._superset.registry import ENTRY_POINTS as CHART_KINDS
 
 __all__ = [
     "ADVANCED_DATA_TYPES",

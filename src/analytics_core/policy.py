@@ -6,8 +6,8 @@ Example:
 
 from __future__ import annotations
 
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import RULES, Permission, Policy
-from analytics_core._security.relationships import HasRole, Relationship
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.policy import RULES, Permission, Policy
+from analytics_core._engine.rights.relationships import HasRole, Relationship
 
 __all__ = ["RULES", "Actor", "HasRole", "Permission", "Policy", "Relationship"]

@@ -23,8 +23,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from analytics_core._frames.pipeline import Step, read_options, run_step
-from analytics_core._frames.registry import Operations
+from analytics_core._engine.frames.pipeline import Step, read_options, run_step
+from analytics_core._engine.frames.registry import Operations
 from analytics_core.errors import PostProcessingError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _run(name: str, /, frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
     """Return what an operation makes of a frame; the functions below give it all of their arguments as they are."""
     if not hasattr(frame, "columns"):
         raise PostProcessingError(f"{name}: the first argument must be a DataFrame, not {type(frame).__name__}")
-    from analytics_core._frames.pandas_frames import unshared
+    from analytics_core._engine.frames.pandas_frames import unshared
 
     operation = Operations()[name]
     step = Step(place=name, operation=operation, options=read_options(operation, options, place=name))

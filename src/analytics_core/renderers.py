@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytics_core._adapters.vega_renderer import VegaRenderer
+from analytics_core._core.adapters.vega_renderer import VegaRenderer
 from analytics_core.models.enums import PictureFormat
 
 __all__ = ["PictureFormat", "VegaRenderer"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import analytics_core
-from analytics_core._results.picture import Picture
+from analytics_core._content.pictures.picture import Picture
 
 # The recorded answers were made with the clock stopped here.
 FROZEN_NOW = datetime(2024, 7, 1, 12, tzinfo=UTC)

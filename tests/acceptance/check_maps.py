@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.support.kind_answers import KindCase, Row, answers_of, comparable
 
 import analytics_core
-from analytics_core._formdata.registry import ChartKinds
+from analytics_core._superset.registry import ChartKinds
 
 AIRPORT = {"type": "latlong", "latCol": "LATITUDE", "lonCol": "LONGITUDE"}
 MILES = {"expressionType": "SIMPLE", "aggregate": "SUM", "column": {"column_name": "DISTANCE"}, "label": "miles"}

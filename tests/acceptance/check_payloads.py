@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.acceptance.cases import recorded_cases
 from tests.support.any_form import HOSTILE, places, with_value
 
-from analytics_core._formdata.payload import build_payload
-from analytics_core._formdata.registry import ChartKinds
-from analytics_core._querying.chart_contexts import ChartContexts
+from analytics_core._content.lookups.chart_contexts import ChartContexts
+from analytics_core._superset.payload import build_payload
+from analytics_core._superset.registry import ChartKinds
 from analytics_core.errors import AnalyticsError
 
 WRONG_FORMS = 5_000

@@ -22,9 +22,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.acceptance.cases import recorded_cases
 
-from analytics_core._formdata.payload import build_payload
-from analytics_core._formdata.registry import ChartKinds
-from analytics_core._results.picture import Picture
+from analytics_core._content.pictures.picture import Picture
+from analytics_core._superset.payload import build_payload
+from analytics_core._superset.registry import ChartKinds
 from analytics_core.errors import AnalyticsError
 
 NOT_DRAWN = "are not drawn; this table shows their data"

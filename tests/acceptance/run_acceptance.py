@@ -28,8 +28,8 @@ sys.path.insert(0, str(HERE.parents[1]))  # for tests.support, also when started
 from tests.acceptance.same_rows import differences_between  # noqa: E402 - needs the path above
 from tests.support.servers import PrivateServers, private_servers  # noqa: E402 - needs the path above
 
-from analytics_core._formdata.payload import build_payload  # noqa: E402 - after the others
-from analytics_core._formdata.registry import ChartKinds  # noqa: E402 - after the others
+from analytics_core._superset.payload import build_payload  # noqa: E402 - after the others
+from analytics_core._superset.registry import ChartKinds  # noqa: E402 - after the others
 
 ENGINES = ("sqlite", "duckdb", "postgresql", "mariadb")
 

@@ -11,7 +11,7 @@ from itertools import chain
 from packaging.requirements import Requirement
 from tests.architecture.source import PROJECT, source_files
 
-from analytics_core._engines.registry import installed_engines
+from analytics_core._engine.engines.registry import installed_engines
 
 METADATA = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = METADATA["optional-dependencies"]

@@ -1,4 +1,4 @@
-"""All facts of an engine stand in its file of `_engines/specs`: nothing else in the library knows engines by name."""
+"""Facts of an engine stand in its file of `_engine/engines/specs`: nothing else in the library names an engine."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from functools import cache
 import pytest
 from tests.architecture.source import SourceFile, source_files
 
-from analytics_core._engines.guards import Guards, RevealingRelations, TableNames
-from analytics_core._engines.registry import installed_engines
-from analytics_core._engines.spec import EngineSpec
+from analytics_core._engine.engines.guards import Guards, RevealingRelations, TableNames
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.engines.spec import EngineSpec
 
 LONGEST_SPEC = 150
 SPECIAL_CASES = {
@@ -28,12 +28,12 @@ SPECIAL_CASES = {
 }
 """Files of `specs` that may be longer, and why."""
 
-AT_HOME = ("analytics_core._engines.specs", "analytics_core._execution.sessions")
+AT_HOME = ("analytics_core._engine.engines.specs", "analytics_core._engine.execution.sessions")
 NO_ENGINES_THERE = {
-    "analytics_core._core.sources": "what people have in hand: formats of files, connections and engines of packages",
-    "analytics_core._storage": "the store's own databases, which are no engines of charts",
+    "analytics_core._notebook.sources": "what people have in hand: files, connections and engines of packages",
+    "analytics_core._content.storage": "the store's own databases, which are no engines of charts",
     "analytics_core.testing": "fakes, samples and suites, which are tests",
-    "analytics_core._compile.advanced_types": "names of services, as the register of ports has them",
+    "analytics_core._engine.compile.advanced_types": "names of services, as the register of ports has them",
 }
 A_STORE_OR_DATABASE_BY_URL = re.compile(r"\bsqlite://")
 

@@ -11,8 +11,8 @@ from tests.support.cases import for_each
 from tests.support.doors import kind_of
 
 from analytics_core import AnalyticsCore, DatasetHandle
-from analytics_core._builder.charts import QueryChart
-from analytics_core._builder.query import DatasetQuery
+from analytics_core._notebook.builder.charts import QueryChart
+from analytics_core._notebook.builder.query import DatasetQuery
 
 FURTHER = (DatasetHandle, DatasetQuery, QueryChart)
 """What `core.dataset` leads to."""

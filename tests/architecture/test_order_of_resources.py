@@ -121,9 +121,9 @@ WITHOUT_A_UNIT = {"charts.queries"}
 def test_only_the_reader_asks_the_policy_who_may_read_which_record() -> None:
     asking = re.compile(r"\b(can_read_|require_read_)(database|dataset|chart|dashboard)\b|\bscope_of\(")
     found = {
-        file.module.removeprefix("analytics_core._resources.")
+        file.module.removeprefix("analytics_core._content.")
         for file in source_files()
-        if file.module.startswith("analytics_core._resources.") and any(map(asking.search, file.lines))
+        if file.module.startswith("analytics_core._content.") and any(map(asking.search, file.lines))
     }
     assert found - WITHOUT_A_UNIT == {"reader"}
     assert found >= WITHOUT_A_UNIT

@@ -148,7 +148,7 @@ def test_only_the_clock_adapter_reads_the_time_of_day() -> None:
     found = [
         file.at(node)
         for file in source_files()
-        if file.module != "analytics_core._adapters.clock"
+        if file.module != "analytics_core._core.adapters.clock"
         for node in file.nodes
         if isinstance(node, ast.Call) and reading.match(ast.unparse(node.func))
     ]
@@ -214,11 +214,11 @@ def test_the_package_ships_its_types() -> None:
 
 
 MAKERS = {
-    "Admission": "analytics_core._gate.gate",
-    "DatasetAdmission": "analytics_core._gate.gate",
-    "AdmittedStatement": "analytics_core._execution.connections",
+    "Admission": "analytics_core._engine.gate.gate",
+    "DatasetAdmission": "analytics_core._engine.gate.gate",
+    "AdmittedStatement": "analytics_core._engine.execution.connections",
 }
-ROADS_TO_DATABASES = {"engine": "analytics_core._execution.connections"}
+ROADS_TO_DATABASES = {"engine": "analytics_core._engine.execution.connections"}
 """Methods of a connector that give connections, and the module that may call them."""
 
 

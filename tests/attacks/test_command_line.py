@@ -9,7 +9,7 @@ import pytest
 from tests.support.bundles import bundle, column, packed
 from tests.support.small_core import KEY, small_core
 
-from analytics_core._command_line import main
+from analytics_core._core.command_line import main
 
 SHOP = ("--database", "shop=1")
 HOSTILE = {

@@ -12,7 +12,7 @@ import pytest
 from tests.support.filtered_dashboard import FilteredDashboard, filtered_dashboard, native
 
 from analytics_core import errors
-from analytics_core._resources.checks.difference import sql_difference
+from analytics_core._content.checks.difference import sql_difference
 
 MOST_SECONDS = 20.0
 """What was quadratic took minutes; what is left takes about a second."""

@@ -18,10 +18,10 @@ from tests.support.shop import SIZE, add_reader, context, hosted_core
 from tests.support.stalling_proxy import stalling_proxy
 
 from analytics_core import AnalyticsCore, Settings, connect
-from analytics_core._adapters.connector import SqlAlchemyConnector
-from analytics_core._adapters.network import PublicNetworkPolicy
-from analytics_core._execution.statements import StatementRunner
-from analytics_core._network import AddressFinder
+from analytics_core._core.adapters.connector import SqlAlchemyConnector
+from analytics_core._core.adapters.network import PublicNetworkPolicy
+from analytics_core._engine.execution.statements import StatementRunner
+from analytics_core._engine.network import AddressFinder
 from analytics_core.errors import AnalyticsError, ConnectionUriError, DatabaseError, ErrorType, StatementTimeoutError
 from analytics_core.testing.sample_data import make_shop
 

@@ -24,10 +24,10 @@ from tests.support.oauth_provider import CLIENT_SECRET, Provider, provider, sett
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, errors
-from analytics_core._oauth.clients import client_digest
+from analytics_core._engine.oauth.clients import client_digest
+from analytics_core._engine.rights.keys import Purpose, derived_key
 from analytics_core._records.repositories import ListQuery
 from analytics_core._records.secret import Secret
-from analytics_core._security.keys import Purpose, derived_key
 from analytics_core.models.database import OAuth2Client
 from analytics_core.testing.clock import FixedClock
 

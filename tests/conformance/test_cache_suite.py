@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from analytics_core._adapters.caches import GuardedCache, MemoryCache
+from analytics_core._core.adapters.caches import GuardedCache, MemoryCache
 from analytics_core.ports import Cache
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.cache import CacheConformance

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from analytics_core._adapters.clock import SystemClock
+from analytics_core._core.adapters.clock import SystemClock
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.clock import ClockConformance
 

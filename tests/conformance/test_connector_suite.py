@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 from tests.support.execution import REGISTRY, database, settings
 
-from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._core.adapters.connector import SqlAlchemyConnector
 from analytics_core._records.datasource import Database
 from analytics_core.testing.conformance.connector import ConnectorConformance
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analytics_core._engines.registry import installed_engines
-from analytics_core._engines.spec import EngineSpec
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core.testing.conformance.engine import EngineConformance
 
 _REGISTRY = installed_engines(())

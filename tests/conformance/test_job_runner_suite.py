@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analytics_core._adapters.job_runners import InlineJobRunner, ThreadJobRunner
+from analytics_core._core.adapters.job_runners import InlineJobRunner, ThreadJobRunner
 from analytics_core.testing.conformance.job_runner import JobRunnerConformance
 
 

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 import pytest
 from tests.support.stores import empty_store, open_store
 
-from analytics_core._adapters.clock import SystemClock
-from analytics_core._adapters.store_backed import StoreLock
+from analytics_core._content.storage.store_backed import StoreLock
+from analytics_core._core.adapters.clock import SystemClock
 from analytics_core.ports import Lease, Lock
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.lock import LockConformance

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from analytics_core._adapters.network import PublicNetworkPolicy
+from analytics_core._core.adapters.network import PublicNetworkPolicy
 from analytics_core.ports import Destination, DestinationPurpose
 from analytics_core.testing.conformance.network_policy import NetworkPolicyConformance
 

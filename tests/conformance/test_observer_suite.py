@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analytics_core._adapters.observers import GuardedObserver, LogObserver
+from analytics_core._core.adapters.observers import GuardedObserver, LogObserver
 from analytics_core.ports import Observer
 from analytics_core.testing.conformance.observer import ObserverConformance
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analytics_core._adapters.progress_bars import SilentProgress, TqdmProgress
+from analytics_core._core.adapters.progress_bars import SilentProgress, TqdmProgress
 from analytics_core.ports import Progress
 from analytics_core.testing.conformance.progress import ProgressConformance
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._core.adapters.secret_box import AesGcmSecretBox
 from analytics_core._records.secret import Secret
 from analytics_core.testing.conformance.secret_box import SecretBoxConformance
 

@@ -21,12 +21,12 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.stores import open_store
 
-from analytics_core._adapters.caches import MemoryCache
-from analytics_core._adapters.progress_bars import SilentProgress
-from analytics_core._adapters.store_backed import StoreLock
+from analytics_core._content.storage.store import SqlMetadataStore
+from analytics_core._content.storage.store_backed import StoreLock
+from analytics_core._core.adapters.caches import MemoryCache
+from analytics_core._core.adapters.progress_bars import SilentProgress
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery, Scope, UnitOfWork
-from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import StaleVersionError, StoredDataError
 from analytics_core.ports import Delivery, DeliveryState, Destination, Lease, Message, Recipient
 from analytics_core.testing import Outbox, conformance

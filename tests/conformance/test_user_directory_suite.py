@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from tests.support.stores import open_store
 
-from analytics_core._adapters.store_backed import StoredUserDirectory
+from analytics_core._content.storage.store import SqlMetadataStore
+from analytics_core._content.storage.store_backed import StoredUserDirectory
 from analytics_core._records.people import Role, User
-from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START, a_user
 from analytics_core.testing.conformance.user_directory import BulkUserDirectoryConformance

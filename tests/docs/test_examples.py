@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._frames.registry import Operations
+from analytics_core._engine.frames.registry import Operations
 
 PROJECT = Path(__file__).parents[2]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]

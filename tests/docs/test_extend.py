@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from analytics_core._storage.migrate import HEAD, MIGRATIONS
+from analytics_core._content.storage.migrate import HEAD, MIGRATIONS
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from tests.support.small_core import KEY, small_core
 from tests.support.token_asker import Asker, ask_all, expire
 
 from analytics_core import AnalyticsCore
-from analytics_core._oauth.tokens import STORE_MARGIN_S
+from analytics_core._engine.oauth.tokens import STORE_MARGIN_S
 
 PROCESSES, THREADS, ANSWER_S, TIMEOUT_S = 4, 50, 1.0, 1.5
 ROUNDS, KILLS = 5, 8

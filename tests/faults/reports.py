@@ -22,7 +22,7 @@ from tests.support.reports import ReportWorld, mail, report_world
 from tests.support.scheduler_trial import Course, Trial
 
 from analytics_core._records.report import ReportProgress
-from analytics_core._reporting.claims import DueRuns
+from analytics_core._reports.claims import DueRuns
 from analytics_core.testing import InlineJobRunner
 
 CHANGES = (

@@ -28,8 +28,8 @@ from tests.support.shop import context, hosted_core, shop_url
 from tests.support.stalling_proxy import stalling_proxy, through
 
 from analytics_core import AnalyticsCore
-from analytics_core._execution.cancel import CancelToken
-from analytics_core._execution.reflection import Reflector
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.execution.reflection import Reflector
 from analytics_core.errors import StoreUnavailableError
 
 

@@ -17,7 +17,7 @@ from tests.faults.tally import Tally
 from tests.support.large_upload import write_csv
 from tests.support.uploading import UploadTarget, driver_url, empty_file, upload_target
 
-from analytics_core._uploads.names import RESERVED_PREFIX
+from analytics_core._engine.files.names import RESERVED_PREFIX
 
 ROWS, MOST_MB, LIMIT_S = 1_000_000, 150, 300.0
 KILLS = 6

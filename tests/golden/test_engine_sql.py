@@ -10,10 +10,10 @@ from sqlglot import exp
 from tests.support.cases import for_each
 from tests.support.golden import check_golden
 
-from analytics_core._engines.grains import grain_function
-from analytics_core._engines.registry import installed_engines
-from analytics_core._engines.spec import BindValue, EngineSpec, TimeBound
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engine.engines.grains import grain_function
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.engines.spec import BindValue, EngineSpec, TimeBound
+from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import UnsupportedByEngineError
 from analytics_core.models.enums import TimeGrain
 

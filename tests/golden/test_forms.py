@@ -31,8 +31,8 @@ from tests.support.form_pairs import (
 from tests.support.kind_answers import KindCase, Row, comparable
 
 from analytics_core import AnalyticsCore
-from analytics_core._formdata.layers import LAYERED
-from analytics_core._formdata.payload import Fidelity
+from analytics_core._superset.layers import LAYERED
+from analytics_core._superset.payload import Fidelity
 
 UPDATES = os.environ.get("ANALYTICS_CORE_UPDATE_GOLDEN") == "1"
 MIXED = "mixed_timeseries"

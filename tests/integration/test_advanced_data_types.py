@@ -16,7 +16,7 @@ from tests.support.shop import KEY as SHOP_KEY
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings, connect
-from analytics_core._compile.advanced_types import Span, read_ports
+from analytics_core._engine.compile.advanced_types import Span, read_ports
 from analytics_core.errors import SettingsError, UnknownNameError
 
 ROWS = [("10.0.0.1", 80), ("10.0.0.9", 443), ("192.168.1.1", 8080), (None, None)]

@@ -16,10 +16,10 @@ from tests.support.cases import for_each
 from tests.support.shop import AMOUNT, KEY, add_reader, ask, axis, context, hosted_core, orders_core, shop_url, total
 
 from analytics_core import AnalyticsCore, Settings, errors
+from analytics_core._engine.rights.policy import RULES, Permission, Policy
+from analytics_core._engine.rights.relationships import Relationship
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import RowFilter, User
-from analytics_core._security.policy import RULES, Permission, Policy
-from analytics_core._security.relationships import Relationship
 
 MS_OF_MARCH = 1_709_251_200_000
 FIRST = {"columns": ["id", "order_date", "country"], "row_limit": 3, "orderby": [["id", True]]}

@@ -13,10 +13,10 @@ from tests.support.cases import for_each
 from tests.support.shop import AMOUNT, axis, context, orders_core, shop_url
 
 from analytics_core import AnalyticsCore
+from analytics_core._engine.results.answer import ChartData
+from analytics_core._engine.results.answer_bytes import decode_answer, encode_answer
+from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.secret import Secret
-from analytics_core._results.answer import ChartData
-from analytics_core._results.answer_bytes import decode_answer, encode_answer
-from analytics_core._security.keys import EntrySeal
 from analytics_core.models.enums import QueryStatus, ResultType
 
 SEAL = EntrySeal(Secret("k3y-of-the-jobs-0123456789"))

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from tests.support.execution import MARIADB_ENDLESS, POSTGRES_ENDLESS
 from tests.support.stalling_proxy import stalling_proxy
 
-from analytics_core._execution.cancel import Stopper, StopReason
-from analytics_core._execution.sessions.base import OpenRequest, Session
-from analytics_core._execution.sessions.choice import make_session
-from analytics_core._execution.sessions.opening import ADDRESSES, PEER, BeforeConnect
+from analytics_core._engine.execution.cancel import Stopper, StopReason
+from analytics_core._engine.execution.sessions.base import OpenRequest, Session
+from analytics_core._engine.execution.sessions.choice import make_session
+from analytics_core._engine.execution.sessions.opening import ADDRESSES, PEER, BeforeConnect
 from analytics_core.errors import DatabaseError
 
 pytestmark = pytest.mark.server

@@ -22,8 +22,8 @@ from tests.support.filtered_dashboard import (
 
 import analytics_core
 from analytics_core import AnalyticsCore, DatasetHandle, DatasetQuery
-from analytics_core._builder.forms import SHAPES
-from analytics_core._results.picture_data import picture_data
+from analytics_core._content.pictures.data import picture_data
+from analytics_core._notebook.builder.forms import SHAPES
 from analytics_core.errors import (
     AccessError,
     AnalyticsError,

@@ -10,7 +10,7 @@ import pytest
 from tests.support.execution import REGISTRY
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._core.adapters.connector import SqlAlchemyConnector
 from analytics_core.testing.sample_data import make_shop
 
 SETTINGS = Settings(secret_key="a long key of a test that nobody else has 0123456789")

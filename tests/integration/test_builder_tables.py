@@ -13,7 +13,7 @@ from tests.support.cases import for_each
 
 import analytics_core
 from analytics_core import DatasetHandle
-from analytics_core._builder.forms import SHAPES
+from analytics_core._notebook.builder.forms import SHAPES
 from analytics_core.errors import QueryError, UnknownMetricError
 
 _PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "pictures.md"

@@ -16,7 +16,7 @@ from tests.support.small_core import SmallCore, small_core
 from tests.support.stores import empty_store
 
 from analytics_core import AnalyticsCore, errors
-from analytics_core._storage.tables import METADATA
+from analytics_core._content.storage.tables import METADATA
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = {"shop": 1}

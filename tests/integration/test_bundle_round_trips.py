@@ -16,7 +16,7 @@ from tests.support.bundles import SHOP
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._command_line import main
+from analytics_core._core.command_line import main
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.secret import Secret
 

@@ -14,7 +14,7 @@ from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore, errors
-from analytics_core._results.answer import QueryResult
+from analytics_core._engine.results.answer import QueryResult
 from analytics_core.testing.clock import FixedClock
 
 HERE = {"shop": 1}

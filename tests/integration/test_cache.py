@@ -20,7 +20,7 @@ from tests.support.many_records import statements_of
 from tests.support.shop import AMOUNT, NOW, ORDERS, add_reader, ask, axis, column_put, context, hosted_core, shop_url
 
 from analytics_core import errors
-from analytics_core._adapters.caches import MemoryCache
+from analytics_core._core.adapters.caches import MemoryCache
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import RowFilter, User
 from analytics_core.testing.clock import FixedClock

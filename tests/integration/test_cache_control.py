@@ -14,14 +14,14 @@ from tests.support.many_records import statements_of
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._adapters.caches import MemoryCache
-from analytics_core._adapters.clock import SystemClock
+from analytics_core._core.adapters.caches import MemoryCache
+from analytics_core._core.adapters.clock import SystemClock
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.repositories import ListQuery
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
 from analytics_core.errors import (
     AnalyticsError,
     ChartAccessError,

@@ -14,7 +14,7 @@ from tests.support.annotated import chart, layer
 from tests.support.tenant_world import KEY, TENANT_CLAUSE, TenantWorld, rule, tenant_world
 
 from analytics_core import AnalyticsCore, Settings, errors
-from analytics_core._jobs.job import Job
+from analytics_core._content.jobs.job import Job
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import RowFilter, User
 

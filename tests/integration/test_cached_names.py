@@ -14,10 +14,10 @@ from tests.support.execution import admission
 from tests.support.guests import NOW
 from tests.support.small_core import KEY, SmallCore, small_core
 
-from analytics_core._adapters.caches import MemoryCache
+from analytics_core._core.adapters.caches import MemoryCache
+from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.datasource import Identity
 from analytics_core._records.secret import Secret
-from analytics_core._security.keys import EntrySeal
 from analytics_core.errors import DatabaseAccessError, DatabaseError, PayloadSchemaError
 from analytics_core.testing.clock import FixedClock
 

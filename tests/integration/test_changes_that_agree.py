@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.support.small_core import SmallCore, small_core
 
-from analytics_core._resources.changes import until_accepted
+from analytics_core._content.changes import until_accepted
 from analytics_core.errors import AnalyticsError, StaleVersionError
 
 SESSIONS = 6

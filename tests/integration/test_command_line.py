@@ -22,7 +22,7 @@ from tests.support.reports import chat, mail, report_world
 from tests.support.small_core import KEY, small_core
 
 from analytics_core import __version__
-from analytics_core._command_line import main
+from analytics_core._core.command_line import main
 from analytics_core.ports import DeliveryState
 from analytics_core.testing import InlineJobRunner
 

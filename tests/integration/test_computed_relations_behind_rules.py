@@ -12,7 +12,7 @@ from tests.support.execution import target
 from tests.support.tenant_world import ENGINES, TenantWorld, ask, tenant_world, url_on
 
 from analytics_core import errors
-from analytics_core._execution.reflection import Reflector
+from analytics_core._engine.execution.reflection import Reflector
 
 COSTLY = "LENGTH(REPLACE(REPLACE(tenant, 'a', 'aa'), 'c', 'cc')) = 6 AND tenant <> 'x'"
 """A rule that an engine tests last, if nothing tells it not to."""

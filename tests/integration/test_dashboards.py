@@ -14,9 +14,9 @@ from tests.support.pages import add_chart, add_dashboard, layout, metadata_of, t
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.repositories import ListQuery
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
 from analytics_core.errors import (
     AlreadyExistsError,
     DashboardAccessError,

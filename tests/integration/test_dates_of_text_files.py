@@ -19,10 +19,10 @@ from tests.support.handed_over import asked
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._core.sources.files import table_of_files
-from analytics_core._core.sources.reading import FileReading
-from analytics_core._execution.handed_over import HandedFiles
-from analytics_core._execution.sessions.duckdb_tables import relation_of
+from analytics_core._engine.execution.handed_over import HandedFiles
+from analytics_core._engine.execution.sessions.duckdb_tables import relation_of
+from analytics_core._notebook.sources.files import table_of_files
+from analytics_core._notebook.sources.reading import FileReading
 from analytics_core.errors import DatabaseError
 
 ORDERS = {"day": "%d{0}%m{0}%y", "month": "%m{0}%d{0}%y", "year": "%y{0}%m{0}%d"}

@@ -18,7 +18,7 @@ from tests.support.small_core import SmallCore, small_core
 from tests.support.stalling_proxy import stalling_proxy, through
 
 from analytics_core import errors
-from analytics_core._resources.checks.difference import RecordChange, column_differences, row_differences
+from analytics_core._content.checks.difference import RecordChange, column_differences, row_differences
 
 HERE = {"shop": 1}
 CHART = "export/charts/by_country.yaml"

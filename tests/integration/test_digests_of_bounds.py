@@ -20,10 +20,10 @@ from tests.support.cases import for_each
 from tests.support.tenant_world import TENANT_CLAUSE, TenantWorld, rule, tenant_world
 
 from analytics_core import AnalyticsCore
-from analytics_core._compile.fingerprint import digest_of
-from analytics_core._compile.plan import ColumnExpr, SqlSource, TableSource
-from analytics_core._engines.types import Collation, ValueKind
-from analytics_core._resources.charts.queries import ChartQueries
+from analytics_core._content.questions.queries import ChartQueries
+from analytics_core._engine.compile.fingerprint import digest_of
+from analytics_core._engine.compile.plan import ColumnExpr, SqlSource, TableSource
+from analytics_core._engine.engines.types import Collation, ValueKind
 from analytics_core.errors import AccessError, QueryError
 from analytics_core.models.enums import ResultType
 

@@ -16,7 +16,7 @@ from tests.support.cases import for_each
 from tests.support.execution import DUCKDB_ENDLESS, Target, target
 from tests.unit.test_execution_duckdb import HOSTILE
 
-from analytics_core._execution.cancel import CancelToken
+from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._records.datasource import Access
 from analytics_core.errors import AnalyticsError, DatabaseAccessError, DatabaseError, StatementStoppedError
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.support.cases import for_each
 from tests.support.mail_server import PASSWORD, USER, MailServer, mail_server, scripted_server
 
-from analytics_core._adapters.smtp_notifier import _MailAttempt
+from analytics_core._core.adapters.smtp_notifier import _MailAttempt
 from analytics_core.errors import DatabaseError, NotificationError, SettingsError
 from analytics_core.notifiers import EmailNotifier, SmtpSettings
 from analytics_core.ports import (

@@ -12,7 +12,7 @@ from tests.support.cases import for_each
 from tests.support.engine_bench import BENCHES, Bench, Values, column, open_time_bench
 from tests.support.time_reference import COLUMNS, EncodedColumn, awkward_moments
 
-from analytics_core._engines.registry import installed_engines
+from analytics_core._engine.engines.registry import installed_engines
 
 MOMENTS = [None, *awkward_moments(random_count=25)]
 BOUNDS = [

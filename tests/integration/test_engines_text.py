@@ -10,7 +10,7 @@ from sqlglot import exp
 from tests.support.cases import for_each
 from tests.support.engine_bench import BENCHES, Bench, Values, column, open_bench
 
-from analytics_core._engines.types import ValueKind
+from analytics_core._engine.engines.types import ValueKind
 
 TEXTS = [
     None,

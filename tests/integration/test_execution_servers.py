@@ -20,10 +20,10 @@ import sqlalchemy as sa
 from tests.support.cases import for_each
 from tests.support.execution import MARIADB_ENDLESS, POSTGRES_ENDLESS, Target, limits, target
 
-from analytics_core._engines.types import ValueKind as K
-from analytics_core._execution.cancel import CancelToken
-from analytics_core._execution.fetching import ROWS_UNWEIGHED
-from analytics_core._execution.reflection import Reflector
+from analytics_core._engine.engines.types import ValueKind as K
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.execution.fetching import ROWS_UNWEIGHED
+from analytics_core._engine.execution.reflection import Reflector
 from analytics_core._records.secret import Secret
 from analytics_core.errors import (
     AnalyticsError,

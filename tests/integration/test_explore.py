@@ -16,9 +16,9 @@ from tests.support.pages import add_chart, add_dashboard
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings
+from analytics_core._engine.rights.keys import permalink_keys
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.secret import Secret
-from analytics_core._security.keys import permalink_keys
 from analytics_core.errors import (
     AccessError,
     ChartAccessError,

@@ -36,14 +36,14 @@ from tests.support.shop import (
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings, errors
-from analytics_core._adapters.caches import MemoryCache
-from analytics_core._adapters.job_runners import InlineJobRunner
-from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._engines.registry import EngineRegistry, installed_engines
+from analytics_core._core.adapters.caches import MemoryCache
+from analytics_core._core.adapters.job_runners import InlineJobRunner
+from analytics_core._core.adapters.secret_box import AesGcmSecretBox
+from analytics_core._engine.engines.registry import EngineRegistry, installed_engines
+from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.datasource import Database
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
-from analytics_core._security.policy import Policy
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.sample_data import make_shop

@@ -24,8 +24,8 @@ from tests.support.servers import LOOPBACK, TlsMariadb, TlsPostgres
 from tests.support.small_core import small_core
 
 from analytics_core import AnalyticsCore, connect
-from analytics_core._execution.cancel import CancelToken
-from analytics_core._execution.server_authorities import AuthoritiesFile
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.execution.server_authorities import AuthoritiesFile
 from analytics_core.errors import ConnectionUriError, DatabaseError, ErrorType, StatementStoppedError
 
 pytestmark = pytest.mark.server

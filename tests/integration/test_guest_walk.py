@@ -16,7 +16,7 @@ from tests.support.doors import NAMESPACES, closed_doors, methods
 from tests.support.guests import GuestWorld, guest_world
 
 from analytics_core import AnalyticsCore
-from analytics_core._storage.tables import METADATA
+from analytics_core._content.storage.tables import METADATA
 from analytics_core.errors import ErrorType, GuestAccessError
 
 FORM = {"datasource_id": 1, "datasource_type": "table", "chart_id": 1, "form_data": '{"viz_type": "table"}'}

@@ -11,8 +11,8 @@ from tests.support.cases import for_each
 from tests.support.guests import QUERY, RULE, GuestWorld, chart, context, dashboard, forged, guest_world
 
 from analytics_core import errors
-from analytics_core._security.policy import RULES, Permission, Policy
-from analytics_core._security.relationships import Relationship
+from analytics_core._engine.rights.policy import RULES, Permission, Policy
+from analytics_core._engine.rights.relationships import Relationship
 
 NATIVE = {
     "name": "Events",

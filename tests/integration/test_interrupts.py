@@ -15,7 +15,7 @@ import pytest
 from tests.support.execution import target
 from tests.support.shop import shop_url
 
-from analytics_core._storage.store import DeferredInterrupts
+from analytics_core._content.storage.store import DeferredInterrupts
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from tests.support import job_worker
 from tests.support.job_worker import LEASE_S, open_core
 from tests.support.shop import ORDERS, context, shop_url
 
-from analytics_core._jobs.handlers import JobEnds
+from analytics_core._content.jobs.handlers import JobEnds
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core.models.enums import QueryStatus

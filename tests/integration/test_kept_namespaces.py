@@ -17,7 +17,7 @@ from tests.support.many_records import statements_of
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
-from analytics_core._resources.namespace import Namespace
+from analytics_core._content.namespace import Namespace
 from analytics_core.errors import (
     AccessError,
     ActorRequiredError,

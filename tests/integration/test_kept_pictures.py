@@ -14,8 +14,8 @@ from tests.support.cases import for_each
 from tests.support.reports import KEY, ReportWorld, report_world
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._resources.pictures import PictureDrawer, keeping_of
-from analytics_core._results.answer import ChartData, QueryResult
+from analytics_core._content.pictures.drawing import PictureDrawer, keeping_of
+from analytics_core._engine.results.answer import ChartData, QueryResult
 from analytics_core.errors import PictureError
 from analytics_core.models.enums import PictureFormat
 from analytics_core.testing import FakeRenderer, FixedClock

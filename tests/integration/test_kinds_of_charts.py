@@ -14,7 +14,7 @@ from tests.support.kind_answers import KindCase, answers_of, comparable
 
 import analytics_core
 from analytics_core import AnalyticsCore
-from analytics_core._formdata.registry import ChartKinds
+from analytics_core._superset.registry import ChartKinds
 from analytics_core.testing.sample_data import make_shop
 
 KINDS = ChartKinds()

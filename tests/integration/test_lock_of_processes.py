@@ -14,8 +14,8 @@ import pytest
 from tests.support import lock_holder
 from tests.support.stores import open_store
 
-from analytics_core._adapters.clock import SystemClock
-from analytics_core._adapters.store_backed import StoreLock
+from analytics_core._content.storage.store_backed import StoreLock
+from analytics_core._core.adapters.clock import SystemClock
 
 pytestmark = pytest.mark.slow
 

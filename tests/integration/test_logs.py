@@ -17,10 +17,10 @@ from tests.support.small_core import SmallCore, small_core
 
 import analytics_core
 from analytics_core import AnalyticsCore
-from analytics_core._display.blocks import MASK
+from analytics_core._content.changes import begin_act
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._resources.changes import begin_act
+from analytics_core._tools.display.blocks import MASK
 from analytics_core.errors import (
     ChartAccessError,
     DashboardAccessError,
@@ -227,7 +227,7 @@ def test_a_malformed_entry_is_refused_with_its_path(shop: SmallCore, payload: An
 
 
 def test_no_act_that_the_library_logs_can_be_written_by_hand(shop: SmallCore) -> None:
-    sources = Path(analytics_core.__file__).parent.glob("_resources/**/*.py")
+    sources = Path(analytics_core.__file__).parent.glob("_content/**/*.py")
     logged = {name for source in sources for name in re.findall(r'"([a-z_]+\.[a-z_]+)"', source.read_text())}
     acts = {name for name in logged if name.rpartition(".")[0] in NAMESPACES}
     assert {"dashboard.create", "embedded.guest_token", "embedded.revoke_guest_tokens", "log.prune"} <= acts

@@ -16,9 +16,9 @@ from tests.support.many_records import statements_of
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
+from analytics_core._content import annotations
+from analytics_core._content.lists import ResourceLists
 from analytics_core._records.people import User
-from analytics_core._resources import annotations
-from analytics_core._resources.lists import ResourceLists
 from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError, UnknownNameError
 
 KINDS = {name: kind_of(name) for name in NAMESPACES}

@@ -13,7 +13,7 @@ from python_calamine import CalamineWorkbook
 from tests.support.cases import for_each
 from tests.support.reports import ReportWorld, chat, filtered_dashboard, form, mail, report_world
 
-from analytics_core._resources.reports.recipients import problems_of
+from analytics_core._reports.recipients import problems_of
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.testing import FakeRenderer, InlineJobRunner
 

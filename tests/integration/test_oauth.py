@@ -21,8 +21,8 @@ from tests.support.oauth_provider import CLIENT_ID, CLIENT_SECRET, REDIRECT_URI,
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, errors
-from analytics_core._oauth.state import StateSigner
-from analytics_core._oauth.tokens import STORE_MARGIN_S
+from analytics_core._engine.oauth.state import StateSigner
+from analytics_core._engine.oauth.tokens import STORE_MARGIN_S
 from analytics_core._records.repositories import ListQuery
 from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import Lease, OAuth2TokenRecord

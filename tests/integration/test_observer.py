@@ -15,10 +15,10 @@ import pytest
 from tests.support.guests import QUERY, ROWS, GuestWorld, context, guest_world
 
 from analytics_core import errors
-from analytics_core._adapters.observers import GuardedObserver
+from analytics_core._core.adapters.observers import GuardedObserver
 from analytics_core.ports import Observation
 
-GUARD = "analytics_core._adapters.observers"
+GUARD = "analytics_core._core.adapters.observers"
 QUESTIONS = "analytics_core.questions"
 PATIENCE_S = 30.0
 

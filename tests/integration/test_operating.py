@@ -15,11 +15,11 @@ from tests.support.guests import QUERY, GuestWorld, context, guest_world
 from tests.support.small_core import small_core
 
 from analytics_core import errors
+from analytics_core._content.storage.migrate import HEAD
 from analytics_core._core import operating
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.repositories import ListQuery
 from analytics_core._records.shared_state import JobState, JobWorker, KeyValue, LockRecord
-from analytics_core._storage.migrate import HEAD
 from analytics_core.testing.conformance.records import a_job
 
 DAY = timedelta(days=1)

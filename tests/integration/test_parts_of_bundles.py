@@ -16,8 +16,8 @@ import yaml
 from tests.support.bundles import ASKED, BY_COUNTRY, ORDERS, SHOP, bundle, packed
 from tests.support.small_core import SmallCore, small_core
 
+from analytics_core._content.bundles.files import MOST_FILES, read_files
 from analytics_core._records.dashboard import Tag
-from analytics_core._resources.bundles.files import MOST_FILES, read_files
 from analytics_core.errors import PayloadSchemaError
 
 HERE = {"shop": 1}

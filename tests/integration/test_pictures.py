@@ -16,9 +16,9 @@ from tests.support.guests import guest_world
 from tests.support.reports import KEY, TOTAL, ReportWorld, form
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._resources.dashboards.pictures import filter_facts
-from analytics_core._results.dashboard_answer import DashboardChart, FilterState
-from analytics_core._results.picture_display import VEGA_LITE_TYPE
+from analytics_core._content.dashboards.pictures import filter_facts
+from analytics_core._content.pictures.display import VEGA_LITE_TYPE
+from analytics_core._engine.results.dashboard_answer import DashboardChart, FilterState
 from analytics_core.errors import (
     AnalyticsError,
     ChartAccessError,

@@ -19,7 +19,7 @@ from tests.support.servers import LOOPBACK, MariadbServer, PostgresServer, Serve
 from tests.support.small_core import KEY
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._core.adapters.connector import SqlAlchemyConnector
 from analytics_core._records.datasource import Access, Identity
 from analytics_core.errors import DatabaseError, DatabaseNotFoundError, ErrorType
 

@@ -20,7 +20,7 @@ from nbclient import NotebookClient
 
 import analytics_core
 from analytics_core import AnalyticsCore
-from analytics_core._adapters.progress_bars import SilentProgress, TqdmProgress, shown_progress
+from analytics_core._core.adapters.progress_bars import SilentProgress, TqdmProgress, shown_progress
 from analytics_core.testing.sample_data import make_shop
 
 TWO_QUERIES = {
@@ -111,7 +111,7 @@ def test_who_interrupts_an_upload_leaves_no_table(core: AnalyticsCore, progress:
 
 # ------------------------------------------------------------------------------------------------------------ adapter
 SHOWN = """
-from analytics_core._adapters.progress_bars import TqdmProgress
+from analytics_core._core.adapters.progress_bars import TqdmProgress
 import threading
 progress = TqdmProgress(delay_s=0)
 with progress.bar("charts", total=2, unit="chart") as tell:
@@ -216,7 +216,7 @@ def test_a_core_without_connect_shows_nothing() -> None:
 
 @pytest.mark.slow
 def test_a_stored_notebook_keeps_nothing_of_a_bar() -> None:
-    work = "import time\nfrom analytics_core._adapters.progress_bars import TqdmProgress\n"
+    work = "import time\nfrom analytics_core._core.adapters.progress_bars import TqdmProgress\n"
     work += "with TqdmProgress(delay_s=0).bar('load', total=2, unit='rows') as tell:\n"
     work += "    for _ in range(2):\n        time.sleep(0.2)\n        tell(1)"
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(work)])

@@ -22,10 +22,10 @@ from tests.support.mail_server import MailServer, mail_server
 from tests.support.reports import HOUR, KEY, NOON, ReportWorld, form, mail, report_world, until
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._adapters.job_runners import ThreadJobRunner
-from analytics_core._resources.reports.namespace import Reports
-from analytics_core._resources.reports.run_log import TOOK_TOO_LONG
-from analytics_core._resources.reports.trials import Trial
+from analytics_core._core.adapters.job_runners import ThreadJobRunner
+from analytics_core._reports.namespace import Reports
+from analytics_core._reports.run_log import TOOK_TOO_LONG
+from analytics_core._reports.trials import Trial
 from analytics_core.errors import PayloadSchemaError, PictureError, ReportError
 from analytics_core.notifiers import EmailNotifier, SmtpSettings
 from analytics_core.renderers import PictureFormat, VegaRenderer

@@ -30,15 +30,15 @@ from tests.support.reports import (
 )
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._adapters.job_runners import ThreadJobRunner
-from analytics_core._execution.cancel import CancelToken
+from analytics_core._core.adapters.job_runners import ThreadJobRunner
+from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobState
-from analytics_core._reporting.options import FurtherFormat, MissedRuns
-from analytics_core._resources.reports.dispatcher import MOST_ATTEMPTS
-from analytics_core._resources.reports.run_log import DEACTIVATED, DIED_MIDWAY, EMPTY, TOOK_TOO_LONG
-from analytics_core._resources.reports.runner import ReportRuns
-from analytics_core._resources.reports.scheduler import Scheduler
+from analytics_core._reports.dispatcher import MOST_ATTEMPTS
+from analytics_core._reports.options import FurtherFormat, MissedRuns
+from analytics_core._reports.run_log import DEACTIVATED, DIED_MIDWAY, EMPTY, TOOK_TOO_LONG
+from analytics_core._reports.runner import ReportRuns
+from analytics_core._reports.scheduler import Scheduler
 from analytics_core.errors import (
     AlertError,
     ErrorType,

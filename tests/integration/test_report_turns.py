@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from tests.support.reports import HOUR, NOON, ReportWorld, chat, mail, report_world, until
 
-from analytics_core._adapters.job_runners import ThreadJobRunner
+from analytics_core._core.adapters.job_runners import ThreadJobRunner
 from analytics_core._records.message import shown_address
 from analytics_core._records.repositories import ListQuery
-from analytics_core._resources.reports.dispatcher import queue_of
-from analytics_core._resources.reports.run_log import TOOK_TOO_LONG
+from analytics_core._reports.dispatcher import queue_of
+from analytics_core._reports.run_log import TOOK_TOO_LONG
 from analytics_core.ports import AddressLookup, Delivery, DeliveryState, Message, Recipient
 from analytics_core.testing import InlineJobRunner
 

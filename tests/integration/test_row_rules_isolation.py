@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.tenant_world import ENGINES, ROWS, Row, TenantWorld, ask, rule, tenant_world, url_on
 
 from analytics_core import AnalyticsCore, errors
-from analytics_core._adapters.clock import SystemClock
+from analytics_core._core.adapters.clock import SystemClock
 from analytics_core.testing import assert_isolated
 
 SUM = {"expressionType": "SIMPLE", "column": {"column_name": "amount"}, "aggregate": "SUM", "label": "amount"}

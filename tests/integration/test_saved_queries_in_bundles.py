@@ -14,7 +14,7 @@ from tests.support.bundles import SHOP, packed
 from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
-from analytics_core._resources.checks.difference import RecordChange
+from analytics_core._content.checks.difference import RecordChange
 from analytics_core.errors import DatabaseAccessError, NotFoundError, PayloadSchemaError
 
 UUID = "00000000-0000-4000-8000-000000000051"

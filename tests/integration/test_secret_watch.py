@@ -92,7 +92,13 @@ def test_what_only_looks_like_a_secret_is_left_alone(watch: tuple[SecretWatch, l
 @pytest.mark.hears_sqlalchemy
 def test_the_watch_of_this_run_hears_the_library_and_what_it_stands_on(pytestconfig: pytest.Config) -> None:
     watch = pytestconfig.stash[WATCH]
-    for name in ("analytics_core._jobs.registry", "sqlalchemy.engine.Engine", "sqlalchemy.pool", "alembic", "psycopg"):
+    for name in (
+        "analytics_core._content.jobs.registry",
+        "sqlalchemy.engine.Engine",
+        "sqlalchemy.pool",
+        "alembic",
+        "psycopg",
+    ):
         before = watch.seen
         logging.getLogger(name).debug("nothing special")
         assert watch.seen == before + 1, name

@@ -25,30 +25,30 @@ from tests.support.servers import LOOPBACK
 from tests.support.shop import add_reader, context, hosted_core, shop_url
 
 from analytics_core import AnalyticsCore, Settings, errors
-from analytics_core._adapters.caches import MemoryCache
-from analytics_core._adapters.clock import SystemClock
-from analytics_core._adapters.connector import SqlAlchemyConnector
-from analytics_core._compile.fragments import FragmentParser
-from analytics_core._compile.plan import Statement
-from analytics_core._compile.templates import TemplateRenderer
-from analytics_core._engines.types import ValueKind
-from analytics_core._execution.cancel import Stopper
-from analytics_core._execution.reflection import Reflector
-from analytics_core._execution.sessions.base import RunRequest, Session
-from analytics_core._execution.statements import StatementRunner
-from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
-from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._gate.gate import Gate
-from analytics_core._gate.metadata import CachedNames, MetadataReader
-from analytics_core._gate.relations import STORE_TABLES
-from analytics_core._gate.row_security import RowSecurity
+from analytics_core._content.storage.tables import METADATA
+from analytics_core._core.adapters.caches import MemoryCache
+from analytics_core._core.adapters.clock import SystemClock
+from analytics_core._core.adapters.connector import SqlAlchemyConnector
+from analytics_core._engine.compile.fragments import FragmentParser
+from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.compile.templates import TemplateRenderer
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.execution.cancel import Stopper
+from analytics_core._engine.execution.reflection import Reflector
+from analytics_core._engine.execution.sessions.base import RunRequest, Session
+from analytics_core._engine.execution.statements import StatementRunner
+from analytics_core._engine.frames.arrow_frames import frame_from_bytes, frame_to_bytes
+from analytics_core._engine.frames.frame import Frame, FrameColumn
+from analytics_core._engine.gate.gate import Gate
+from analytics_core._engine.gate.metadata import CachedNames, MetadataReader
+from analytics_core._engine.gate.relations import STORE_TABLES
+from analytics_core._engine.gate.row_security import RowSecurity
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.keys import EntrySeal
+from analytics_core._engine.rights.policy import Policy
+from analytics_core._engine.rights.row_rules import RuleSet, TableName
 from analytics_core._records.datasource import Access, Dataset, Identity
 from analytics_core._records.people import Role, User
-from analytics_core._security.actor import Actor
-from analytics_core._security.keys import EntrySeal
-from analytics_core._security.policy import Policy
-from analytics_core._security.row_rules import RuleSet, TableName
-from analytics_core._storage.tables import METADATA
 from analytics_core.testing.sample_data import make_shop
 
 PASSWORD = "pa55:w@rd/of%joe"

@@ -17,11 +17,11 @@ from tests.support.small_core import SmallCore, small_core
 from tests.support.tenant_world import ENGINES, TenantWorld, rule, tenant_world, url_on
 
 from analytics_core import AnalyticsCore
-from analytics_core._compile.plan import SqlSource, Statement
-from analytics_core._engines.spec import EngineSpec
-from analytics_core._execution.sessions.base import ScriptStatement
-from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.sql_queries import SqlQuestion
+from analytics_core._engine.compile.plan import SqlSource, Statement
+from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.execution.sessions.base import ScriptStatement
+from analytics_core._engine.querying.chart_request import ChartRequest
+from analytics_core._engine.querying.sql_queries import SqlQuestion
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,

@@ -32,9 +32,9 @@ from tests.support.ssh_server import (
 from tests.support.tunnel_churn import churn
 
 from analytics_core import AnalyticsCore
-from analytics_core._execution.cancel import Stopper, StopReason
-from analytics_core._execution.forwarder import Forwarder
-from analytics_core._execution.sessions.choice import session_of
+from analytics_core._engine.execution.cancel import Stopper, StopReason
+from analytics_core._engine.execution.forwarder import Forwarder
+from analytics_core._engine.execution.sessions.choice import session_of
 from analytics_core._records.datasource import Access, Database
 from analytics_core._records.secret import Secret
 from analytics_core._records.ssh_tunnel import StoredTunnel

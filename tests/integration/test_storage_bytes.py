@@ -8,8 +8,8 @@ import pytest
 import sqlalchemy as sa
 from tests.support.stores import open_store
 
+from analytics_core._content.storage.tables import METADATA
 from analytics_core._records.secret import Secret
-from analytics_core._storage.tables import METADATA
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START, a_database
 

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from tests.support.stores import KEY, open_store
 
-from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._core.adapters.secret_box import AesGcmSecretBox
 from analytics_core._records.datasource import DatasetColumn
 from analytics_core._records.secret import Secret
 from analytics_core.errors import NotFoundError, StaleVersionError

@@ -17,11 +17,11 @@ from alembic.script import ScriptDirectory
 from tests.support.newest_tables import newest_tables
 from tests.support.stores import open_store
 
+from analytics_core._content.storage.migrate import HEAD, MIGRATIONS, NEWEST_TABLES, VERSION_TABLE, migrate
+from analytics_core._content.storage.store_engine import make_store_engine
+from analytics_core._content.storage.tables import METADATA
 from analytics_core._records.dashboard import Tag
 from analytics_core._records.repositories import ListQuery
-from analytics_core._storage.migrate import HEAD, MIGRATIONS, NEWEST_TABLES, VERSION_TABLE, migrate
-from analytics_core._storage.store_engine import make_store_engine
-from analytics_core._storage.tables import METADATA
 from analytics_core.errors import SettingsError, StoreUnavailableError
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import BARE, START, a_database, a_dataset, filled, store_named

@@ -11,9 +11,9 @@ from itertools import count
 import pytest
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._adapters.caches import GuardedCache
-from analytics_core._adapters.job_runners import ThreadJobRunner
-from analytics_core._execution.cancel import Stopper, StopReason
+from analytics_core._core.adapters.caches import GuardedCache
+from analytics_core._core.adapters.job_runners import ThreadJobRunner
+from analytics_core._engine.execution.cancel import Stopper, StopReason
 from analytics_core.errors import JobError, ThreadLimitError
 from analytics_core.testing.sample_data import make_shop
 

@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from analytics_core._execution.sessions.base import OpenRequest
-from analytics_core._execution.sessions.choice import make_session
-from analytics_core._execution.sessions.opening import ADDRESSES
+from analytics_core._engine.execution.sessions.base import OpenRequest
+from analytics_core._engine.execution.sessions.choice import make_session
+from analytics_core._engine.execution.sessions.opening import ADDRESSES
 
 NAME = "db.example.com"
 

@@ -15,9 +15,9 @@ from tests.support.oauth_provider import CLIENT_ID, CLIENT_SECRET, Provider, mak
 from tests.support.small_core import KEY
 
 from analytics_core import Settings, errors
-from analytics_core._adapters.pinned_connection import PinnedConnection
-from analytics_core._adapters.token_endpoint import HttpsTokenEndpoint
-from analytics_core._network import system_lookup
+from analytics_core._core.adapters.pinned_connection import PinnedConnection
+from analytics_core._core.adapters.token_endpoint import HttpsTokenEndpoint
+from analytics_core._engine.network import system_lookup
 from analytics_core.models.database import OAuth2ContentType
 from analytics_core.ports import TokenEndpoint
 

@@ -14,7 +14,7 @@ from tests.support.uploading import UploadTarget, driver_url, empty_file, upload
 
 import analytics_core
 from analytics_core import errors
-from analytics_core._uploads.names import RESERVED_PREFIX
+from analytics_core._engine.files.names import RESERVED_PREFIX
 
 pytestmark = pytest.mark.slow
 

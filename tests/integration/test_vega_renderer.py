@@ -23,7 +23,7 @@ import pytest
 from pypdf import PdfReader
 from tests.support.missing import skip_or_fail
 
-from analytics_core._adapters.vega_worker import _drawn, _end_after
+from analytics_core._core.adapters.vega_worker import _drawn, _end_after
 from analytics_core.errors import PictureError, SettingsError
 from analytics_core.renderers import PictureFormat, VegaRenderer
 
@@ -317,7 +317,7 @@ def test_a_renderer_that_nobody_closes_takes_its_process_along() -> None:
 def test_a_process_whose_parent_was_killed_ends_at_the_limit_of_its_picture(tmp_path: Path) -> None:
     text = json.dumps(NEVER_ENDS).encode()
     head = {"kind": "specification", "format": "svg", "scale": 1.0, "limit_s": 1.0, "lengths": [len(text)]}
-    program = "import sys; from analytics_core._adapters.vega_worker import main; main([], sys.argv[1])"
+    program = "import sys; from analytics_core._core.adapters.vega_worker import main; main([], sys.argv[1])"
     request = json.dumps(head).encode() + b"\n" + text
     done = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)], input=request, capture_output=True, timeout=60, check=False
@@ -371,7 +371,7 @@ renderer.render_pages([page], format=PictureFormat.PNG)
 def test_a_process_without_a_parent_removes_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "own"
     folder.mkdir()
-    program = "import sys; from analytics_core._adapters.vega_worker import main; main([], sys.argv[1])"
+    program = "import sys; from analytics_core._core.adapters.vega_worker import main; main([], sys.argv[1])"
     subprocess.run([sys.executable, "-c", program, str(folder)], input=b"", timeout=60, check=True)
     assert not folder.exists()
 

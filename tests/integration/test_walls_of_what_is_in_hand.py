@@ -15,7 +15,7 @@ from tests.support.handed_over import asked, duckdb_connection, frame, total, wr
 
 import analytics_core
 from analytics_core import AnalyticsCore
-from analytics_core._execution.sessions.duckdb_tables import open_tables
+from analytics_core._engine.execution.sessions.duckdb_tables import open_tables
 from analytics_core.errors import AnalyticsError, DatabaseError
 
 MARK = "hidden-contents"

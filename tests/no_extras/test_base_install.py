@@ -17,7 +17,7 @@ import pytest
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings, errors, resolve_time_range
-from analytics_core._engines.registry import installed_engines
+from analytics_core._engine.engines.registry import installed_engines
 from analytics_core.testing.sample_data import make_shop
 
 PROJECT = Path(__file__).resolve().parents[2]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.support.any_form import HOSTILE, places, with_value
 from tests.support.small_core import SmallCore, small_core
 
-from analytics_core._formdata.field_names import ASKED
-from analytics_core._formdata.registry import ChartKinds
-from analytics_core._querying.chart_contexts import ChartContexts
+from analytics_core._content.lookups.chart_contexts import ChartContexts
+from analytics_core._superset.field_names import ASKED
+from analytics_core._superset.registry import ChartKinds
 from analytics_core.errors import AnalyticsError, PayloadError
 from analytics_core.models.parsing import parse_query_context
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analytics_core._content.dashboards.copies import remapped_layout, remapped_metadata
+from analytics_core._content.questions.dashboard_content import charts_in, checked_content
+from analytics_core._content.questions.dashboard_filters import with_changed_filters
+from analytics_core._content.stored_json import json_object
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._resources.dashboards.content import charts_in, checked_content
-from analytics_core._resources.dashboards.copies import remapped_layout, remapped_metadata
-from analytics_core._resources.dashboards.filters import with_changed_filters
-from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import PayloadError, PayloadSchemaError
 from analytics_core.models.dashboard import DashboardNativeFiltersUpdate
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.forecasting import START, forecast, is_finite_and_ordered, moments_of
 
-from analytics_core._forecast import Seasonality, future_moments
-from analytics_core._forecast.time_axis import step_numbers
+from analytics_core._engine.forecast import Seasonality, future_moments
+from analytics_core._engine.forecast.time_axis import step_numbers
 from analytics_core.models.enums import TimeGrain
 
 grains = st.sampled_from(

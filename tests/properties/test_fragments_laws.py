@@ -9,12 +9,12 @@ from sqlglot import exp
 from tests.support.fragments import ENGINES, engine, parse
 from tests.support.planning import spec_of
 
-from analytics_core._compile.fragments import FragmentNames, FragmentSlot
-from analytics_core._compile.fragments.sql_nodes import NodeIndex, operators
-from analytics_core._compile.plan import FragmentExpr
-from analytics_core._compile.templates import TemplateRenderer, TemplateValues
-from analytics_core._engines.spec import EngineSpec
-from analytics_core._gate.guard import check_select
+from analytics_core._engine.compile.fragments import FragmentNames, FragmentSlot
+from analytics_core._engine.compile.fragments.sql_nodes import NodeIndex, operators
+from analytics_core._engine.compile.plan import FragmentExpr
+from analytics_core._engine.compile.templates import TemplateRenderer, TemplateValues
+from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.gate.guard import check_select
 from analytics_core.errors import AnalyticsError
 
 NAMES = FragmentNames(alias="t", columns=("a", "b", "c", 'od"d', "sp ace"))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
-from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
-from analytics_core._results.rows import record_chunks, records
+from analytics_core._engine.frames.arrow_frames import frame_from_bytes, frame_to_bytes
+from analytics_core._engine.results.rows import record_chunks, records
 
 AWARE = st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1)).map(
     lambda moment: moment.replace(tzinfo=timezone(timedelta(hours=5, minutes=30)))

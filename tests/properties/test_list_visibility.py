@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from tests.support.stores import open_store
 from tests.support.visible_world import KINDS, PEOPLE, SCHEMAS, fill
 
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.policy import RULES, Permission, Policy
+from analytics_core._engine.rights.relationships import HasRole, Relationship
+from analytics_core._engine.rights.scopes import scope_of
 from analytics_core._records.people import Grant, GrantTarget, GuestPass, Role, User
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import RULES, Permission, Policy
-from analytics_core._security.relationships import HasRole, Relationship
-from analytics_core._security.scopes import scope_of
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START
 

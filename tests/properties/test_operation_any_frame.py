@@ -16,10 +16,10 @@ from tests.support.any_frames import COLUMN_KINDS, any_frames, columns_of_any_dt
 from tests.support.any_options import JUNK_OR_NONE, OPTIONS, WITHOUT_FORECAST, options_of
 from tests.support.cases import for_each
 
-from analytics_core._frames.operations.flatten import flattened_for_output
-from analytics_core._frames.pandas_frames import from_pandas
-from analytics_core._frames.pipeline import read_options
-from analytics_core._frames.registry import FrameWithNotes, Operations
+from analytics_core._engine.frames.operations.flatten import flattened_for_output
+from analytics_core._engine.frames.pandas_frames import from_pandas
+from analytics_core._engine.frames.pipeline import read_options
+from analytics_core._engine.frames.registry import FrameWithNotes, Operations
 from analytics_core.errors import LimitError, PostProcessingError
 
 OPERATIONS = Operations()

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.any_options import WITHOUT_FORECAST, options_of
 
-from analytics_core._engines.types import ValueKind
-from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
-from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.pipeline import read_steps, run_steps
-from analytics_core._frames.registry import Operations
-from analytics_core._results.rows import record_chunks, records
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.frames.arrow_frames import frame_from_bytes, frame_to_bytes
+from analytics_core._engine.frames.frame import Frame, FrameColumn
+from analytics_core._engine.frames.pipeline import read_steps, run_steps
+from analytics_core._engine.frames.registry import Operations
+from analytics_core._engine.results.rows import record_chunks, records
 from analytics_core.errors import LimitError, PostProcessingError
 
 OPERATIONS = Operations()

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.support.cases import for_each
 
 from analytics_core import postprocessing
-from analytics_core._frames.grouping import factorized_texts, group_rows, stable_order
-from analytics_core._frames.operations import geodetic_parse
+from analytics_core._engine.frames.grouping import factorized_texts, group_rows, stable_order
+from analytics_core._engine.frames.operations import geodetic_parse
 
 FLOATS = st.sampled_from([0.0, -0.0, 1.5, -1.5, float("nan"), float("inf"), float("-inf"), 5e-324, 1e308])
 WHOLE = st.integers(-3, 3) | st.integers(-(2**62), 2**62)

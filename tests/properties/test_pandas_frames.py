@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
-from analytics_core._engines.types import ValueKind
-from analytics_core._frames.arrow_frames import list_as_arrow
-from analytics_core._frames.pandas_frames import from_pandas, to_pandas
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.frames.arrow_frames import list_as_arrow
+from analytics_core._engine.frames.pandas_frames import from_pandas, to_pandas
 
 VALUES: dict[ValueKind, st.SearchStrategy[Any]] = {
     ValueKind.INTEGER: st.integers(-(2**63), 2**63 - 1),

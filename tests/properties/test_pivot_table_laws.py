@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analytics_core._pivots import Key, Label, PivotLayout, PivotOrder, PivotTable, pivot, pivot_aggregate
-from analytics_core._pivots.labels import labels_of
+from analytics_core._tools.pivots import Key, Label, PivotLayout, PivotOrder, PivotTable, pivot, pivot_aggregate
+from analytics_core._tools.pivots.labels import labels_of
 
 NAN = float("nan")
 BIG = 2**53

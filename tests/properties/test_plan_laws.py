@@ -16,10 +16,10 @@ from tests.support.any_payload import METRICS, contexts
 from tests.support.cases import for_each
 from tests.support.planning import ENGINES, plan, query_of, spec_of, view_of
 
-from analytics_core._compile.fingerprint import fingerprint
-from analytics_core._compile.lowering.expressions import MARK
-from analytics_core._compile.plan import QueryPlan
-from analytics_core._compile.render import compile_plan
+from analytics_core._engine.compile.fingerprint import fingerprint
+from analytics_core._engine.compile.lowering.expressions import MARK
+from analytics_core._engine.compile.plan import QueryPlan
+from analytics_core._engine.compile.render import compile_plan
 from analytics_core._records.datasource import DatasetColumn, DatasetMetric
 from analytics_core._records.people import RowFilter
 from analytics_core.errors import AnalyticsError

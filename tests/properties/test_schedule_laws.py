@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.due_time_reference import expected
 
-from analytics_core._reporting.schedule import due_times, parse_crontab
+from analytics_core._reports.schedule import due_times, parse_crontab
 
 CHANGES = (
     ("America/New_York", datetime(2026, 3, 7)),

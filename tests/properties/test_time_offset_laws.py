@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.support.cases import for_each
 from tests.support.time_texts import counts, iso_days, moments, nearly, unit_words
 
-from analytics_core._compile.calendar import CalendarUnit, add_units, last_day_of, start_of, truncate
-from analytics_core._compile.time_offset import parse_time_offset
+from analytics_core._engine.compile.calendar import CalendarUnit, add_units, last_day_of, start_of, truncate
+from analytics_core._engine.compile.time_offset import parse_time_offset
 from analytics_core.errors import TimeOffsetError
 from analytics_core.models.enums import TimeGrain
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.time_texts import nearly, present, ranges, relative_ranges
 
-from analytics_core._compile.time_range import TimeRange, parse_time_range, render_time_range, resolve_time_range
+from analytics_core._engine.compile.time_range import TimeRange, parse_time_range, render_time_range, resolve_time_range
 from analytics_core.errors import TimeRangeError
 
 NOW = datetime(2024, 2, 29, 12, 30, 45, 123456, tzinfo=UTC)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 SOURCE = PROJECT / "src"
-NEEDED = ("py.typed", "_storage/newest_tables.sql", "_storage/migrations/versions/r0101_sql_editor.py")
+NEEDED = ("py.typed", "_content/storage/newest_tables.sql", "_content/storage/migrations/versions/r0101_sql_editor.py")
 FOLLOW_THE_MIGRATIONS = """
 import sqlite3
 from analytics_core import AnalyticsCore, Settings, __file__

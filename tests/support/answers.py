@@ -7,7 +7,7 @@ from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
-from analytics_core._results.answer import ChartData, QueryResult
+from analytics_core._engine.results.answer import ChartData, QueryResult
 from analytics_core.errors import AnalyticsError
 
 

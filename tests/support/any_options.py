@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 from tests.support.any_frames import LABELS
 
-from analytics_core._frames.registry import Operations
+from analytics_core._engine.frames.registry import Operations
 from analytics_core.models import postprocessing as models
 
 WITHOUT_FORECAST = sorted({*Operations()} - {"forecast"})

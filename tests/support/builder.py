@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from analytics_core import ChartData, DatasetHandle, Explanation
-from analytics_core._formdata.payload import BuiltPayload, build_payload
-from analytics_core._formdata.registry import ChartKinds
+from analytics_core._superset.payload import BuiltPayload, build_payload
+from analytics_core._superset.registry import ChartKinds
 from analytics_core.models import ChartGet, DatasetGet
 
 _COLUMNS: Mapping[str, tuple[int, str]] = {

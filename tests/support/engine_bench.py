@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from sqlglot import exp
 from tests.support.time_reference import COLUMNS
 
-from analytics_core._engines.registry import installed_engines
-from analytics_core._engines.spec import BindValue, EngineSpec, ParamStyle
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.engines.spec import BindValue, EngineSpec, ParamStyle
 
 BENCHES = (
     "sqlite",

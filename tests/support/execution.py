@@ -13,19 +13,19 @@ from typing import Any
 
 from tests.support.servers import LOOPBACK
 
-from analytics_core._adapters.connector import SqlAlchemyConnector
-from analytics_core._compile.plan import Statement
-from analytics_core._engines.registry import installed_engines
-from analytics_core._engines.types import ValueKind
-from analytics_core._execution.cancel import CancelToken
-from analytics_core._execution.connections import Admission
-from analytics_core._execution.fetching import FetchedResult, FetchLimits
-from analytics_core._execution.statements import FrameStream, StatementRunner
+from analytics_core._core.adapters.connector import SqlAlchemyConnector
+from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.execution.connections import Admission
+from analytics_core._engine.execution.fetching import FetchedResult, FetchLimits
+from analytics_core._engine.execution.statements import FrameStream, StatementRunner
+from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.datasource import Access, Database
 from analytics_core._records.people import Role, User
 from analytics_core._records.secret import Secret
-from analytics_core._security.actor import Actor
-from analytics_core._settings import Settings
+from analytics_core._records.settings import Settings
 
 KEY = "a-key-for-tests-0123456789"
 LIMITS = FetchLimits(max_rows=100_000, max_bytes=100_000_000, timeout_s=20.0)

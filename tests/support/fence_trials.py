@@ -17,14 +17,22 @@ import sqlalchemy as sa
 from tests.support.planning import PARSER, plan, spec_of
 
 from analytics_core import AnalyticsCore
-from analytics_core._compile.lowering.query import RELATION_ALIAS
-from analytics_core._compile.plan import Origin, OriginKind, QueryPlan, RelationRule, SqlSource, Statement, TableSource
-from analytics_core._compile.planning_context import DatasetView, make_view
-from analytics_core._compile.render import compile_plan
-from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_of, read_filter
-from analytics_core._engines.spec import EngineSpec
-from analytics_core._gate.guard import check_select
-from analytics_core._gate.relations import relations_of
+from analytics_core._engine.compile.lowering.query import RELATION_ALIAS
+from analytics_core._engine.compile.plan import (
+    Origin,
+    OriginKind,
+    QueryPlan,
+    RelationRule,
+    SqlSource,
+    Statement,
+    TableSource,
+)
+from analytics_core._engine.compile.planning_context import DatasetView, make_view
+from analytics_core._engine.compile.render import compile_plan
+from analytics_core._engine.compile.row_filters import filter_clauses, kinds_of, names_of, read_filter
+from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.gate.guard import check_select
+from analytics_core._engine.gate.relations import relations_of
 from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import RowFilter
 from analytics_core.errors import AnalyticsError

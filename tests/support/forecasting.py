@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from analytics_core._forecast import ForecastResult, Seasonality, forecast_series, future_moments
-from analytics_core._forecast.time_axis import Floats, Moments
+from analytics_core._engine.forecast import ForecastResult, Seasonality, forecast_series, future_moments
+from analytics_core._engine.forecast.time_axis import Floats, Moments
 from analytics_core.models.enums import TimeGrain
 
 START = np.datetime64("2020-01-06", "us")  # a Monday

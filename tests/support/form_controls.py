@@ -8,8 +8,8 @@ from typing import Any
 from tests.support.form_fields import RecordedForm
 from tests.support.form_pairs import Pair, built
 
-from analytics_core._formdata.base_query import _EXTRA_TIME
-from analytics_core._formdata.field_names import ASKED
+from analytics_core._superset.base_query import _EXTRA_TIME
+from analytics_core._superset.field_names import ASKED
 from analytics_core.errors import PayloadSchemaError
 
 MASK, OLD_FILTERS, SECOND = "extra_form_data", "extra_filters", "_b"

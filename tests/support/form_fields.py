@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analytics_core._builder.forms import SHAPES, TABLE, ChartLayout
+from analytics_core._notebook.builder.forms import SHAPES, TABLE, ChartLayout
 from analytics_core._pictures.data import PictureData
 from analytics_core._pictures.specification import chart_specification
 

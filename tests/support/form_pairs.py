@@ -25,9 +25,9 @@ from typing import Any
 
 import analytics_core
 from analytics_core import AnalyticsCore
-from analytics_core._formdata.layers import LAYERED, Layer, build_map, layer_ids
-from analytics_core._formdata.payload import BuiltPayload, build_payload
-from analytics_core._formdata.registry import ChartKinds
+from analytics_core._superset.layers import LAYERED, Layer, build_map, layer_ids
+from analytics_core._superset.payload import BuiltPayload, build_payload
+from analytics_core._superset.registry import ChartKinds
 from analytics_core.testing.sample_data import make_shop
 
 FOLDER = Path(__file__).parent.parent / "golden" / "golden_files" / "forms"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from analytics_core._compile.fragments import FragmentNames, FragmentParser, FragmentSlot
-from analytics_core._compile.plan import FragmentExpr
-from analytics_core._engines.registry import installed_engines
-from analytics_core._engines.spec import EngineSpec
+from analytics_core._engine.compile.fragments import FragmentNames, FragmentParser, FragmentSlot
+from analytics_core._engine.compile.plan import FragmentExpr
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.engines.spec import EngineSpec
 
 ENGINES = ("sqlite", "duckdb", "postgresql", "mysql")
 NAMES = FragmentNames(

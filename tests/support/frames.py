@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from analytics_core._engines.types import ValueKind
-from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.frames.frame import Frame, FrameColumn
 
 
 def frame_of(columns: dict[str, Any], **kinds: ValueKind) -> Frame:

@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.support.planning import spec_of, view_of
 
-from analytics_core._compile.planning_context import DatasetView
-from analytics_core._gate.guard import check_select
+from analytics_core._engine.compile.planning_context import DatasetView
+from analytics_core._engine.gate.guard import check_select
 from analytics_core._records.people import RowFilter
 
 SUM = {"expressionType": "SIMPLE", "aggregate": "SUM", "column": {"column_name": "quantity"}}

@@ -18,7 +18,7 @@ from tests.support.servers import LOOPBACK
 from tests.support.templates import copied_file, furnish
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._security.policy import Policy
+from analytics_core._engine.rights.policy import Policy
 from analytics_core.ports import Observer, Renderer
 from analytics_core.testing import Outbox
 from analytics_core.testing.clock import FixedClock

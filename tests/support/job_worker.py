@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._adapters.job_runners import ThreadJobRunner
+from analytics_core._core.adapters.job_runners import ThreadJobRunner
 from analytics_core.errors import AnalyticsError
 
 KEY = "a-test-key-that-is-long-enough-9f3a"

@@ -11,7 +11,7 @@ from tests.support.bundles import bundle, packed
 from tests.support.small_core import KEY
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._adapters.clock import SystemClock
+from analytics_core._core.adapters.clock import SystemClock
 
 
 class StoppingClock(SystemClock):

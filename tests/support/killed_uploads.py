@@ -10,12 +10,12 @@ from pathlib import Path
 import pyarrow as pa
 from tests.support.execution import admission, target
 
-from analytics_core._engines.types import ValueKind
-from analytics_core._execution.sessions.loading import LoadRequest
-from analytics_core._execution.table_loader import TableLoader
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.execution.sessions.loading import LoadRequest
+from analytics_core._engine.execution.table_loader import TableLoader
+from analytics_core._engine.files.kinds import TEXT, ColumnType
+from analytics_core._engine.files.table import FileColumn
 from analytics_core._records.datasource import Access
-from analytics_core._uploads.kinds import TEXT, ColumnType
-from analytics_core._uploads.table import FileColumn
 from analytics_core.models.upload import TableExists
 
 COLUMNS = (

@@ -13,11 +13,11 @@ import sys
 import time
 from pathlib import Path
 
-from analytics_core._adapters.clock import SystemClock
-from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._adapters.store_backed import StoreLock
+from analytics_core._content.storage.store import SqlMetadataStore
+from analytics_core._content.storage.store_backed import StoreLock
+from analytics_core._core.adapters.clock import SystemClock
+from analytics_core._core.adapters.secret_box import AesGcmSecretBox
 from analytics_core._records.secret import Secret
-from analytics_core._storage.store import SqlMetadataStore
 
 NAME = "the one printer"
 

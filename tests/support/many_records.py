@@ -15,9 +15,9 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, event
 
 from analytics_core import AnalyticsCore
-from analytics_core._security.row_rules import TableName, table_key
-from analytics_core._storage import tables
-from analytics_core._storage.store import SqlMetadataStore
+from analytics_core._content.storage import tables
+from analytics_core._content.storage.store import SqlMetadataStore
+from analytics_core._engine.rights.row_rules import TableName, table_key
 
 BEGINNING = datetime(2025, 1, 1, tzinfo=UTC)
 PARAMS = json.dumps({"viz_type": "line", "metrics": ["count"], "note": "x" * 600})

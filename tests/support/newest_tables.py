@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
-from analytics_core._storage.migrate import NEWEST_TABLES
-from analytics_core._storage.tables import METADATA
+from analytics_core._content.storage.migrate import NEWEST_TABLES
+from analytics_core._content.storage.tables import METADATA
 
 
 def newest_tables() -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from analytics_core._storage.migrate import HEAD, MIGRATIONS, migrate
-from analytics_core._storage.store_engine import make_store_engine
+from analytics_core._content.storage.migrate import HEAD, MIGRATIONS, migrate
+from analytics_core._content.storage.store_engine import make_store_engine
 
 
 def main(url: str, history: str = str(MIGRATIONS), head: str = HEAD) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 import sqlalchemy as sa
 
-from analytics_core._storage.store_engine import LOGGING_NAME
+from analytics_core._content.storage.store_engine import LOGGING_NAME
 
 MOST: Final = 2_000
 """As many statements are kept for each kind of store."""

@@ -13,8 +13,8 @@ from uuid import uuid4
 from tests.support.templates import copied_file, furnish
 
 from analytics_core import AnalyticsCore, Settings
+from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.datasource import Dataset
-from analytics_core._security.policy import Policy
 from analytics_core.ports import UserDirectory
 
 SCRIPT = """

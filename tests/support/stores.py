@@ -8,10 +8,10 @@ from functools import cache
 
 import sqlalchemy as sa
 
-from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._content.storage.store import SqlMetadataStore
+from analytics_core._content.storage.tables import METADATA
+from analytics_core._core.adapters.secret_box import AesGcmSecretBox
 from analytics_core._records.secret import Secret
-from analytics_core._storage.store import SqlMetadataStore
-from analytics_core._storage.tables import METADATA
 from analytics_core.ports import Clock, SecretBox
 
 KEY = Secret("a key of the tests, long enough")

@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import analytics_core
-from analytics_core._results.batch_stream import BatchStream
+from analytics_core._engine.results.batch_stream import BatchStream
 
 
 def highest_bytes() -> int:

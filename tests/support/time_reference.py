@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import TimeGrain
 
 EPOCH = datetime(1970, 1, 1)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
-from analytics_core._compile.calendar import CalendarUnit
+from analytics_core._engine.compile.calendar import CalendarUnit
 
 UNITS = st.sampled_from(tuple(CalendarUnit))
 LONG_UNITS = st.sampled_from([unit for unit in CalendarUnit if not unit.is_clock])

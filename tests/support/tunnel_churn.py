@@ -16,9 +16,9 @@ from tests.support.small_core import small_core
 from tests.support.ssh_server import OpensshServer
 
 from analytics_core import AnalyticsCore
-from analytics_core._execution.cancel import Stopper
-from analytics_core._execution.connections import Admission, Connections
-from analytics_core._execution.sessions.base import Session
+from analytics_core._engine.execution.cancel import Stopper
+from analytics_core._engine.execution.connections import Admission, Connections
+from analytics_core._engine.execution.sessions.base import Session
 from analytics_core.errors import AnalyticsError
 
 CONNECTIONS = 100

@@ -6,14 +6,14 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from analytics_core._content.reader import Kind, Reader
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Dataset, DatasetColumn
 from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListQuery
-from analytics_core._resources.reader import Kind, Reader
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.conformance.records import a_database
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._reporting.alerts import fires_unless_empty, fires_when
+from analytics_core._reports.alerts import fires_unless_empty, fires_when
 from analytics_core.errors import AlertError
 from analytics_core.models.report import ComparisonOperator
 

@@ -18,10 +18,10 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
-from analytics_core._engines.types import ValueKind
-from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._results.answer import ChartData, LimitEntry, QueryResult, failed_result, listed_result
-from analytics_core._results.rows import ResultRows
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.frames.frame import Frame, FrameColumn
+from analytics_core._engine.results.answer import ChartData, LimitEntry, QueryResult, failed_result, listed_result
+from analytics_core._engine.results.rows import ResultRows
 from analytics_core.errors import (
     FileWriteError,
     QueryError,

@@ -19,14 +19,14 @@ from tests.support.answers import seen
 from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
-from analytics_core._engines.types import ValueKind
-from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.frames.frame import Frame, FrameColumn
+from analytics_core._engine.results.answer import ChartData, LimitEntry, QueryResult, failed_result, listed_result
+from analytics_core._engine.results.answer_bytes import MAGIC, decode_answer, decode_entry, encode_answer
+from analytics_core._engine.results.client_processing import client_processed
+from analytics_core._engine.results.rows import AnnotationData, ResultRows
+from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.secret import Secret
-from analytics_core._results.answer import ChartData, LimitEntry, QueryResult, failed_result, listed_result
-from analytics_core._results.answer_bytes import MAGIC, decode_answer, decode_entry, encode_answer
-from analytics_core._results.client_processing import client_processed
-from analytics_core._results.rows import AnnotationData, ResultRows
-from analytics_core._security.keys import EntrySeal
 from analytics_core.errors import AnalyticsError, QueryError, ResultTooLargeError, UnknownColumnError
 from analytics_core.models.enums import QueryStatus, ResultFormat, ResultType
 

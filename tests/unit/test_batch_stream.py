@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._engines.types import ValueKind as K
-from analytics_core._execution.fetching import FetchedResult
-from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._results.batch_stream import BatchStream
+from analytics_core._engine.engines.types import ValueKind as K
+from analytics_core._engine.execution.fetching import FetchedResult
+from analytics_core._engine.frames.frame import Frame, FrameColumn
+from analytics_core._engine.results.batch_stream import BatchStream
 from analytics_core.errors import AnalyticsError, DatabaseError
 
 Given = Frame | DatabaseError

@@ -19,16 +19,16 @@ from tests.support.execution import LIMITS, admission, database
 from tests.support.stores import open_store
 
 from analytics_core import Budget, Settings
-from analytics_core._compile.plan import Statement
-from analytics_core._engines.types import ValueKind
-from analytics_core._execution.budgets import BudgetLedger
-from analytics_core._execution.cancel import Stopper
-from analytics_core._execution.fetching import FetchedResult, FetchLimits
-from analytics_core._execution.sessions.base import RunRequest, Session
-from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.execution.budgets import BudgetLedger
+from analytics_core._engine.execution.cancel import Stopper
+from analytics_core._engine.execution.fetching import FetchedResult, FetchLimits
+from analytics_core._engine.execution.sessions.base import RunRequest, Session
+from analytics_core._engine.frames.frame import Frame, FrameColumn
+from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery
-from analytics_core._security.actor import Actor
 from analytics_core.errors import AnalyticsError, BudgetError, SettingsError, StoreUnavailableError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing import FixedClock

@@ -11,7 +11,7 @@ from tests.support.builder import RecordingCharts, sales
 from tests.support.cases import for_each
 
 from analytics_core import DatasetQuery
-from analytics_core._builder.forms import SHAPES
+from analytics_core._notebook.builder.forms import SHAPES
 from analytics_core.errors import MissingExtraError, QueryError, UnknownNameError
 
 SALES = sales()

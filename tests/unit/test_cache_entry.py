@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
-from analytics_core._frames.arrow_frames import frame_from_bytes
+from analytics_core._engine.frames.arrow_frames import frame_from_bytes
+from analytics_core._engine.results.answer import ChartData, LimitEntry, QueryResult, failed_result
+from analytics_core._engine.results.answer_bytes import MAGIC, MOST_BYTES, decode_entry, encode_entry
+from analytics_core._engine.results.client_processing import client_processed
+from analytics_core._engine.results.rows import ResultRows
+from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.secret import Secret
-from analytics_core._results.answer import ChartData, LimitEntry, QueryResult, failed_result
-from analytics_core._results.answer_bytes import MAGIC, MOST_BYTES, decode_entry, encode_entry
-from analytics_core._results.client_processing import client_processed
-from analytics_core._results.rows import ResultRows
-from analytics_core._security.keys import EntrySeal
 from analytics_core.errors import QueryError, StoredDataError
 from analytics_core.models.enums import ResultType
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._compile.calendar import (
+from analytics_core._engine.compile.calendar import (
     CalendarUnit,
     add_units,
     bucket_span,

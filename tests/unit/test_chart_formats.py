@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
 
-from analytics_core._error_types import short_repr
-from analytics_core._formats import Currency, format_number, format_time, parse_currency
-from analytics_core._formats.numbers import NAMED_FORMATS
+from analytics_core._tools.formats import Currency, format_number, format_time, parse_currency
+from analytics_core._tools.formats.numbers import NAMED_FORMATS
+from analytics_core.errors.base import short_repr
 
 NUMBERS_OF_D3: Final[tuple[tuple[float, str, str], ...]] = (
     (1234.5, ",.2f", "1,234.50"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics_core._records.message import Attachment, Message
-from analytics_core._reporting.chat import chat_text
+from analytics_core._reports.chat import chat_text
 
 ODD = st.lists(st.sampled_from((*"&<>@!|*_ \nab", "@here", "@CHANNEL", "<!here>")), max_size=900).map("".join)
 

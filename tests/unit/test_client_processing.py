@@ -13,10 +13,10 @@ from python_calamine import CalamineWorkbook
 from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
-from analytics_core._results.answer import ChartData, QueryResult
-from analytics_core._results.client_processing import client_processed
-from analytics_core._results.rows import ResultRows
-from analytics_core._results.spreadsheets import begins_like_formula
+from analytics_core._engine.results.answer import ChartData, QueryResult
+from analytics_core._engine.results.client_processing import client_processed
+from analytics_core._engine.results.rows import ResultRows
+from analytics_core._engine.results.spreadsheets import begins_like_formula
 from analytics_core.errors import QueryError, ResultTooLargeError, UnknownNameError
 
 SALES = frame_of(

@@ -11,8 +11,8 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
-from analytics_core._engines.types import ValueKind
-from analytics_core._results.rows import coltypes
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.results.rows import coltypes
 
 NUMBER, TEXT, TEMPORAL, BOOLEAN = 0, 1, 2, 3
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._results.column_formats import ChartFormats, MetricFormat
-from analytics_core._results.readable import readable_texts
+from analytics_core._engine.results.column_formats import ChartFormats, MetricFormat
+from analytics_core._engine.results.readable import readable_texts
 
 TOTAL = {"expressionType": "SIMPLE", "aggregate": "SUM", "column": {"column_name": "amount"}}
 REVENUE = {"revenue": MetricFormat(number="$,.2f"), "paid": MetricFormat(currency='{"symbol": "EUR"}')}

@@ -12,19 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
 
-from analytics_core._display.blocks import MASK
-from analytics_core._engines.registry import installed_engines
-from analytics_core._engines.spec import EngineSpec
-from analytics_core._execution.connection_parameters import (
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.execution.connection_parameters import (
     look_at_server,
     parameter_faults,
     parameters_of,
     port_number,
     uri_of,
 )
-from analytics_core._execution.connection_uri import is_secret_name, parse_uri
-from analytics_core._network import AddressFinder
+from analytics_core._engine.execution.connection_uri import is_secret_name, parse_uri
+from analytics_core._engine.network import AddressFinder
 from analytics_core._records.network import DestinationPurpose
+from analytics_core._tools.display.blocks import MASK
 from analytics_core.errors import ConnectionUriError, ErrorType
 
 REGISTRY = installed_engines()

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
 
-from analytics_core._display.blocks import MASK
-from analytics_core._engines.registry import installed_engines
-from analytics_core._execution.connection_uri import mask_options, masked, merge_masked, parse_uri
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.execution.connection_uri import mask_options, masked, merge_masked, parse_uri
 from analytics_core._records.secret import Secret
+from analytics_core._tools.display.blocks import MASK
 from analytics_core.errors import ConnectionUriError, ErrorType
 
 REGISTRY = installed_engines()

@@ -10,7 +10,12 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.execution import REGISTRY, settings
 
-from analytics_core._execution.connection_uri import CheckedUri, check_engine_params, check_metadata_params, check_uri
+from analytics_core._engine.execution.connection_uri import (
+    CheckedUri,
+    check_engine_params,
+    check_metadata_params,
+    check_uri,
+)
 from analytics_core.errors import ConnectionUriError, ErrorType
 
 

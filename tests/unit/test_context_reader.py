@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
 
-from analytics_core._compile.explanation import ExplainedClause
-from analytics_core._compile.plan import RejectedFilter
-from analytics_core._formdata.registry import ChartKinds
-from analytics_core._querying.chart_contexts import ChartContexts, stored_form
-from analytics_core._querying.chart_request import ChartRequest, notes_of, requested_queries
-from analytics_core._querying.explain import ExplainedQuery, Explanation, with_form_fields
-from analytics_core._querying.reading import ContextReader
+from analytics_core._content.lookups.chart_contexts import ChartContexts, stored_form
+from analytics_core._engine.compile.explanation import ExplainedClause
+from analytics_core._engine.compile.plan import RejectedFilter
+from analytics_core._engine.querying.chart_request import ChartRequest, notes_of, requested_queries
+from analytics_core._engine.querying.explain import ExplainedQuery, Explanation, with_form_fields
+from analytics_core._engine.querying.reading import ContextReader
+from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import User
-from analytics_core._security.actor import Actor
+from analytics_core._superset.registry import ChartKinds
 from analytics_core.errors import LimitError, PayloadError, PayloadFormatError
 from analytics_core.models.parsing import parse_query_context
 from analytics_core.testing.conformance.records import a_chart

@@ -18,8 +18,8 @@ from tests.support.cases import for_each
 from tests.support.formulas import HARMLESS, HOSTILE
 from tests.support.frames import frame_of
 
-from analytics_core._frames.values import json_value, text_value
-from analytics_core._results.spreadsheets import BYTE_ORDER_MARK, begins_like_formula, csv_bytes, neutral_text
+from analytics_core._engine.frames.values import json_value, text_value
+from analytics_core._engine.results.spreadsheets import BYTE_ORDER_MARK, begins_like_formula, csv_bytes, neutral_text
 
 
 def lines(frame: Any, **options: Any) -> list[list[str]]:

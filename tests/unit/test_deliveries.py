@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient
-from analytics_core._reporting.delivery import Deliveries, Outage, Outages, RetryPolicy, installed_notifiers, later_s
+from analytics_core._reports.delivery import Deliveries, Outage, Outages, RetryPolicy, installed_notifiers, later_s
 from analytics_core.errors import DatabaseError, ErrorType, NotificationError, SettingsError
 from analytics_core.ports import AddressLookup
 from analytics_core.testing.clock import FixedClock

@@ -18,7 +18,15 @@ from tests.support.frames import frame_of
 from tests.support.html_texts import texts_of
 
 from analytics_core import TimeRange
-from analytics_core._display.blocks import (
+from analytics_core._content.pictures.data import picture_data
+from analytics_core._content.pictures.picture import Picture
+from analytics_core._engine.querying.explain import ExplainedQuery, Explanation
+from analytics_core._engine.results.answer import ChartData, LimitEntry, QueryResult, failed_result
+from analytics_core._engine.results.column_formats import ChartFormats
+from analytics_core._engine.results.dashboard_answer import DashboardChart, DashboardData
+from analytics_core._engine.results.plain_table import results_text
+from analytics_core._engine.results.rows import ResultRows
+from analytics_core._tools.display.blocks import (
     CodeBlock,
     ErrorBlock,
     FactsBlock,
@@ -28,18 +36,10 @@ from analytics_core._display.blocks import (
     ListBlock,
     TableBlock,
 )
-from analytics_core._display.bundles import mime_bundle
-from analytics_core._display.html import blocks_html
-from analytics_core._display.text import blocks_text, distinct_texts, visible
-from analytics_core._display.values import are_numbers, column_texts, value_text
-from analytics_core._querying.explain import ExplainedQuery, Explanation
-from analytics_core._results.answer import ChartData, LimitEntry, QueryResult, failed_result
-from analytics_core._results.column_formats import ChartFormats
-from analytics_core._results.dashboard_answer import DashboardChart, DashboardData
-from analytics_core._results.picture import Picture
-from analytics_core._results.picture_data import picture_data
-from analytics_core._results.plain_table import results_text
-from analytics_core._results.rows import ResultRows
+from analytics_core._tools.display.bundles import mime_bundle
+from analytics_core._tools.display.html import blocks_html
+from analytics_core._tools.display.text import blocks_text, distinct_texts, visible
+from analytics_core._tools.display.values import are_numbers, column_texts, value_text
 from analytics_core.errors import (
     NotFoundError,
     PayloadSchemaError,

@@ -16,7 +16,7 @@ from tests.support.stores import open_store
 from analytics_core._records.report import ReportExecution, ReportProgress, ReportSchedule, RunCause, RunState
 from analytics_core._records.repositories import ListQuery
 from analytics_core._records.secret import Secret
-from analytics_core._reporting.claims import MISSED, MOST_AT_A_TIME, STILL_WORKING, Claims, DueRuns, kept_for
+from analytics_core._reports.claims import MISSED, MOST_AT_A_TIME, STILL_WORKING, Claims, DueRuns, kept_for
 from analytics_core.errors import StoredDataError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock

@@ -9,8 +9,8 @@ from typing import Any
 from sqlglot import exp
 from tests.support.cases import for_each
 
-from analytics_core._engines.registry import installed_engines
-from analytics_core._engines.types import Collation, ValueKind
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.engines.types import Collation, ValueKind
 
 REGISTRY = installed_engines(())
 ENGINES = {name: REGISTRY.get(name) for name in REGISTRY.names()}

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.support.cases import for_each
 from tests.support.engine_bench import column
 
-from analytics_core._engines.operators import escaped_like, glob
-from analytics_core._engines.registry import installed_engines
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, parse_format
+from analytics_core._engine.engines.operators import escaped_like, glob
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, ValueKind, parse_format
 from analytics_core.errors import UnsupportedByEngineError
 
 REGISTRY = installed_engines(())

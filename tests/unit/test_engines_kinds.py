@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 from tests.support.cases import for_each
 
-from analytics_core._engines.registry import installed_engines
-from analytics_core._engines.types import ValueKind
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.engines.types import ValueKind
 
 REGISTRY = installed_engines(())
 EVERYWHERE = {

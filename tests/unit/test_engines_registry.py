@@ -9,9 +9,9 @@ import pytest
 from sqlglot import exp
 from tests.support.cases import for_each
 
-from analytics_core._engines.guards import RevealingRelations, name_set
-from analytics_core._engines.registry import EngineRegistry, installed_engines
-from analytics_core._engines.specs.mysql import mysql_spec
+from analytics_core._engine.engines.guards import RevealingRelations, name_set
+from analytics_core._engine.engines.registry import EngineRegistry, installed_engines
+from analytics_core._engine.engines.specs.mysql import mysql_spec
 from analytics_core.errors import SettingsError, UnknownEngineError, UnknownNameError
 
 REGISTRY = installed_engines(())

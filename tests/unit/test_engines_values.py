@@ -13,7 +13,7 @@ from tests.support.cases import for_each
 from tests.support.engine_bench import BENCHES, Bench, Values, column, open_bench
 from tests.support.time_reference import as_datetime
 
-from analytics_core._engines.types import ValueKind
+from analytics_core._engine.engines.types import ValueKind
 from analytics_core.errors import FilterValueError
 
 ROWS = [(1, True, 3, 2.5), (2, False, 0, 0.0), (3, None, None, None), (4, True, 4, -1.25), (5, True, 4, 7.0)]

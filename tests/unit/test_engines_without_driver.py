@@ -12,8 +12,8 @@ from tests.support.cases import for_each
 from tests.support.engine_bench import column, open_bench
 from tests.support.time_reference import awkward_moments, reference_bucket
 
-from analytics_core._engines.registry import installed_engines
-from analytics_core._engines.types import TimeEncoding, TimeFormat
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.engines.types import TimeEncoding, TimeFormat
 from analytics_core.models.enums import TimeGrain
 
 MOMENTS = awkward_moments(random_count=150)

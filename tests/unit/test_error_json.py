@@ -11,7 +11,7 @@ from uuid import UUID
 
 from tests.support.cases import for_each
 
-from analytics_core._typed_json import error_from_json, error_to_json
+from analytics_core._tools.typed_json import error_from_json, error_to_json
 from analytics_core.errors import (
     AccessError,
     AnalyticsError,

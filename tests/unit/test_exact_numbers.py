@@ -14,17 +14,17 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.planning import spec_of
 
-from analytics_core._compile.comparisons import can_equal, compare_number
-from analytics_core._compile.lowering.expressions import Binds
-from analytics_core._compile.plan import AnyOf, ColumnExpr, Compare, Comparison, IsNull, Predicate
-from analytics_core._compile.render import render
-from analytics_core._compile.values import as_moment, convert
-from analytics_core._engines.types import NumberRange, ValueKind
-from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
-from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.values import json_value
-from analytics_core._querying.shaping import notes_of_rounding
-from analytics_core._results.rows import record_chunks
+from analytics_core._engine.compile.comparisons import can_equal, compare_number
+from analytics_core._engine.compile.lowering.expressions import Binds
+from analytics_core._engine.compile.plan import AnyOf, ColumnExpr, Compare, Comparison, IsNull, Predicate
+from analytics_core._engine.compile.render import render
+from analytics_core._engine.compile.values import as_moment, convert
+from analytics_core._engine.engines.types import NumberRange, ValueKind
+from analytics_core._engine.frames.arrow_frames import frame_from_bytes, frame_to_bytes
+from analytics_core._engine.frames.frame import Frame, FrameColumn
+from analytics_core._engine.frames.values import json_value
+from analytics_core._engine.querying.shaping import notes_of_rounding
+from analytics_core._engine.results.rows import record_chunks
 
 HELD = (2**53 + 1, 2**53, 2**53 - 1, 2, 1, 0, -1, -(2**53) - 1, 2**63 - 1, -(2**63))
 ASKED = (

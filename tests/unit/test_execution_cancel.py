@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tests.support.cases import for_each
 
-from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
+from analytics_core._engine.execution.cancel import CancelToken, Stopper, StopReason
 
 
 def wait_for(condition: Callable[[], bool], timeout_s: float = 5.0) -> bool:

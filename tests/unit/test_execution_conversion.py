@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
 
-from analytics_core._engines.types import ValueKind as K
-from analytics_core._execution.arrow_columns import array_of_values, column_of_arrow, joined
-from analytics_core._execution.conversion import values_by_kind
-from analytics_core._frames.arrow_frames import decimals_as_arrow
-from analytics_core._frames.values import json_value
+from analytics_core._engine.engines.types import ValueKind as K
+from analytics_core._engine.execution.arrow_columns import array_of_values, column_of_arrow, joined
+from analytics_core._engine.execution.conversion import values_by_kind
+from analytics_core._engine.frames.arrow_frames import decimals_as_arrow
+from analytics_core._engine.frames.values import json_value
 
 EAST = timezone(timedelta(hours=2))
 MOMENT = datetime(2024, 1, 31, 10, 0, 0, 5)

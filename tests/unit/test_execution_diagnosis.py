@@ -13,10 +13,10 @@ import sqlalchemy as sa
 from tests.support.cases import for_each
 from tests.support.execution import admission, database, target
 
-from analytics_core._engines.registry import installed_engines
-from analytics_core._execution.connections import Connections
-from analytics_core._execution.diagnosis import SentStatement, diagnose, error_code
-from analytics_core._execution.driver_limits import LOGGING_NAME, _in_time, without_driver_logs
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.execution.connections import Connections
+from analytics_core._engine.execution.diagnosis import SentStatement, diagnose, error_code
+from analytics_core._engine.execution.driver_limits import LOGGING_NAME, _in_time, without_driver_logs
 from analytics_core._records.datasource import Access, Database, Identity
 from analytics_core.errors import DatabaseError, ErrorType, StatementStoppedError, StatementTimeoutError
 

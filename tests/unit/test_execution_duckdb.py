@@ -19,8 +19,8 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.execution import DUCKDB_ENDLESS, Target, fingerprint, limits, target
 
-from analytics_core._engines.types import ValueKind as K
-from analytics_core._execution.cancel import CancelToken
+from analytics_core._engine.engines.types import ValueKind as K
+from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,

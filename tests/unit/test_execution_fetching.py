@@ -17,9 +17,15 @@ from hypothesis import strategies as st
 from tests.support.cases import for_each
 from tests.support.execution import limits
 
-from analytics_core._engines.types import ValueKind as K
-from analytics_core._execution.fetching import ROWS_UNWEIGHED, SMALL_RESULT_ROWS, FetchedResult, fetch_arrow, fetch_rows
-from analytics_core._execution.sessions.postgresql import _known_kind
+from analytics_core._engine.engines.types import ValueKind as K
+from analytics_core._engine.execution.fetching import (
+    ROWS_UNWEIGHED,
+    SMALL_RESULT_ROWS,
+    FetchedResult,
+    fetch_arrow,
+    fetch_rows,
+)
+from analytics_core._engine.execution.sessions.postgresql import _known_kind
 from analytics_core.errors import ResultTooLargeError
 
 

@@ -10,8 +10,8 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.execution import Target, fingerprint, make_sqlite_file, target
 
-from analytics_core._execution.reflection import Reflector
-from analytics_core._execution.sessions.metadata import ReflectedColumn, ReflectedTable
+from analytics_core._engine.execution.reflection import Reflector
+from analytics_core._engine.execution.sessions.metadata import ReflectedColumn, ReflectedTable
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType
 
 COLUMNS = (

@@ -16,8 +16,8 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.execution import Target, make_sqlite_file, target
 
-from analytics_core._engines.types import ValueKind
-from analytics_core._execution.reflection import Reflector
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.execution.reflection import Reflector
 from analytics_core.errors import AnalyticsError
 
 WORD = "s3cr3t/w@rd"

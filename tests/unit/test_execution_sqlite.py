@@ -25,10 +25,10 @@ from tests.support.execution import (
     target,
 )
 
-from analytics_core._engines.types import ValueKind as K
-from analytics_core._execution.cancel import CancelToken
-from analytics_core._execution.fetching import ROWS_UNWEIGHED
-from analytics_core._execution.reflection import Reflector
+from analytics_core._engine.engines.types import ValueKind as K
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.execution.fetching import ROWS_UNWEIGHED
+from analytics_core._engine.execution.reflection import Reflector
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,

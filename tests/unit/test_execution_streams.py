@@ -17,16 +17,16 @@ from sqlalchemy import event
 from tests.support.cases import for_each
 from tests.support.execution import DUCKDB_ENDLESS, SQLITE_ENDLESS, Target, limits, make_sqlite_file, target
 
-from analytics_core._bounded_calls import BoundedCalls, PendingCall
-from analytics_core._compile.plan import Statement
-from analytics_core._engines.types import ValueKind as K
-from analytics_core._execution.cancel import CancelToken, Stopper
-from analytics_core._execution.connections import Connections
-from analytics_core._execution.fetching import FetchedResult
-from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._execution.sessions.base import RunRequest, Session
-from analytics_core._execution.statements import FrameStream, Handover
+from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.engines.types import ValueKind as K
+from analytics_core._engine.execution.cancel import CancelToken, Stopper
+from analytics_core._engine.execution.connections import Connections
+from analytics_core._engine.execution.fetching import FetchedResult
+from analytics_core._engine.execution.request_budget import RequestBudget
+from analytics_core._engine.execution.sessions.base import RunRequest, Session
+from analytics_core._engine.execution.statements import FrameStream, Handover
 from analytics_core._records.datasource import Access
+from analytics_core._tools.bounded_calls import BoundedCalls, PendingCall
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,

@@ -13,8 +13,8 @@ from tests.support.cases import for_each
 from tests.support.golden_payloads import JUNE, SUM, aggregate, item
 from tests.support.planning import COLUMNS, ENGINES, plan, spec_of, statement, stored, view_of
 
-from analytics_core._compile.explanation import explain_plan
-from analytics_core._compile.fence import (
+from analytics_core._engine.compile.explanation import explain_plan
+from analytics_core._engine.compile.fence import (
     FenceForm,
     Safety,
     fence_of_plan,
@@ -22,7 +22,7 @@ from analytics_core._compile.fence import (
     fences_relations,
     is_plain_query,
 )
-from analytics_core._compile.plan import (
+from analytics_core._engine.compile.plan import (
     AggregateExpr,
     AllOf,
     AnyOf,
@@ -39,9 +39,9 @@ from analytics_core._compile.plan import (
     RelationRule,
     Within,
 )
-from analytics_core._compile.render import relation_sql
-from analytics_core._engines.types import NumberRange, TimeEncoding, TimeFormat, ValueKind
-from analytics_core._gate.guard import check_select
+from analytics_core._engine.compile.render import relation_sql
+from analytics_core._engine.engines.types import NumberRange, TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engine.gate.guard import check_select
 from analytics_core._records.people import RowFilter
 from analytics_core.models.enums import Aggregate, TimeGrain
 

@@ -12,8 +12,8 @@ from uuid import UUID
 
 import pytest
 
-from analytics_core._compile.explanation import describe_range
-from analytics_core._compile.fingerprint import digest_of
+from analytics_core._engine.compile.explanation import describe_range
+from analytics_core._engine.compile.fingerprint import digest_of
 
 
 class Colour(Enum):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._compile.calendar import truncate
-from analytics_core._forecast import future_moments
-from analytics_core._forecast.time_axis import step_numbers
+from analytics_core._engine.compile.calendar import truncate
+from analytics_core._engine.forecast import future_moments
+from analytics_core._engine.forecast.time_axis import step_numbers
 from analytics_core.errors import LimitError
 from analytics_core.models.enums import TimeGrain
 

@@ -10,8 +10,8 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.forecasting import forecast, is_finite_and_ordered, moments_of
 
-from analytics_core._forecast import ForecastModel, WallClock
-from analytics_core._forecast.time_axis import Floats, Moments, local_steps
+from analytics_core._engine.forecast import ForecastModel, WallClock
+from analytics_core._engine.forecast.time_axis import Floats, Moments, local_steps
 from analytics_core.models.enums import TimeGrain
 
 SPRING, AUTUMN = "2024-03-31", "2024-10-27"

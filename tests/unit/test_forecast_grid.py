@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analytics_core._forecast.time_axis import fill_gaps, lay_on_grid
+from analytics_core._engine.forecast.time_axis import fill_gaps, lay_on_grid
 from analytics_core.models.enums import TimeGrain
 
 NAT = np.datetime64("NaT", "us")

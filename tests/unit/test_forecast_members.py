@@ -7,8 +7,8 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.forecasting import random_walk
 
-from analytics_core._forecast.default_model import combine, fit_members, quantile, variances
-from analytics_core._forecast.recursive_models import (
+from analytics_core._engine.forecast.default_model import combine, fit_members, quantile, variances
+from analytics_core._engine.forecast.recursive_models import (
     Autoregression,
     Smoothing,
     fit_autoregression,

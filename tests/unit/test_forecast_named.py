@@ -11,7 +11,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.forecasting import forecast, is_finite_and_ordered, noisy_week
 
-from analytics_core._forecast import ForecastModel
+from analytics_core._engine.forecast import ForecastModel
 
 NAMED = [name for name in get_args(ForecastModel) if name != "auto"]
 
@@ -51,7 +51,7 @@ def test_too_little_for_a_named_model_is_forecast_by_the_default_with_a_note(
 def test_the_default_model_does_not_load_statsmodels_or_pandas() -> None:
     code = (
         "import sys, numpy as np\n"
-        "from analytics_core._forecast import Seasonality, forecast_series\n"
+        "from analytics_core._engine.forecast import Seasonality, forecast_series\n"
         "from analytics_core.models.enums import TimeGrain\n"
         "days = np.datetime64('2024-01-01', 'us') + np.arange(60) * np.timedelta64(1, 'D')\n"
         "forecast_series(np.arange(60.0) ** 1.1, moments=days, grain=TimeGrain.DAY, periods=3, confidence=0.8,"

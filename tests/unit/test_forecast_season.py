@@ -9,10 +9,10 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.forecasting import forecast, noisy_week, random_walk
 
-from analytics_core._forecast import Seasonality
-from analytics_core._forecast.periods import Period, choose_periods
-from analytics_core._forecast.season import AdjustedSeries, adjust_for_seasons, shapes_of
-from analytics_core._forecast.time_axis import Floats
+from analytics_core._engine.forecast import Seasonality
+from analytics_core._engine.forecast.periods import Period, choose_periods
+from analytics_core._engine.forecast.season import AdjustedSeries, adjust_for_seasons, shapes_of
+from analytics_core._engine.forecast.time_axis import Floats
 from analytics_core.models.enums import TimeGrain
 
 NONE = Seasonality(weekly=False, monthly=False, yearly=False)

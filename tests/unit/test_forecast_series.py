@@ -11,7 +11,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.forecasting import forecast, is_finite_and_ordered, moments_of, noisy_week, random_walk
 
-from analytics_core._forecast import Seasonality
+from analytics_core._engine.forecast import Seasonality
 from analytics_core.errors import LimitError
 from analytics_core.models.enums import TimeGrain
 
@@ -173,7 +173,7 @@ def test_impossible_options_are_refused(changed: dict[str, object], message: str
 def test_another_process_with_other_threads_gives_the_same_bits() -> None:
     code = (
         "import hashlib, numpy as np\n"
-        "from analytics_core._forecast import Seasonality, forecast_series\n"
+        "from analytics_core._engine.forecast import Seasonality, forecast_series\n"
         "from analytics_core.models.enums import TimeGrain\n"
         "digest = hashlib.sha256()\n"
         "for grain, step, points in ((TimeGrain.HOUR, 1, 3000), (TimeGrain.DAY, 24, 1000)):\n"

@@ -7,10 +7,10 @@ from typing import Any
 
 from tests.support.cases import for_each
 
-from analytics_core._formdata.field_names import ASKED, DRAWN
-from analytics_core._formdata.layers import LAYERED
-from analytics_core._formdata.payload import BuiltPayload, build_payload
-from analytics_core._formdata.registry import ChartKinds
+from analytics_core._superset.field_names import ASKED, DRAWN
+from analytics_core._superset.layers import LAYERED
+from analytics_core._superset.payload import BuiltPayload, build_payload
+from analytics_core._superset.registry import ChartKinds
 
 KINDS = ChartKinds()
 SALES = {"expressionType": "SIMPLE", "aggregate": "SUM", "column": {"column_name": "sales"}, "label": "SUM(sales)"}

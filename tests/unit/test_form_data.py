@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tests.support.cases import for_each
 
 import analytics_core
-from analytics_core._compile.columns import time_grain
-from analytics_core._formdata.chart_kind import ChartKind
-from analytics_core._formdata.field_names import ASKED, DRAWN
-from analytics_core._formdata.payload import BuiltPayload, Fidelity, build_payload
-from analytics_core._formdata.registry import ChartKinds, installed_chart_kinds
+from analytics_core._engine.compile.columns import time_grain
+from analytics_core._superset.chart_kind import ChartKind
+from analytics_core._superset.field_names import ASKED, DRAWN
+from analytics_core._superset.payload import BuiltPayload, Fidelity, build_payload
+from analytics_core._superset.registry import ChartKinds, installed_chart_kinds
 from analytics_core.errors import PayloadSchemaError, SettingsError
 from analytics_core.models.parsing import parse_query_context
 

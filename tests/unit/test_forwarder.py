@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from paramiko import ChannelException, SSHException
 
-from analytics_core._execution.forwarder import Forwarder
+from analytics_core._engine.execution.forwarder import Forwarder
 from analytics_core._records.secret import Secret
 from analytics_core._records.ssh_tunnel import StoredTunnel
 from analytics_core.errors import AnalyticsError, SshTunnelError, ThreadLimitError

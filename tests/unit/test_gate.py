@@ -10,12 +10,13 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.execution import REGISTRY, database, settings
 
-from analytics_core._adapters.connector import SqlAlchemyConnector
-from analytics_core._compile.fragments.parser import FragmentParser
-from analytics_core._compile.plan import SqlSource, TableSource
-from analytics_core._compile.templates import TemplateRenderer
-from analytics_core._execution.statements import StatementRunner
-from analytics_core._gate.gate import (
+from analytics_core._content.lookups.loading import LoadedDataset
+from analytics_core._core.adapters.connector import SqlAlchemyConnector
+from analytics_core._engine.compile.fragments.parser import FragmentParser
+from analytics_core._engine.compile.plan import SqlSource, TableSource
+from analytics_core._engine.compile.templates import TemplateRenderer
+from analytics_core._engine.execution.statements import StatementRunner
+from analytics_core._engine.gate.gate import (
     DatabaseUse,
     DatasetAdmission,
     Gate,
@@ -23,13 +24,12 @@ from analytics_core._gate.gate import (
     UploadSchema,
     upload_schemas,
 )
-from analytics_core._gate.row_security import RowSecurity
-from analytics_core._lookups.loading import LoadedDataset
+from analytics_core._engine.gate.row_security import RowSecurity
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.policy import Policy
+from analytics_core._engine.rights.row_rules import RuleSet, TableName, make_rule_set
 from analytics_core._records.datasource import Access, Dataset, Identity
 from analytics_core._records.people import Grant, GrantTarget, GuestPass, GuestRule, GuestValue, Role, RowRule, User
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
-from analytics_core._security.row_rules import RuleSet, TableName, make_rule_set
 from analytics_core.errors import AccessError, AnalyticsError, DatabaseAccessError
 
 SHOP = database("sqlite://")

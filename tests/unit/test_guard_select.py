@@ -11,9 +11,9 @@ import sqlglot
 from tests.support.cases import for_each
 from tests.support.fragments import ENGINES, engine
 
-from analytics_core._compile.fragments.sql_nodes import NodeIndex
-from analytics_core._gate.guard import check_select, means_the_same
-from analytics_core._gate.relations import tables_in
+from analytics_core._engine.compile.fragments.sql_nodes import NodeIndex
+from analytics_core._engine.gate.guard import check_select, means_the_same
+from analytics_core._engine.gate.relations import tables_in
 from analytics_core.errors import AnalyticsError, ErrorType, StatementRefusedError, VirtualDatasetError
 
 READS = [

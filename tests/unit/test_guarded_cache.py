@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from analytics_core._adapters.caches import GuardedCache
+from analytics_core._core.adapters.caches import GuardedCache
 
 SECRET = "redis://:hunter2@cache:6379"
 WAIT_S = 0.5

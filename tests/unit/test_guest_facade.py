@@ -15,12 +15,12 @@ from tests.support.doors import GUESTS_MAY, NAMESPACES, closed_doors, methods
 from tests.support.guests import KEY, GuestWorld, chart, dashboard, guest_world
 
 from analytics_core import AnalyticsCore, Settings, errors
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.chart import Chart
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import RowFilter, User
 from analytics_core._records.repositories import ListQuery
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
 
 
 @pytest.fixture(scope="module")

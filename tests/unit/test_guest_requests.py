@@ -12,7 +12,7 @@ from tests.support.cases import for_each
 from tests.support.guests import QUERY, RULE, GuestWorld, chart, context, dashboard, guest_world, requested
 
 from analytics_core import AnalyticsCore, errors
-from analytics_core._resources.guests.requests import StoredRequest, answerable
+from analytics_core._content.guests.requests import StoredRequest, answerable
 from analytics_core.models.parsing import parse_query_context
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 

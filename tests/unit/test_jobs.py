@@ -15,19 +15,19 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.stores import open_store
 
-from analytics_core._adapters.clock import SystemSleeper
-from analytics_core._adapters.job_runners import InlineJobRunner, ThreadJobRunner
-from analytics_core._execution.cancel import CancelToken
-from analytics_core._jobs.handlers import JobKind, JobOutcome
-from analytics_core._jobs.heartbeat import Heartbeat, is_dead
-from analytics_core._jobs.job import Job
-from analytics_core._jobs.registry import JobRegistry
+from analytics_core._content.jobs.handlers import JobKind, JobOutcome
+from analytics_core._content.jobs.heartbeat import Heartbeat, is_dead
+from analytics_core._content.jobs.job import Job
+from analytics_core._content.jobs.registry import JobRegistry
+from analytics_core._content.storage.store import SqlMetadataStore
+from analytics_core._core.adapters.clock import SystemSleeper
+from analytics_core._core.adapters.job_runners import InlineJobRunner, ThreadJobRunner
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.settings import Settings
 from analytics_core._records.shared_state import JobRecord, JobState
-from analytics_core._security.actor import Actor
-from analytics_core._settings import Settings
-from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import (
     AnalyticsError,
     JobError,

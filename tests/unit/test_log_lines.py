@@ -8,9 +8,9 @@ import pytest
 from tests.support.cases import for_each
 
 import analytics_core
-from analytics_core._log import line_log
-from analytics_core._oauth.exchange import asking
+from analytics_core._engine.oauth.exchange import asking
 from analytics_core._records.datasource import Database
+from analytics_core._tools.log import line_log
 from analytics_core.errors import PayloadSchemaError, Problem, TokenEndpointError
 
 SOURCE = Path(analytics_core.__file__).parent
@@ -18,7 +18,7 @@ SOURCE = Path(analytics_core.__file__).parent
 
 @for_each("separator", ["\n", "\r\n", "\r", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029", "\x1b[2J", "\x00"])
 def test_an_event_is_one_line_whatever_its_texts_hold(caplog: pytest.LogCaptureFixture, separator: str) -> None:
-    line_log("analytics_core._log").warning("%s of %d: %s", f"a{separator}b", 3, f"é{separator}WARNING forged")
+    line_log("analytics_core._tools.log").warning("%s of %d: %s", f"a{separator}b", 3, f"é{separator}WARNING forged")
     (record,) = caplog.records
     caplog.clear()
     message = record.getMessage()

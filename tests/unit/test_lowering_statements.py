@@ -28,17 +28,17 @@ from tests.support.planning import (
     view_of,
 )
 
-from analytics_core._compile.explanation import explain_plan
-from analytics_core._compile.lowering.expressions import MARK, KnownTexts, aliases
-from analytics_core._compile.lowering.query import lower
-from analytics_core._compile.metrics import metric_label
-from analytics_core._compile.plan import FragmentExpr, RelationRule, TableSource
-from analytics_core._compile.planner import PlanRequest, plan_query
-from analytics_core._compile.planning_context import DatasetView, make_view
-from analytics_core._compile.render import compile_plan
-from analytics_core._compile.series_limit import plan_of_series
-from analytics_core._engines.spec import EngineSpec, ParamStyle
-from analytics_core._gate.guard import check_select
+from analytics_core._engine.compile.explanation import explain_plan
+from analytics_core._engine.compile.lowering.expressions import MARK, KnownTexts, aliases
+from analytics_core._engine.compile.lowering.query import lower
+from analytics_core._engine.compile.metrics import metric_label
+from analytics_core._engine.compile.plan import FragmentExpr, RelationRule, TableSource
+from analytics_core._engine.compile.planner import PlanRequest, plan_query
+from analytics_core._engine.compile.planning_context import DatasetView, make_view
+from analytics_core._engine.compile.render import compile_plan
+from analytics_core._engine.compile.series_limit import plan_of_series
+from analytics_core._engine.engines.spec import EngineSpec, ParamStyle
+from analytics_core._engine.gate.guard import check_select
 from analytics_core._records.datasource import DatasetColumn, DatasetMetric
 from analytics_core._records.people import RowFilter
 from analytics_core.errors import QueryError, UnsupportedByEngineError

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.support.cases import for_each
 
 from analytics_core._records.message import Attachment, Delivery, DeliveryState, Message, Recipient
-from analytics_core._reporting.mail import (
+from analytics_core._reports.mail import (
     MailAddress,
     _size,
     fitted,

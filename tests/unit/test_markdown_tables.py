@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from analytics_core._content.field_formatter import MarkdownToHtml
 from analytics_core._pictures.data import Theme
 from analytics_core._pictures.pages.dashboard_page import DashboardPage
 from analytics_core._pictures.pages.markdown_lines import markdown_lines
 from analytics_core._pictures.pages.page_layout import BoxKind, PageBox, PageLayout
-from analytics_core._resources.field_formatter import MarkdownToHtml
 
 TABLE = "| city | amount |\n|:-----|-------:|\n| Bonn | **12** |\n"
 HOSTILE = (

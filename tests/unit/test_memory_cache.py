@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from analytics_core._adapters.caches import MemoryCache
+from analytics_core._core.adapters.caches import MemoryCache
 from analytics_core.testing.clock import FixedClock
 
 

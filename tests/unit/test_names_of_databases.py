@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from tests.support.execution import REGISTRY, admission, database
 
-from analytics_core._adapters.caches import MemoryCache
-from analytics_core._engines.types import ValueKind
-from analytics_core._execution.connections import Admission
-from analytics_core._execution.sessions.metadata import ReflectedColumn, ReflectedTable
-from analytics_core._gate.metadata import CachedNames, FoundColumn, _reject_twins, timeout_problems, with_kinds
-from analytics_core._gate.uploads import _as_existing, _decimal, takes_uploads, upload_targets
+from analytics_core._core.adapters.caches import MemoryCache
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.execution.connections import Admission
+from analytics_core._engine.execution.sessions.metadata import ReflectedColumn, ReflectedTable
+from analytics_core._engine.files.kinds import TEXT, ColumnType
+from analytics_core._engine.files.table import FileColumn
+from analytics_core._engine.gate.metadata import CachedNames, FoundColumn, _reject_twins, timeout_problems, with_kinds
+from analytics_core._engine.gate.uploads import _as_existing, _decimal, takes_uploads, upload_targets
+from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.audit import Audit
 from analytics_core._records.datasource import Identity
 from analytics_core._records.secret import Secret
-from analytics_core._security.keys import EntrySeal
-from analytics_core._uploads.kinds import TEXT, ColumnType
-from analytics_core._uploads.table import FileColumn
 from analytics_core.errors import FileUploadError, VirtualDatasetError
 from analytics_core.testing.clock import FixedClock
 

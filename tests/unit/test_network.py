@@ -11,10 +11,10 @@ import pytest
 from tests.support.cases import for_each
 
 from analytics_core import Settings
-from analytics_core._adapters.network import PublicNetworkPolicy
+from analytics_core._core.adapters.network import PublicNetworkPolicy
 from analytics_core._core.connect import _server_of
-from analytics_core._engines.registry import installed_engines
-from analytics_core._network import AddressFinder, Lookup, is_host
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.network import AddressFinder, Lookup, is_host
 from analytics_core.errors import DatabaseError, ErrorType, SettingsError
 from analytics_core.ports import Destination, DestinationPurpose, NetworkPolicy
 

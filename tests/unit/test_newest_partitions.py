@@ -12,16 +12,22 @@ import pytest
 from sqlglot import exp
 from tests.support.execution import REGISTRY, database
 
-from analytics_core._compile.fragments import FragmentParser
-from analytics_core._compile.templates import TemplateRenderer
-from analytics_core._engines.partitions import Partition, PartitionReader, first_literal, in_order, largest_literal
-from analytics_core._engines.types import ValueKind
-from analytics_core._gate.partitions import Partitions
-from analytics_core._gate.row_security import RowSecurity
+from analytics_core._engine.compile.fragments import FragmentParser
+from analytics_core._engine.compile.templates import TemplateRenderer
+from analytics_core._engine.engines.partitions import (
+    Partition,
+    PartitionReader,
+    first_literal,
+    in_order,
+    largest_literal,
+)
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.gate.partitions import Partitions
+from analytics_core._engine.gate.row_security import RowSecurity
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.row_rules import RuleSet, TableName, make_rule_set
 from analytics_core._records.datasource import Dataset, DatasetColumn
 from analytics_core._records.people import Role, RowRule, User
-from analytics_core._security.actor import Actor
-from analytics_core._security.row_rules import RuleSet, TableName, make_rule_set
 from analytics_core.errors import QueryError, StatementRefusedError, UnsupportedByEngineError
 
 SHOP = database("postgresql://u:pw@h/shop")

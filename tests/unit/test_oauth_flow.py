@@ -13,16 +13,16 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from tests.support.stores import open_store
 
-from analytics_core._oauth.clients import client_digest
-from analytics_core._oauth.exchange import TokenRequests
-from analytics_core._oauth.flow import AuthorizationFlow
-from analytics_core._oauth.state import StateSigner
-from analytics_core._oauth.stored_tokens import StoredTokens
-from analytics_core._oauth.user_tokens import UserTokens
+from analytics_core._engine.oauth.clients import client_digest
+from analytics_core._engine.oauth.exchange import TokenRequests
+from analytics_core._engine.oauth.flow import AuthorizationFlow
+from analytics_core._engine.oauth.state import StateSigner
+from analytics_core._engine.oauth.stored_tokens import StoredTokens
+from analytics_core._engine.oauth.user_tokens import UserTokens
+from analytics_core._engine.rights.keys import Purpose, derived_key
 from analytics_core._records.datasource import Identity
 from analytics_core._records.secret import Secret
-from analytics_core._security.keys import Purpose, derived_key
-from analytics_core._settings import Settings
+from analytics_core._records.settings import Settings
 from analytics_core.errors import (
     DatabaseError,
     DatabaseNotFoundError,

@@ -15,18 +15,18 @@ from typing import Any
 import jwt
 import pytest
 
-from analytics_core._oauth.clients import (
+from analytics_core._engine.oauth.clients import (
     client_digest,
     client_of_database,
     client_problems,
     provider_address,
     web_address,
 )
-from analytics_core._oauth.exchange import TokenGrant, TokenRequests, asking, malformed, refusal
-from analytics_core._oauth.flow import known_refusal
-from analytics_core._oauth.state import StateSigner
+from analytics_core._engine.oauth.exchange import TokenGrant, TokenRequests, asking, malformed, refusal
+from analytics_core._engine.oauth.flow import known_refusal
+from analytics_core._engine.oauth.state import StateSigner
 from analytics_core._records.secret import Secret
-from analytics_core._settings import Settings
+from analytics_core._records.settings import Settings
 from analytics_core.errors import AnalyticsError, DatabaseError, OAuth2Error, TokenEndpointError
 from analytics_core.models.database import OAuth2Client, OAuth2ContentType, OAuth2State
 from analytics_core.testing.clock import FixedClock

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics_core._frames.operations.boxplot import table_of
+from analytics_core._engine.frames.operations.boxplot import table_of
 
 TEXTS = st.one_of(st.none(), st.text(max_size=4))
 FLOATS = st.floats(allow_nan=True, allow_infinity=True)

@@ -13,8 +13,8 @@ from tests.support.any_frames import COLUMN_KINDS, picture
 from tests.support.cases import for_each
 
 from analytics_core import postprocessing
-from analytics_core._error_types import ErrorType
 from analytics_core.errors import LimitError, PostProcessingError
+from analytics_core.errors.base import ErrorType
 
 ROWS = pd.DataFrame(
     {

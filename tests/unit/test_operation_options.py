@@ -10,8 +10,8 @@ from tests.support.cases import for_each
 from tests.support.operation_reference import EVERY_OPERATOR, aggregate_of, plain, same_number
 
 from analytics_core import postprocessing
-from analytics_core._frames.pipeline import read_options
-from analytics_core._frames.registry import Operations
+from analytics_core._engine.frames.pipeline import read_options
+from analytics_core._engine.frames.registry import Operations
 from analytics_core.errors import PostProcessingError
 
 WITHOUT = {

@@ -18,13 +18,13 @@ import pytest
 from tests.support.frames import frame_of
 
 from analytics_core import postprocessing
-from analytics_core._engines.types import ValueKind
-from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
-from analytics_core._frames.frame import Frame
-from analytics_core._frames.pandas_frames import to_pandas
-from analytics_core._frames.pipeline import read_steps, run_steps
-from analytics_core._frames.registry import FrameWithNotes, Operation, Operations
-from analytics_core._results.rows import record_chunks, records
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.frames.arrow_frames import frame_from_bytes, frame_to_bytes
+from analytics_core._engine.frames.frame import Frame
+from analytics_core._engine.frames.pandas_frames import to_pandas
+from analytics_core._engine.frames.pipeline import read_steps, run_steps
+from analytics_core._engine.frames.registry import FrameWithNotes, Operation, Operations
+from analytics_core._engine.results.rows import record_chunks, records
 from analytics_core.errors import LimitError, PostProcessingError, RequestTimeoutError, UnknownOperationError
 from analytics_core.models.postprocessing import ForecastOptions, OperationOptions
 from analytics_core.models.query import PostProcessingOperation
@@ -163,13 +163,13 @@ def test_an_installed_package_adds_an_operation(tmp_path: Path) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[analytics_core.operations]\ntwice = plugin:TWICE\n")
     (tmp_path / "plugin.py").write_text(
-        "from analytics_core._frames.registry import Operation\n"
+        "from analytics_core._engine.frames.registry import Operation\n"
         "from analytics_core.models.postprocessing import OperationOptions\n"
         "TWICE = Operation(name='twice', options=OperationOptions, apply=lambda frame, options: frame * 2)\n"
     )
     code = """
 from importlib.metadata import entry_points
-from analytics_core._frames.registry import ENTRY_POINTS, installed_operations
+from analytics_core._engine.frames.registry import ENTRY_POINTS, installed_operations
 found = installed_operations(entry_points(group=ENTRY_POINTS))
 print(found['twice'].name, len(found))
 """

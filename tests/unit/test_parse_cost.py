@@ -10,8 +10,8 @@ import sqlglot
 from tests.support.cases import for_each
 from tests.support.fragments import ENGINES, engine, parse
 
-from analytics_core._compile.fragments.sql_text import is_too_deep
-from analytics_core._gate.guard import check_select
+from analytics_core._engine.compile.fragments.sql_text import is_too_deep
+from analytics_core._engine.gate.guard import check_select
 from analytics_core.errors import FragmentError, VirtualDatasetError
 
 pytestmark = pytest.mark.slow

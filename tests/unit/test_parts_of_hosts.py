@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._adapters.clock import SystemSleeper
-from analytics_core._adapters.progress_bars import SilentProgress
+from analytics_core._core.adapters.clock import SystemSleeper
+from analytics_core._core.adapters.progress_bars import SilentProgress
 from analytics_core._core.wiring import address_finder
-from analytics_core._security.policy import Policy
+from analytics_core._engine.rights.policy import Policy
 from analytics_core.errors import DatabaseError
 from analytics_core.ports import DestinationPurpose
 from analytics_core.testing.clock import FixedClock

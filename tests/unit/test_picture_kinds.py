@@ -19,9 +19,9 @@ import vl_convert
 from tests.support.cases import for_each
 from tests.support.picture_samples import SAMPLES, sample_of
 
-from analytics_core._formdata.registry import ChartKinds
 from analytics_core._pictures.data import PictureData, Size, Theme
 from analytics_core._pictures.specification import KINDS, VEGA_LITE_VERSION, chart_specification
+from analytics_core._superset.registry import ChartKinds
 
 SMALL = Size(width_px=320, height_px=220)
 PROJECT = Path(__file__).parents[2]

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._display.values import column_texts
-from analytics_core._formats import format_number
 from analytics_core._pictures import cells
 from analytics_core._pictures.data import PictureData, Size
 from analytics_core._pictures.specification import chart_specification
 from analytics_core._pictures.text_metrics import text_width
+from analytics_core._tools.display.values import column_texts
+from analytics_core._tools.formats import format_number
 
 BIG = (2**53 + 1, 2**53 + 3, 2**53 + 5)
 ALL = f"{sum(BIG):,}"

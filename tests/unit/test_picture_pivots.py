@@ -13,7 +13,7 @@ from tests.support.cases import for_each
 
 from analytics_core._pictures.data import PictureData, Size
 from analytics_core._pictures.specification import chart_specification
-from analytics_core._pivots import PivotLayout, pivot, pivot_aggregate
+from analytics_core._tools.pivots import PivotLayout, pivot, pivot_aggregate
 
 LANDS = ["B", "A", "B", "A", None, "B", "A", "A"]
 SIZES = [10, 2, 2, 10, 10, 10, 100, 2]

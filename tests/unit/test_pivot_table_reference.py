@@ -12,9 +12,9 @@ from typing import Any
 from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
-from analytics_core._results.answer import QueryResult
-from analytics_core._results.client_processing import client_processed
-from analytics_core._results.rows import ResultRows
+from analytics_core._engine.results.answer import QueryResult
+from analytics_core._engine.results.client_processing import client_processed
+from analytics_core._engine.results.rows import ResultRows
 
 Row = tuple[str, str, str, int | None]
 

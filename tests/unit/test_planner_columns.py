@@ -8,10 +8,10 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.planning import COLUMNS, outputs, plan, query_of, statement, view_of
 
-from analytics_core._compile.columns import time_grain, with_grain
-from analytics_core._compile.lowering.expressions import aliases
-from analytics_core._compile.plan import AggregateExpr, BucketExpr, ColumnExpr, FragmentExpr, OutputRole
-from analytics_core._engines.types import TimeEncoding, ValueKind
+from analytics_core._engine.compile.columns import time_grain, with_grain
+from analytics_core._engine.compile.lowering.expressions import aliases
+from analytics_core._engine.compile.plan import AggregateExpr, BucketExpr, ColumnExpr, FragmentExpr, OutputRole
+from analytics_core._engine.engines.types import TimeEncoding, ValueKind
 from analytics_core._records.datasource import DatasetColumn
 from analytics_core.errors import (
     DuplicateLabelError,

@@ -11,7 +11,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.planning import condition, plan, statement, stored, view_of
 
-from analytics_core._compile.plan import (
+from analytics_core._engine.compile.plan import (
     AnyOf,
     BucketExpr,
     ColumnExpr,
@@ -25,9 +25,9 @@ from analytics_core._compile.plan import (
     RejectedFilter,
     Within,
 )
-from analytics_core._compile.planning_context import PlanLimits
-from analytics_core._compile.values import bytes_shown_as, convert
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, bytes_text
+from analytics_core._engine.compile.planning_context import PlanLimits
+from analytics_core._engine.compile.values import bytes_shown_as, convert
+from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, ValueKind, bytes_text
 from analytics_core._records.datasource import DatasetColumn
 from analytics_core.errors import (
     EmptyQueryError,

@@ -8,8 +8,8 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.planning import COLUMNS, NOW, plan, query_of, scope_of, view_of
 
-from analytics_core._compile.fingerprint import fingerprint
-from analytics_core._compile.plan import (
+from analytics_core._engine.compile.fingerprint import fingerprint
+from analytics_core._engine.compile.plan import (
     AggregateExpr,
     AnyOf,
     BucketExpr,
@@ -22,10 +22,10 @@ from analytics_core._compile.plan import (
     QueryPlan,
     SqlSource,
 )
-from analytics_core._compile.planner import PlanRequest, plan_query
-from analytics_core._compile.planning_context import PlanLimits
-from analytics_core._compile.time_range import TimeRange
-from analytics_core._engines.types import ValueKind
+from analytics_core._engine.compile.planner import PlanRequest, plan_query
+from analytics_core._engine.compile.planning_context import PlanLimits
+from analytics_core._engine.compile.time_range import TimeRange
+from analytics_core._engine.engines.types import ValueKind
 from analytics_core._records.datasource import DatasetColumn
 from analytics_core._records.people import RowFilter
 from analytics_core.errors import (

@@ -10,11 +10,11 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.planning import COLUMNS, NOW, plan, query_of, scope_of, view_of
 
-from analytics_core._compile.plan import BucketExpr, ColumnExpr, FragmentExpr, OriginKind, QueryPlan, Within
-from analytics_core._compile.planner import PlanRequest, plan_query, steps_on_granularity
-from analytics_core._compile.planning_context import PlanLimits
-from analytics_core._compile.time_bounds import plan_time_bounds
-from analytics_core._compile.time_range import TimeRange
+from analytics_core._engine.compile.plan import BucketExpr, ColumnExpr, FragmentExpr, OriginKind, QueryPlan, Within
+from analytics_core._engine.compile.planner import PlanRequest, plan_query, steps_on_granularity
+from analytics_core._engine.compile.planning_context import PlanLimits
+from analytics_core._engine.compile.time_bounds import plan_time_bounds
+from analytics_core._engine.compile.time_range import TimeRange
 from analytics_core._records.datasource import DatasetColumn
 from analytics_core.errors import FilterValueError, PayloadSchemaError, QueryError, TimeRangeError, UnknownColumnError
 from analytics_core.models.enums import RelativeTime

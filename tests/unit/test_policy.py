@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 import pytest
 from tests.support.cases import for_each
 
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.policy import RULES, Permission, Policy
+from analytics_core._engine.rights.relationships import Relationship
 from analytics_core._records.audit import Audit
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, Tag
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import Grant, GrantTarget, GuestPass, Role, User
 from analytics_core._records.secret import Secret
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import RULES, Permission, Policy
-from analytics_core._security.relationships import Relationship
 from analytics_core.errors import (
     AccessError,
     ChartAccessError,

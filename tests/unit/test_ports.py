@@ -15,19 +15,19 @@ from tests.support.cases import for_each
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings, ports
-from analytics_core._adapters.caches import MemoryCache
-from analytics_core._adapters.clock import SystemClock
-from analytics_core._adapters.connector import SqlAlchemyConnector
-from analytics_core._adapters.job_runners import InlineJobRunner
-from analytics_core._adapters.observers import LogObserver
-from analytics_core._adapters.progress_bars import SilentProgress
-from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._adapters.store_backed import StoreLock
-from analytics_core._engines.registry import installed_engines
+from analytics_core._content.storage.store import SqlMetadataStore
+from analytics_core._content.storage.store_backed import StoreLock
+from analytics_core._core.adapters.caches import MemoryCache
+from analytics_core._core.adapters.clock import SystemClock
+from analytics_core._core.adapters.connector import SqlAlchemyConnector
+from analytics_core._core.adapters.job_runners import InlineJobRunner
+from analytics_core._core.adapters.observers import LogObserver
+from analytics_core._core.adapters.progress_bars import SilentProgress
+from analytics_core._core.adapters.secret_box import AesGcmSecretBox
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
-from analytics_core._security.policy import Policy
-from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import DatabaseError, SettingsError
 from analytics_core.testing.renderer import FakeRenderer
 

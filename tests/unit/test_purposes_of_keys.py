@@ -18,9 +18,9 @@ from tests.support.cases import for_each
 from tests.support.guests import KEY, NOW, QUERY, GuestWorld, claims, context, forged, guest_world
 
 from analytics_core import errors
-from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._core.adapters.secret_box import AesGcmSecretBox
+from analytics_core._engine.rights.keys import EntrySeal, Purpose, derived_key, is_marked, marked_key, permalink_keys
 from analytics_core._records.secret import Secret
-from analytics_core._security.keys import EntrySeal, Purpose, derived_key, is_marked, marked_key, permalink_keys
 
 DOORS = ("guest", "secret", "chart permalink", "dashboard permalink", "form data", "cache", "job")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._compile.values import as_moment
+from analytics_core._engine.compile.values import as_moment
 from analytics_core.errors import PayloadFormatError
 from analytics_core.models.strict_json import json_text, plain_values
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.support.cases import for_each
 
-from analytics_core._results.readable import is_long, readable_texts
+from analytics_core._engine.results.readable import is_long, readable_texts
 
 
 @for_each(

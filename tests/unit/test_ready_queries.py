@@ -10,16 +10,16 @@ from typing import Any
 from tests.support.cases import for_each
 from tests.support.planning import dataset, plan, query_of, spec_of, view_of
 
-from analytics_core._compile.planning_context import PlanLimits
-from analytics_core._compile.templates import TemplateRenderer
-from analytics_core._engines.types import ValueKind
-from analytics_core._querying.chart_request import ChartRequest, RequestedQuery
-from analytics_core._querying.ready_query import ReadyQueries
-from analytics_core._querying.result_cache import cache_timeout
-from analytics_core._querying.shaping import declared_kinds
-from analytics_core._querying.templating import QueryTemplates
+from analytics_core._engine.compile.planning_context import PlanLimits
+from analytics_core._engine.compile.templates import TemplateRenderer
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.querying.chart_request import ChartRequest, RequestedQuery
+from analytics_core._engine.querying.ready_query import ReadyQueries
+from analytics_core._engine.querying.result_cache import cache_timeout
+from analytics_core._engine.querying.shaping import declared_kinds
+from analytics_core._engine.querying.templating import QueryTemplates
+from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import User
-from analytics_core._security.actor import Actor
 from analytics_core.models.enums import ResultType
 
 NOW = datetime(2024, 7, 1, 12, 30, 20, tzinfo=UTC)

@@ -12,7 +12,7 @@ from tests.support.cases import for_each
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.report import ReportSchedule
 from analytics_core._records.secret import Secret
-from analytics_core._reporting.options import (
+from analytics_core._reports.options import (
     DeliveryPromise,
     FurtherFormat,
     MissedRuns,
@@ -23,8 +23,8 @@ from analytics_core._reporting.options import (
     options_of,
     size_problem,
 )
-from analytics_core._reporting.texts import FACTS, RunFacts, filled_in, local_time, unknown_names
-from analytics_core._resources.reports.records import selected_tabs
+from analytics_core._reports.records import selected_tabs
+from analytics_core._reports.texts import FACTS, RunFacts, filled_in, local_time, unknown_names
 from analytics_core.errors import StoredDataError
 
 LONGEST = "x" * 10_000

@@ -9,7 +9,7 @@ from itertools import islice
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._reporting.schedule import due_times, humanized, least_interval, next_due, parse_crontab
+from analytics_core._reports.schedule import due_times, humanized, least_interval, next_due, parse_crontab
 
 
 def at(text: str) -> datetime:

@@ -8,7 +8,7 @@ import pytest
 from tests.support.cases import for_each
 
 from analytics_core._records.report import RunState
-from analytics_core._reporting.states import (
+from analytics_core._reports.states import (
     NEXT,
     RunEvent,
     is_late,

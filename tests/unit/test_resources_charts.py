@@ -12,10 +12,10 @@ from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
+from analytics_core._content.field_formatter import MarkdownToHtml
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.datasource import Dataset
-from analytics_core._resources.field_formatter import MarkdownToHtml
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
 from analytics_core.errors import (
     ChartAccessError,
     DatasetAccessError,

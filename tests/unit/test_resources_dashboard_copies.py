@@ -13,8 +13,8 @@ from tests.support.cases import for_each
 from tests.support.pages import add_chart, add_dashboard, layout, metadata_of, two_datasets
 from tests.support.small_core import SmallCore, small_core
 
-from analytics_core._resources.dashboards.content import without_places_of_others
-from analytics_core._resources.dashboards.copies import remapped_layout, remapped_metadata
+from analytics_core._content.dashboards.copies import remapped_layout, remapped_metadata
+from analytics_core._content.questions.dashboard_content import without_places_of_others
 from analytics_core.errors import DashboardAccessError, OwnershipError, PayloadSchemaError
 
 

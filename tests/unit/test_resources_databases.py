@@ -14,7 +14,7 @@ from tests.support.small_core import SmallCore, small_core
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._engines.registry import installed_engines
+from analytics_core._engine.engines.registry import installed_engines
 from analytics_core.errors import (
     AlreadyExistsError,
     ConnectionUriError,

@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._engines.types import ValueKind
-from analytics_core._gate.metadata import FoundColumn
-from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
-from analytics_core._resources.datasets.records import (
+from analytics_core._content.datasets.records import (
     changed_dataset,
     count_metric,
     first_temporal,
@@ -20,6 +17,9 @@ from analytics_core._resources.datasets.records import (
     reflected_columns,
     refreshed_columns,
 )
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.gate.metadata import FoundColumn
+from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.models import DatasetPut
 from analytics_core.models.parsing import parse

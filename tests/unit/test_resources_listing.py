@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from tests.support.cases import for_each
 
+from analytics_core._content.css_templates import LISTS as CSS_TEMPLATES
+from analytics_core._content.dashboards.namespace import LISTS as DASHBOARDS
+from analytics_core._content.databases.namespace import LISTS as DATABASES
+from analytics_core._content.datasets.namespace import LISTS as DATASETS
+from analytics_core._content.lists import LARGEST_PAGE, Listing, only
+from analytics_core._content.people.users import LISTS as USERS
+from analytics_core._content.row_level_security import LISTS as ROW_RULES
+from analytics_core._content.tags import LISTS as TAGS
 from analytics_core._records.repositories import ListFilter
-from analytics_core._resources.css_templates import LISTS as CSS_TEMPLATES
-from analytics_core._resources.dashboards.namespace import LISTS as DASHBOARDS
-from analytics_core._resources.databases.namespace import LISTS as DATABASES
-from analytics_core._resources.datasets.namespace import LISTS as DATASETS
-from analytics_core._resources.lists import LARGEST_PAGE, Listing, only
-from analytics_core._resources.people.users import LISTS as USERS
-from analytics_core._resources.reports.namespace import LISTS as REPORTS
-from analytics_core._resources.row_level_security import LISTS as ROW_RULES
-from analytics_core._resources.tags import LISTS as TAGS
+from analytics_core._reports.namespace import LISTS as REPORTS
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.models import DatabaseListItem
 

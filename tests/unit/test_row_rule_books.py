@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from analytics_core._records.datasource import Dataset, DatasetColumn
-from analytics_core._records.people import RowRule, RowRuleType
-from analytics_core._security.row_rules import (
+from analytics_core._engine.rights.row_rules import (
     RuleSet,
     TableName,
     binds,
@@ -16,6 +14,8 @@ from analytics_core._security.row_rules import (
     ruled_dataset,
     table_key,
 )
+from analytics_core._records.datasource import Dataset, DatasetColumn
+from analytics_core._records.people import RowRule, RowRuleType
 
 COLUMNS = (
     DatasetColumn(column_name="region", type="TEXT"),

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
 
+from analytics_core._engine.rights.row_rules import TableName, make_rule_set, ruled_dataset, table_key
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import RowRule, RowRuleType
-from analytics_core._security.row_rules import TableName, make_rule_set, ruled_dataset, table_key
 
 
 @for_each(

@@ -6,11 +6,11 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.fragments import NAMES, engine
 
-from analytics_core._compile.fragments import FragmentParser
-from analytics_core._compile.lowering.expressions import MARK
-from analytics_core._compile.row_filters import read_clause
-from analytics_core._compile.templates import ActorFacts, TemplateRenderer, written_clause
-from analytics_core._engines.types import ValueKind
+from analytics_core._engine.compile.fragments import FragmentParser
+from analytics_core._engine.compile.lowering.expressions import MARK
+from analytics_core._engine.compile.row_filters import read_clause
+from analytics_core._engine.compile.templates import ActorFacts, TemplateRenderer, written_clause
+from analytics_core._engine.engines.types import ValueKind
 from analytics_core._records.people import Placeholder, RowFilter
 from analytics_core.errors import FragmentError, MissingTemplateValueError, TemplateError
 

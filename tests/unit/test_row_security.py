@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from tests.support.execution import REGISTRY
 
-from analytics_core._compile.fragments import FragmentParser
-from analytics_core._compile.templates import TemplateRenderer
-from analytics_core._gate.guard import check_select
-from analytics_core._gate.relations import TableRef
-from analytics_core._gate.row_security import RowSecurity, facts_of, guest_facts
+from analytics_core._engine.compile.fragments import FragmentParser
+from analytics_core._engine.compile.templates import TemplateRenderer
+from analytics_core._engine.gate.guard import check_select
+from analytics_core._engine.gate.relations import TableRef
+from analytics_core._engine.gate.row_security import RowSecurity, facts_of, guest_facts
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.row_rules import RuleSet, TableName, make_rule_set, ruled_dataset
 from analytics_core._records.datasource import Dataset, DatasetColumn
 from analytics_core._records.people import GuestPass, GuestRule, Role, RowFilter, RowRule, User
-from analytics_core._security.actor import Actor
-from analytics_core._security.row_rules import RuleSet, TableName, make_rule_set, ruled_dataset
 from analytics_core.errors import DatasetAccessError, FragmentError, TemplateError, UnknownColumnError
 
 SPEC = REGISTRY.get("postgresql")

@@ -9,9 +9,9 @@ import pytest
 from tests.support.many_records import fill_many, statements_of
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._adapters.clock import SystemClock
-from analytics_core._lookups.rule_sets import StoredRuleSets
-from analytics_core._security.row_rules import TableName
+from analytics_core._content.lookups.rule_sets import StoredRuleSets
+from analytics_core._core.adapters.clock import SystemClock
+from analytics_core._engine.rights.row_rules import TableName
 
 ROLES, RULES = 4, 40
 OWN = TableName(table="table 00007")

@@ -14,18 +14,18 @@ import sqlglot
 from sqlglot import exp
 from tests.support.cases import for_each
 
-from analytics_core._compile.fragments import FragmentParser
-from analytics_core._compile.lowering.query import RELATION_ALIAS
-from analytics_core._compile.render import render_source
-from analytics_core._compile.templates import TemplateRenderer
-from analytics_core._engines.registry import installed_engines
-from analytics_core._gate.guard import check_select
-from analytics_core._gate.relations import reject_revealing_table
-from analytics_core._gate.row_security import RowSecurity
+from analytics_core._engine.compile.fragments import FragmentParser
+from analytics_core._engine.compile.lowering.query import RELATION_ALIAS
+from analytics_core._engine.compile.render import render_source
+from analytics_core._engine.compile.templates import TemplateRenderer
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.gate.guard import check_select
+from analytics_core._engine.gate.relations import reject_revealing_table
+from analytics_core._engine.gate.row_security import RowSecurity
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.row_rules import RuleSet, TableName, make_rule_set
 from analytics_core._records.datasource import Dataset, DatasetColumn
 from analytics_core._records.people import Role, RowRule, RowRuleType, User
-from analytics_core._security.actor import Actor
-from analytics_core._security.row_rules import RuleSet, TableName, make_rule_set
 from analytics_core.errors import AnalyticsError, StatementRefusedError
 
 REGISTRY = installed_engines(())

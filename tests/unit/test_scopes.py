@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.policy import RULES, Permission, Policy
+from analytics_core._engine.rights.relationships import HasRole, Relationship
+from analytics_core._engine.rights.scopes import decides_by_table, scope_of
 from analytics_core._records.audit import Audit
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, Tag
@@ -17,10 +21,6 @@ from analytics_core._records.people import Grant, GrantTarget, GuestPass, Role, 
 from analytics_core._records.report import ReportSchedule
 from analytics_core._records.repositories import Audience, Scope
 from analytics_core._records.secret import Secret
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import RULES, Permission, Policy
-from analytics_core._security.relationships import HasRole, Relationship
-from analytics_core._security.scopes import decides_by_table, scope_of
 from analytics_core.errors import (
     AccessError,
     ChartAccessError,

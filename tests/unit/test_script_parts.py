@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._engines.registry import installed_engines
-from analytics_core._gate.changes import split_script
-from analytics_core._gate.guard import check_statement
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.gate.changes import split_script
+from analytics_core._engine.gate.guard import check_statement
 from analytics_core.errors import StatementError, StatementRefusedError, VirtualDatasetError
 
 REGISTRY = installed_engines(())

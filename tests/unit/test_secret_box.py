@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._core.adapters.secret_box import AesGcmSecretBox
 from analytics_core._records.secret import Secret
 from analytics_core.errors import PayloadFormatError, StoredDataError
 

@@ -22,14 +22,14 @@ from tests.support.cases import for_each
 from tests.support.guests import GuestWorld, guest_world
 
 from analytics_core import AnalyticsCore, Settings, errors
-from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._display.blocks import MASK
-from analytics_core._execution.connection_uri import masked, parse_uri
+from analytics_core._content.storage.store_engine import make_store_engine
+from analytics_core._content.stored_json import without_secrets
+from analytics_core._core.adapters.secret_box import AesGcmSecretBox
+from analytics_core._engine.execution.connection_uri import masked, parse_uri
+from analytics_core._engine.rights.guest_tokens import GuestTokens
+from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.secret import Secret
-from analytics_core._resources.stored_json import without_secrets
-from analytics_core._security.guest_tokens import GuestTokens
-from analytics_core._security.keys import EntrySeal
-from analytics_core._storage.store_engine import make_store_engine
+from analytics_core._tools.display.blocks import MASK
 from analytics_core.models import SHAPES
 from analytics_core.models.base import HiddenText
 from analytics_core.testing.clock import FixedClock

@@ -12,11 +12,11 @@ from tests.support.cases import for_each
 from tests.support.oauth_provider import make_authority
 from tests.support.small_core import KEY, SmallCore, small_core
 
-from analytics_core._adapters.connector import _handed_over, _without_passwords_of_process
-from analytics_core._engines.registry import installed_engines
-from analytics_core._execution.connection_uri import check_engine_params, check_uri
-from analytics_core._execution.server_authorities import LONGEST_BUNDLE, arguments, check_authorities
-from analytics_core._settings import Settings
+from analytics_core._core.adapters.connector import _handed_over, _without_passwords_of_process
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.execution.connection_uri import check_engine_params, check_uri
+from analytics_core._engine.execution.server_authorities import LONGEST_BUNDLE, arguments, check_authorities
+from analytics_core._records.settings import Settings
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError
 
 REGISTRY = installed_engines()

@@ -9,9 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from analytics_core._execution.cancel import CancelToken
-from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._querying.result_cache import SharedRuns
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.execution.request_budget import RequestBudget
+from analytics_core._engine.querying.result_cache import SharedRuns
 from analytics_core.errors import QueryError, RequestLimitError, RequestTimeoutError, StatementStoppedError
 
 CALLERS = 16

@@ -12,8 +12,8 @@ import pytest
 from tests.support.cases import for_each
 
 from analytics_core import Settings
-from analytics_core._core.sources import frames, paths, taking
-from analytics_core._core.sources.reading import FileReading
+from analytics_core._notebook.sources import frames, paths, taking
+from analytics_core._notebook.sources.reading import FileReading
 from analytics_core.errors import SourceError
 
 READING = FileReading(settings=Settings(secret_key="a" * 8 + "b1C2d3E4f5G6h7"))

@@ -20,9 +20,9 @@ from tests.support.cases import for_each
 from tests.support.small_core import small_core
 
 from analytics_core import AnalyticsCore
-from analytics_core._display.blocks import MASK
-from analytics_core._execution.ssh_keys import KeyProblemError, read_host_key, read_private_key
+from analytics_core._engine.execution.ssh_keys import KeyProblemError, read_host_key, read_private_key
 from analytics_core._records.ssh_tunnel import StoredTunnel
+from analytics_core._tools.display.blocks import MASK
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError
 
 URI = "postgresql+psycopg://ann:s3same-uri@db.example/sales"

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._engines.registry import installed_engines
-from analytics_core._gate.guard import check_select, check_statement
+from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.gate.guard import check_select, check_statement
 from analytics_core.errors import ErrorType, StatementRefusedError, VirtualDatasetError
 
 REGISTRY = installed_engines(())

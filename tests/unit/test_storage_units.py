@@ -10,16 +10,16 @@ import sqlalchemy as sa
 from tests.support.cases import for_each
 from tests.support.stores import open_store
 
-from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._adapters.store_backed import StoredUserDirectory
+from analytics_core._content.storage import tables
+from analytics_core._content.storage.listing import StatementCache, page_statement
+from analytics_core._content.storage.record_kinds import DATASET_KIND
+from analytics_core._content.storage.store import SqlMetadataStore
+from analytics_core._content.storage.store_backed import StoredUserDirectory
+from analytics_core._core.adapters.secret_box import AesGcmSecretBox
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.secret import Secret
-from analytics_core._storage import tables
-from analytics_core._storage.listing import StatementCache, page_statement
-from analytics_core._storage.record_kinds import DATASET_KIND
-from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import (
     FilterValueError,
     NotFoundError,

@@ -7,10 +7,10 @@ import sqlalchemy as sa
 from tests.support.cases import for_each
 from tests.support.stores import open_store
 
+from analytics_core._content.storage.column_types import LongText, Name, check_row
+from analytics_core._content.storage.failures import failure_of, store_border
+from analytics_core._content.storage.store_engine import is_memory, make_store_engine
 from analytics_core._records.secret import Secret
-from analytics_core._storage.column_types import LongText, Name, check_row
-from analytics_core._storage.failures import failure_of, store_border
-from analytics_core._storage.store_engine import is_memory, make_store_engine
 from analytics_core.errors import PayloadSchemaError, SettingsError, StoreUnavailableError
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START

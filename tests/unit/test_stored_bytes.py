@@ -18,8 +18,8 @@ from tests.architecture.source import source_files
 from tests.support.guests import GuestWorld, guest_world
 
 from analytics_core import errors
-from analytics_core._frames.arrow_frames import frame_from_bytes
-from analytics_core._storage.tables import METADATA
+from analytics_core._content.storage.tables import METADATA
+from analytics_core._engine.frames.arrow_frames import frame_from_bytes
 
 REVIVERS = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "jsonpickle"}
 READERS = {"read_pickle", "to_pickle", "allow_pickle", "PickleType", "UnknownExtensionType"}

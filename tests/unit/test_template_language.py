@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._compile.templates import TemplateRenderer, TemplateValues
-from analytics_core._compile.templates.sandbox import TemplateSteps
-from analytics_core._engines.registry import installed_engines
+from analytics_core._engine.compile.templates import TemplateRenderer, TemplateValues
+from analytics_core._engine.compile.templates.sandbox import TemplateSteps
+from analytics_core._engine.engines.registry import installed_engines
 from analytics_core.errors import AnalyticsError, MissingTemplateValueError, TemplateError
 
 VALUES = TemplateValues(spec=installed_engines(()).get("postgresql"))

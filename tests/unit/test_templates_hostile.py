@@ -8,7 +8,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.planning import spec_of
 
-from analytics_core._compile.templates import TemplateRenderer, TemplateValues
+from analytics_core._engine.compile.templates import TemplateRenderer, TemplateValues
 from analytics_core.errors import TemplateError
 
 VALUES = TemplateValues(spec=spec_of("sqlite"), user_id=1, template_params={"xs": [1, 2, 3]}, columns=("a",))

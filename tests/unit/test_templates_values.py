@@ -11,8 +11,8 @@ import pytest
 import sqlglot
 from tests.support.cases import for_each
 
-from analytics_core._compile.templates import RenderedSql, TemplateFilter, TemplateRenderer, TemplateValues
-from analytics_core._engines.registry import installed_engines
+from analytics_core._engine.compile.templates import RenderedSql, TemplateFilter, TemplateRenderer, TemplateValues
+from analytics_core._engine.engines.registry import installed_engines
 from analytics_core.errors import ErrorType, MissingTemplateValueError, TemplateError
 
 ENGINES = installed_engines(())
@@ -61,7 +61,7 @@ def test_text_without_a_template_comes_back_as_it_is(text: str) -> None:
 
 def test_text_without_a_template_does_not_load_the_template_engine() -> None:
     code = (
-        "import sys; from analytics_core._compile.templates import TemplateRenderer, TemplateValues; "
+        "import sys; from analytics_core._engine.compile.templates import TemplateRenderer, TemplateValues; "
         "TemplateRenderer().render('a > 1', TemplateValues()); print('jinja2' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._compile.calendar import CalendarUnit
-from analytics_core._compile.time_offset import OffsetKind, parse_time_offset
+from analytics_core._engine.compile.calendar import CalendarUnit
+from analytics_core._engine.compile.time_offset import OffsetKind, parse_time_offset
 from analytics_core.errors import TimeOffsetError
 from analytics_core.models.enums import TimeGrain
 

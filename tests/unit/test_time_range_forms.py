@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._compile.time_range import resolve_time_range
+from analytics_core._engine.compile.time_range import resolve_time_range
 
 MONDAY = datetime(2016, 11, 7, 9, 30, 10, tzinfo=UTC)
 

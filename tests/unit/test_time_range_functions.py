@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.support.cases import for_each
 
-from analytics_core._compile.time_range import resolve_time_range
+from analytics_core._engine.compile.time_range import resolve_time_range
 from analytics_core.errors import TimeRangeError
 
 MONDAY = datetime(2016, 11, 7, 9, 30, 10, tzinfo=UTC)
@@ -151,7 +151,7 @@ def test_unknown_holiday_country_or_year_is_refused(text, part):
 
 def test_holiday_names_do_not_depend_on_the_language_of_the_process():
     code = (
-        "from analytics_core._compile.time_range.moments import find_holiday\n"
+        "from analytics_core._engine.compile.time_range.moments import find_holiday\n"
         "print(find_holiday('Erster Weihnachtstag', year=2020, country='DE').date())"
     )
     done = subprocess.run(
@@ -163,7 +163,7 @@ def test_holiday_names_do_not_depend_on_the_language_of_the_process():
 def test_missing_holidays_package_is_named_with_its_extra():
     code = (
         "import sys; sys.modules['holidays'] = None\n"
-        "from analytics_core._compile.time_range.moments import find_holiday\n"
+        "from analytics_core._engine.compile.time_range.moments import find_holiday\n"
         "find_holiday('christmas', year=2020, country='US')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -6,7 +6,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.steps import calls_of
 
-from analytics_core._compile.time_range import parse_moment, resolve_time_range
+from analytics_core._engine.compile.time_range import parse_moment, resolve_time_range
 from analytics_core.errors import AnalyticsError, TimeRangeError
 
 NOW = datetime(2024, 7, 1, 12, 0, 30, tzinfo=UTC)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics_core._jobs.turns import Turns
+from analytics_core._content.jobs.turns import Turns
 
 
 def taken(turns: Turns[int]) -> list[str]:

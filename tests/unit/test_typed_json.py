@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics_core._typed_json import from_typed_json, typed_json
+from analytics_core._tools.typed_json import from_typed_json, typed_json
 
 
 def unfolded(moment: Any) -> Any:

@@ -6,8 +6,8 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.stores import open_store
 
+from analytics_core._content.storage.parts import UnreadParts
 from analytics_core._records.repositories import ListQuery
-from analytics_core._storage.parts import UnreadParts
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START, a_database, a_dataset
 

@@ -17,8 +17,8 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.uploading import workbook
 
-from analytics_core._uploads.limits import LONGEST_ROW, FileLimits
-from analytics_core._uploads.reading import opened_table
+from analytics_core._engine.files.limits import LONGEST_ROW, FileLimits
+from analytics_core._engine.files.reading import opened_table
 from analytics_core.errors import FileUploadError, PayloadSchemaError
 from analytics_core.models.upload import FileUploadOptions
 

@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
 
-from analytics_core._engines.types import ValueKind
-from analytics_core._uploads.dates import ISO
-from analytics_core._uploads.kinds import ColumnType, SeenTexts, TextReader, parse_type
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.files.dates import ISO
+from analytics_core._engine.files.kinds import ColumnType, SeenTexts, TextReader, parse_type
 from analytics_core.errors import FileUploadError
 
 TEXTS = st.one_of(

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
 
-from analytics_core._uploads.names import LONGEST_NAME, RESERVED_PREFIX, check_table_name, column_names, is_unfinished
+from analytics_core._engine.files.names import (
+    LONGEST_NAME,
+    RESERVED_PREFIX,
+    check_table_name,
+    column_names,
+    is_unfinished,
+)
 from analytics_core.errors import PayloadSchemaError
 
 HEADERS = st.lists(st.one_of(st.none(), st.text(max_size=80), st.sampled_from(["a", "A", "a_2", "column_1", ""])))

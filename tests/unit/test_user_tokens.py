@@ -14,13 +14,13 @@ from tests.support.planning import ENGINES
 from tests.support.small_core import KEY
 
 from analytics_core import AnalyticsCore
-from analytics_core._display.blocks import MASK
-from analytics_core._execution.connection_uri import check_uri
-from analytics_core._execution.user_tokens import giving_token, secret_arguments
+from analytics_core._content.databases.secret_options import kept_options, shown_options, split_options
+from analytics_core._engine.execution.connection_uri import check_uri
+from analytics_core._engine.execution.user_tokens import giving_token, secret_arguments
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import Secret, UnopenedSecret
-from analytics_core._resources.databases.secret_options import kept_options, shown_options, split_options
-from analytics_core._settings import Settings
+from analytics_core._records.settings import Settings
+from analytics_core._tools.display.blocks import MASK
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError, SettingsError, StoredDataError
 
 SETTINGS = Settings(secret_key="a-test-key-that-is-long-enough-9f3a")

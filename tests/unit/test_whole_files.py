@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from analytics_core._whole_files import write_asked, write_whole
+from analytics_core._tools.whole_files import write_asked, write_whole
 from analytics_core.errors import FileWriteError
 
 

@@ -18,7 +18,7 @@ from tests.support.cases import for_each
 from tests.support.formulas import HOSTILE
 from tests.support.frames import frame_of
 
-from analytics_core._results.spreadsheets import MOST_CHARACTERS, Sheet, xlsx_bytes
+from analytics_core._engine.results.spreadsheets import MOST_CHARACTERS, Sheet, xlsx_bytes
 from analytics_core.errors import ResultTooLargeError
 
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from analytics_core._adapters.store_backed import StoredUserDirectory
-from analytics_core._error_types import short_repr
+from analytics_core._content.background_jobs import claimed
+from analytics_core._content.runtime import Runtime
+from analytics_core._content.storage.store_backed import StoredUserDirectory
+from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import GuestVisit, Role, User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord
-from analytics_core._resources.jobs import claimed
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core.errors import ActorRequiredError
+from analytics_core.errors.base import short_repr
 
 UserKey = int | str | User
 

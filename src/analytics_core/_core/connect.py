@@ -10,20 +10,20 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
 
-from analytics_core._adapters.progress_bars import shown_progress
+from analytics_core._core.adapters.progress_bars import shown_progress
 from analytics_core._core.facade import AnalyticsCore
-from analytics_core._core.sources.in_memory import enough_memory
-from analytics_core._core.sources.reading import FileReading, ReadingFields
-from analytics_core._core.sources.registering import add_database, add_datasets, url_of, warn_of_guesses
-from analytics_core._core.sources.taking import DatabaseFile, Source, Taken, taken
 from analytics_core._core.wiring import added_by_packages
-from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
-from analytics_core._engines.registry import EngineRegistry, installed_engines
-from analytics_core._execution.connection_uri import check_uri
-from analytics_core._execution.handed_over import HandedTables
+from analytics_core._engine.engines.registry import ENTRY_POINTS as ENGINES
+from analytics_core._engine.engines.registry import EngineRegistry, installed_engines
+from analytics_core._engine.execution.connection_uri import check_uri
+from analytics_core._engine.execution.handed_over import HandedTables
+from analytics_core._notebook.sources.in_memory import enough_memory
+from analytics_core._notebook.sources.reading import FileReading, ReadingFields
+from analytics_core._notebook.sources.registering import add_database, add_datasets, url_of, warn_of_guesses
+from analytics_core._notebook.sources.taking import DatabaseFile, Source, Taken, taken
 from analytics_core._records.budget import Budget
 from analytics_core._records.secret import Secret
-from analytics_core._settings import Settings
+from analytics_core._records.settings import Settings
 from analytics_core.errors import ConnectionUriError, SettingsError, nearest
 from analytics_core.models.database import OAuth2Client
 from analytics_core.models.dataset import DatasetDescription

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Final
 
-from analytics_core._display.blocks import Block, Blocks, HeadingBlock, next_line
-from analytics_core._display.bundles import error_block
+from analytics_core._tools.display.blocks import Block, Blocks, HeadingBlock, next_line
+from analytics_core._tools.display.bundles import error_block
 from analytics_core.errors import AnalyticsError
 from analytics_core.models.display import records_table
 

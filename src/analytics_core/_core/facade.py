@@ -9,20 +9,27 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Self, Unpack
 
-from analytics_core._adapters.clock import SystemSleeper
-from analytics_core._adapters.observers import GuardedObserver, LogObserver
-from analytics_core._adapters.progress_bars import SilentProgress
-from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
+from analytics_core._content.bundles.databases import StandIns, checked_stand_ins
+from analytics_core._content.bundles.loading import BundleLoader
+from analytics_core._content.bundles.report import BundleReport
+from analytics_core._content.bundles.selection import ExportedIds
+from analytics_core._content.bundles.writing import BundleWriter
+from analytics_core._content.checks.checking import ContentCheck
+from analytics_core._content.checks.comparing import ContentDiff
+from analytics_core._content.checks.difference import DiffReport
+from analytics_core._content.checks.report import CheckReport
+from analytics_core._content.runtime import Components, Runtime
+from analytics_core._content.storage.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._core.actors import Actors, HostUser, UserKey
+from analytics_core._core.adapters.clock import SystemSleeper
+from analytics_core._core.adapters.observers import GuardedObserver, LogObserver
+from analytics_core._core.adapters.progress_bars import SilentProgress
 from analytics_core._core.display import core_blocks
 from analytics_core._core.guest_core import GuestCore
 from analytics_core._core.operating import (
     pinned_clock,
 )
 from analytics_core._core.operator_calls import OperatorCalls
-from analytics_core._core.sources.reading import FileReading, ReadingFields
-from analytics_core._core.sources.registering import dataset_from
-from analytics_core._core.sources.taking import Table
 from analytics_core._core.wiring import (
     IN_MEMORY,
     build_runtime,
@@ -35,25 +42,18 @@ from analytics_core._core.wiring import (
     pools,
     surroundings,
 )
-from analytics_core._display.blocks import Blocks
-from analytics_core._display.bundles import mime_bundle
-from analytics_core._engines.registry import EngineRegistry
+from analytics_core._engine.engines.registry import EngineRegistry
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.policy import Policy
+from analytics_core._notebook.sources.reading import FileReading, ReadingFields
+from analytics_core._notebook.sources.registering import dataset_from
+from analytics_core._notebook.sources.taking import Table
 from analytics_core._records.people import GuestVisit, User
-from analytics_core._reporting.delivery import ENTRY_POINTS as NOTIFIERS
-from analytics_core._reporting.delivery import installed_notifiers
-from analytics_core._resources.bundles.databases import StandIns, checked_stand_ins
-from analytics_core._resources.bundles.loading import BundleLoader
-from analytics_core._resources.bundles.report import BundleReport
-from analytics_core._resources.bundles.selection import ExportedIds
-from analytics_core._resources.bundles.writing import BundleWriter
-from analytics_core._resources.checks.checking import ContentCheck
-from analytics_core._resources.checks.comparing import ContentDiff
-from analytics_core._resources.checks.difference import DiffReport
-from analytics_core._resources.checks.report import CheckReport
-from analytics_core._runtime import Components, Runtime
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
-from analytics_core._settings import Settings
+from analytics_core._records.settings import Settings
+from analytics_core._reports.delivery import ENTRY_POINTS as NOTIFIERS
+from analytics_core._reports.delivery import installed_notifiers
+from analytics_core._tools.display.blocks import Blocks
+from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core.errors import ActorRequiredError
 from analytics_core.models.dataset import DatasetGet
 from analytics_core.models.parsing import payload_error

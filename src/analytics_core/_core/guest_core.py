@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
+from analytics_core._content.guests.namespaces import GuestCharts, GuestDashboards, reject
+from analytics_core._content.questions.queries import ChartQueries
 from analytics_core._core.display import core_blocks
-from analytics_core._display.blocks import Blocks
-from analytics_core._display.bundles import mime_bundle
+from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import GuestVisit
-from analytics_core._resources.charts.queries import ChartQueries
-from analytics_core._resources.guests.namespaces import GuestCharts, GuestDashboards, reject
-from analytics_core._security.actor import Actor
+from analytics_core._tools.display.blocks import Blocks
+from analytics_core._tools.display.bundles import mime_bundle
 
 if TYPE_CHECKING:
     from analytics_core._core.facade import AnalyticsCore

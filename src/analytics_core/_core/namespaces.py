@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from analytics_core._builder.dataset import DatasetHandle, find_dataset
+from analytics_core._content.annotations import AnnotationLayers, Annotations
+from analytics_core._content.background_jobs import Jobs
+from analytics_core._content.cache import CacheControl
+from analytics_core._content.charts.namespace import Charts
+from analytics_core._content.css_templates import CssTemplates
+from analytics_core._content.dashboards.namespace import Dashboards
+from analytics_core._content.databases.namespace import Databases
+from analytics_core._content.datasets.namespace import Datasets
+from analytics_core._content.explore import Explore
+from analytics_core._content.guests.embedded import EmbeddedDashboards
+from analytics_core._content.logs import Logs
+from analytics_core._content.namespace import Namespace, live
+from analytics_core._content.oauth import OAuth
+from analytics_core._content.people.roles import Roles
+from analytics_core._content.people.users import Users
+from analytics_core._content.permalinks import Permalinks
+from analytics_core._content.row_level_security import RowLevelSecurity
+from analytics_core._content.runtime import Runtime
+from analytics_core._content.tags import Tags
 from analytics_core._core.actors import Actors
-from analytics_core._resources.annotations import AnnotationLayers, Annotations
-from analytics_core._resources.cache import CacheControl
-from analytics_core._resources.charts.namespace import Charts
-from analytics_core._resources.css_templates import CssTemplates
-from analytics_core._resources.dashboards.namespace import Dashboards
-from analytics_core._resources.databases.namespace import Databases
-from analytics_core._resources.datasets.namespace import Datasets
-from analytics_core._resources.explore import Explore
-from analytics_core._resources.guests.embedded import EmbeddedDashboards
-from analytics_core._resources.jobs import Jobs
-from analytics_core._resources.logs import Logs
-from analytics_core._resources.namespace import Namespace, live
-from analytics_core._resources.oauth import OAuth
-from analytics_core._resources.people.roles import Roles
-from analytics_core._resources.people.users import Users
-from analytics_core._resources.permalinks import Permalinks
-from analytics_core._resources.reports.namespace import Reports
-from analytics_core._resources.row_level_security import RowLevelSecurity
-from analytics_core._resources.tags import Tags
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._notebook.builder.dataset import DatasetHandle, find_dataset
+from analytics_core._reports.namespace import Reports
 
 if TYPE_CHECKING:
     from analytics_core._sql.lineage import TableLineage

@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypedDict
 
-from analytics_core._adapters.clock import PinnedClock
-from analytics_core._display.blocks import Blocks
-from analytics_core._display.bundles import mime_bundle
-from analytics_core._display.objects import object_blocks
-from analytics_core._jobs.handlers import WORKERS_KEPT
-from analytics_core._lookups.guests import CUT_OFF_KIND
+from analytics_core._content.batches import every_id, every_value
+from analytics_core._content.jobs.handlers import WORKERS_KEPT
+from analytics_core._content.logs import oldest_after_pruning
+from analytics_core._content.lookups.guests import CUT_OFF_KIND
+from analytics_core._content.runtime import Runtime
+from analytics_core._content.storage.store import SqlMetadataStore
+from analytics_core._core.adapters.clock import PinnedClock
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ExpendableRepository, ListFilter, ListQuery, Record, UnitOfWork
 from analytics_core._records.shared_state import JobState
-from analytics_core._reporting.claims import kept_for
-from analytics_core._resources.batches import every_id, every_value
-from analytics_core._resources.logs import oldest_after_pruning
-from analytics_core._runtime import Runtime
-from analytics_core._storage.store import SqlMetadataStore
+from analytics_core._reports.claims import kept_for
+from analytics_core._tools.display.blocks import Blocks
+from analytics_core._tools.display.bundles import mime_bundle
+from analytics_core._tools.display.objects import object_blocks
 from analytics_core.errors import AlreadyExistsError, AnalyticsError
 from analytics_core.models.parsing import parse, payload_error
 from analytics_core.models.people import FirstAdministrator

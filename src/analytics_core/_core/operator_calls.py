@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from analytics_core._content.namespace import live
 from analytics_core._core.actors import HostUser, UserKey
 from analytics_core._core.namespaces import Namespaces
 from analytics_core._core.operating import (
@@ -15,8 +16,7 @@ from analytics_core._core.operating import (
     prune,
 )
 from analytics_core._records.people import User
-from analytics_core._resources.namespace import live
-from analytics_core._resources.reports.scheduler import Scheduler
+from analytics_core._reports.scheduler import Scheduler
 from analytics_core.errors import AccessError
 
 

@@ -12,76 +12,76 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from analytics_core._adapters.caches import GuardedCache, MemoryCache
-from analytics_core._adapters.clock import SystemClock
-from analytics_core._adapters.connector import SqlAlchemyConnector
-from analytics_core._adapters.job_runners import ThreadJobRunner
-from analytics_core._adapters.network import PublicNetworkPolicy
-from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._adapters.token_endpoint import HttpsTokenEndpoint, place_of
-from analytics_core._adapters.vega_renderer import VegaRenderer, can_draw
-from analytics_core._compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
-from analytics_core._compile.advanced_types import installed_advanced_types
-from analytics_core._compile.fragments import FragmentParser
-from analytics_core._compile.planning_context import PlanLimits
-from analytics_core._compile.templates import TemplateRenderer
+from analytics_core._content.cache import WarmUpJobs
+from analytics_core._content.guests.namespaces import GuestQueries
+from analytics_core._content.jobs.handlers import JobHandler, JobKind, JobOutcome
+from analytics_core._content.jobs.registry import JobRegistry
+from analytics_core._content.lookups.chart_contexts import ChartContexts
+from analytics_core._content.lookups.guests import Guests
+from analytics_core._content.lookups.loading import AnnotationReader, ChartLoader, DatasetLoader, StoreReadCache
+from analytics_core._content.lookups.rule_sets import StoredRuleSets
+from analytics_core._content.questions.queries import ChartDataJobs, ChartQueries, JobQueries
+from analytics_core._content.runtime import Components, Runtime
+from analytics_core._content.storage.store import SqlMetadataStore
+from analytics_core._core.adapters.caches import GuardedCache, MemoryCache
+from analytics_core._core.adapters.clock import SystemClock
+from analytics_core._core.adapters.connector import SqlAlchemyConnector
+from analytics_core._core.adapters.job_runners import ThreadJobRunner
+from analytics_core._core.adapters.network import PublicNetworkPolicy
+from analytics_core._core.adapters.secret_box import AesGcmSecretBox
+from analytics_core._core.adapters.token_endpoint import HttpsTokenEndpoint, place_of
+from analytics_core._core.adapters.vega_renderer import VegaRenderer, can_draw
 from analytics_core._core.operating import pinned_clock
-from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
-from analytics_core._engines.registry import EngineRegistry, installed_engines
-from analytics_core._execution.cancel import CancelToken
-from analytics_core._execution.reflection import Reflector
-from analytics_core._execution.statements import StatementRunner, ledger_of
-from analytics_core._execution.table_loader import TableLoader
-from analytics_core._formdata.registry import ENTRY_POINTS as CHART_KINDS
-from analytics_core._formdata.registry import installed_chart_kinds
-from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
-from analytics_core._frames.registry import installed_operations
-from analytics_core._gate.gate import Gate
-from analytics_core._gate.metadata import CachedNames, MetadataReader
-from analytics_core._gate.partitions import Partitions
-from analytics_core._gate.row_security import RowSecurity
-from analytics_core._gate.tables import TableReader
-from analytics_core._gate.uploads import FileUploads
-from analytics_core._jobs.handlers import JobHandler, JobKind, JobOutcome
-from analytics_core._jobs.registry import JobRegistry
-from analytics_core._lookups.guests import Guests
-from analytics_core._lookups.loading import AnnotationReader, ChartLoader, DatasetLoader, StoreReadCache
-from analytics_core._lookups.rule_sets import StoredRuleSets
-from analytics_core._network import AddressFinder, system_lookup
-from analytics_core._oauth.clients import client_of_database, client_problems
-from analytics_core._oauth.exchange import TokenRequests
-from analytics_core._oauth.flow import AuthorizationFlow
-from analytics_core._oauth.state import StateSigner
-from analytics_core._oauth.stored_tokens import StoredTokens
-from analytics_core._oauth.tokens import OAuthTokens
-from analytics_core._oauth.user_tokens import UserTokens
-from analytics_core._querying.alert_query import AlertQueries
-from analytics_core._querying.annotations import Annotator
-from analytics_core._querying.batch_queries import BatchQueries
-from analytics_core._querying.chart_contexts import ChartContexts
-from analytics_core._querying.preparing import Preparer, StoredFragments
-from analytics_core._querying.reading import LISTS_OF_VALUES, ContextReader
-from analytics_core._querying.ready_query import ReadyQueries
-from analytics_core._querying.result_cache import StoredResults
-from analytics_core._querying.runner import QueryRunner
-from analytics_core._querying.simulation import Simulations
-from analytics_core._querying.stored_statements import StoredStatements
-from analytics_core._querying.template_lookups import LookupFactory
-from analytics_core._querying.templating import QueryTemplates
+from analytics_core._engine.compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
+from analytics_core._engine.compile.advanced_types import installed_advanced_types
+from analytics_core._engine.compile.fragments import FragmentParser
+from analytics_core._engine.compile.planning_context import PlanLimits
+from analytics_core._engine.compile.templates import TemplateRenderer
+from analytics_core._engine.engines.registry import ENTRY_POINTS as ENGINES
+from analytics_core._engine.engines.registry import EngineRegistry, installed_engines
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.execution.reflection import Reflector
+from analytics_core._engine.execution.statements import StatementRunner, ledger_of
+from analytics_core._engine.execution.table_loader import TableLoader
+from analytics_core._engine.frames.registry import ENTRY_POINTS as OPERATIONS
+from analytics_core._engine.frames.registry import installed_operations
+from analytics_core._engine.gate.gate import Gate
+from analytics_core._engine.gate.metadata import CachedNames, MetadataReader
+from analytics_core._engine.gate.partitions import Partitions
+from analytics_core._engine.gate.row_security import RowSecurity
+from analytics_core._engine.gate.tables import TableReader
+from analytics_core._engine.gate.uploads import FileUploads
+from analytics_core._engine.network import AddressFinder, system_lookup
+from analytics_core._engine.oauth.clients import client_of_database, client_problems
+from analytics_core._engine.oauth.exchange import TokenRequests
+from analytics_core._engine.oauth.flow import AuthorizationFlow
+from analytics_core._engine.oauth.state import StateSigner
+from analytics_core._engine.oauth.stored_tokens import StoredTokens
+from analytics_core._engine.oauth.tokens import OAuthTokens
+from analytics_core._engine.oauth.user_tokens import UserTokens
+from analytics_core._engine.querying.alert_query import AlertQueries
+from analytics_core._engine.querying.annotations import Annotator
+from analytics_core._engine.querying.batch_queries import BatchQueries
+from analytics_core._engine.querying.preparing import Preparer, StoredFragments
+from analytics_core._engine.querying.reading import LISTS_OF_VALUES, ContextReader
+from analytics_core._engine.querying.ready_query import ReadyQueries
+from analytics_core._engine.querying.result_cache import StoredResults
+from analytics_core._engine.querying.runner import QueryRunner
+from analytics_core._engine.querying.simulation import Simulations
+from analytics_core._engine.querying.stored_statements import StoredStatements
+from analytics_core._engine.querying.template_lookups import LookupFactory
+from analytics_core._engine.querying.templating import QueryTemplates
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.keys import EntrySeal
+from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.network import DestinationPurpose
+from analytics_core._records.settings import Settings
 from analytics_core._records.shared_state import JobRecord
-from analytics_core._reporting.delivery import ENTRY_POINTS as NOTIFIERS
-from analytics_core._reporting.delivery import Deliveries
-from analytics_core._resources.cache import WarmUpJobs
-from analytics_core._resources.charts.queries import ChartDataJobs, ChartQueries, JobQueries
-from analytics_core._resources.guests.namespaces import GuestQueries
-from analytics_core._resources.reports.runner import ReportRuns
-from analytics_core._runtime import Components, Runtime
-from analytics_core._security.actor import Actor
-from analytics_core._security.keys import EntrySeal
-from analytics_core._security.policy import Policy
-from analytics_core._settings import Settings
-from analytics_core._storage.store import SqlMetadataStore
+from analytics_core._reports.delivery import ENTRY_POINTS as NOTIFIERS
+from analytics_core._reports.delivery import Deliveries
+from analytics_core._reports.runner import ReportRuns
+from analytics_core._superset.registry import ENTRY_POINTS as CHART_KINDS
+from analytics_core._superset.registry import installed_chart_kinds
 from analytics_core.errors import DatabaseError, SettingsError, TokenEndpointError
 from analytics_core.ports import (
     Cache,

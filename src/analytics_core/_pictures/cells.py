@@ -11,8 +11,8 @@ from decimal import Context, Decimal
 from functools import reduce
 from typing import Any, Final
 
-from analytics_core._display.blocks import NULL
 from analytics_core._pictures.text_metrics import ELLIPSIS
+from analytics_core._tools.display.blocks import NULL
 
 EMPTY: Final = "(empty)"
 _COUNTING: Final = {ord("0"): "\u200c", ord("1"): "\u200b"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from analytics_core._error_types import short_repr
 from analytics_core._pictures.cells import shortened
 from analytics_core._pictures.form_words import unknown_words
 from analytics_core._records.chart_form import column_label, is_on, metric_label
+from analytics_core.errors.base import short_repr
 
 _LONGEST_TOLD: Final = 60
 _LARGEST: Final = 1e100

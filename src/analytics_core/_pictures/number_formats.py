@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from analytics_core._formats import Currency, format_number, parse_currency
 from analytics_core._pictures.cells import exact
+from analytics_core._tools.formats import Currency, format_number, parse_currency
 
 SMART: Final = "SMART_NUMBER"
 _LONGEST: Final = 40

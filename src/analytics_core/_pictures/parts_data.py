@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from analytics_core._display.blocks import counted
 from analytics_core._pictures import cells
 from analytics_core._pictures.drawing import CannotDrawError, ChartView
 from analytics_core._pictures.table import Table
 from analytics_core._pictures.time_formats import moment_text
+from analytics_core._tools.display.blocks import counted
 
 _OF_SHOWN: Final = "There are more groups: sums and shares are those of the groups that are shown."
 

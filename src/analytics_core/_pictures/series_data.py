@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from analytics_core._display.blocks import counted
-from analytics_core._display.text import distinct_texts
 from analytics_core._pictures import cells
 from analytics_core._pictures.drawing import CannotDrawError
 from analytics_core._pictures.form_fields import FormFields
 from analytics_core._pictures.table import Table
+from analytics_core._tools.display.blocks import counted
+from analytics_core._tools.display.text import distinct_texts
 
 _TIME: Final = "__timestamp"
 _MOST_SERIES: Final = 100

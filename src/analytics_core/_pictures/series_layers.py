@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
-from analytics_core._display.blocks import counted
 from analytics_core._pictures import axes, cells
 from analytics_core._pictures.drawing import ChartView
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.series_data import AxisKind, PlottedSeries, SeriesData
 from analytics_core._pictures.stacks import DOWN, UP, Ends, has_sign, seen, stacks_of
 from analytics_core._pictures.theme import LABEL_PX
+from analytics_core._tools.display.blocks import counted
 
 _MOST_LABELS: Final = 80
 _MOST_LONE: Final = 300

@@ -6,9 +6,9 @@ import re
 from datetime import datetime
 from typing import Any, Final
 
-from analytics_core._display.blocks import NULL
-from analytics_core._formats import format_time
 from analytics_core._pictures import cells
+from analytics_core._tools.display.blocks import NULL
+from analytics_core._tools.formats import format_time
 
 SMART: Final = "smart_date"
 _ADAPTIVE: Final = frozenset({"smart_date", "smart_date_verbose", "smart_date_detailed", "adaptive_formatting"})

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import BinaryIO, Final
 from urllib.parse import urlsplit
 
-from analytics_core._display.blocks import MASK
+from analytics_core._tools.display.blocks import MASK
 from analytics_core.errors import NotificationError
 
 _CHUNK: Final = 57 * 1_024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from analytics_core._display.blocks import MASK
+from analytics_core._tools.display.blocks import MASK
 from analytics_core.errors import StoredDataError
 
 

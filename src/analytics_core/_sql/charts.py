@@ -6,22 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from analytics_core._builder.charts import check_fields
-from analytics_core._builder.forms import SHAPES, TABLE, ChartLayout, ChartShape
-from analytics_core._formdata.field_names import ASKED
-from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.pipeline import read_steps, run_steps
-from analytics_core._frames.registry import Operations
-from analytics_core._resources.pictures import PictureDrawer, chart_look
-from analytics_core._results.answer import ChartData
-from analytics_core._results.picture import Picture
-from analytics_core._results.rows import ResultRows
+from analytics_core._content.pictures.drawing import PictureDrawer, chart_look
+from analytics_core._content.pictures.picture import Picture
+from analytics_core._engine.frames.frame import Frame, FrameColumn
+from analytics_core._engine.frames.pipeline import read_steps, run_steps
+from analytics_core._engine.frames.registry import Operations
+from analytics_core._engine.results.answer import ChartData
+from analytics_core._engine.results.rows import ResultRows
+from analytics_core._notebook.builder.charts import check_fields
+from analytics_core._notebook.builder.forms import SHAPES, TABLE, ChartLayout, ChartShape
+from analytics_core._superset.field_names import ASKED
 from analytics_core.errors import QueryError, UnknownNameError
 from analytics_core.models.query import PostProcessingOperation
 
 if TYPE_CHECKING:
-    from analytics_core._results.answer import QueryResult
-    from analytics_core._runtime import Runtime
+    from analytics_core._content.runtime import Runtime
+    from analytics_core._engine.results.answer import QueryResult
 
 _LOOK: Final[Mapping[str, Any]] = {"format": "png", "theme": "light", "width_px": None, "height_px": None, "scale": 1.0}
 _BINS: Final = 20

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
-from analytics_core._compile.explanation import ExplainedClause, printed
-from analytics_core._compile.lowering.query import RELATION_ALIAS
-from analytics_core._display.blocks import Blocks, CodeBlock, facts, notes, table
-from analytics_core._display.bundles import mime_bundle
-from analytics_core._display.text import visible
-from analytics_core._querying.sql_queries import ReadySql
+from analytics_core._engine.compile.explanation import ExplainedClause, printed
+from analytics_core._engine.compile.lowering.query import RELATION_ALIAS
+from analytics_core._engine.querying.sql_queries import ReadySql
+from analytics_core._tools.display.blocks import Blocks, CodeBlock, facts, notes, table
+from analytics_core._tools.display.bundles import mime_bundle
+from analytics_core._tools.display.text import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,32 +14,32 @@ from typing import Any, Final, TypeVar
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from analytics_core._compile.fragments.sql_text import FAULTS, parse_statements
-from analytics_core._display.blocks import Blocks, HeadingBlock, counted, notes
-from analytics_core._display.bundles import mime_bundle
-from analytics_core._display.objects import objects_table
-from analytics_core._engines.spec import EngineSpec
-from analytics_core._gate.relations import TableRef, in_schema, relations_of
-from analytics_core._gate.row_security import table_name
-from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.sql_parameters import without_parameters
+from analytics_core._content.bundles.datasets import texts_in_values
+from analytics_core._content.checks.checking import request_of
+from analytics_core._content.checks.datasets_today import begun_request
+from analytics_core._content.questions.dashboard_filters import all_filters
+from analytics_core._content.reader import Reader
+from analytics_core._content.related_names import charts_drawn_from
+from analytics_core._content.runtime import Runtime
+from analytics_core._content.stored_json import json_object
+from analytics_core._engine.compile.fragments.sql_text import FAULTS, parse_statements
+from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.gate.relations import TableRef, in_schema, relations_of
+from analytics_core._engine.gate.row_security import table_name
+from analytics_core._engine.querying.chart_request import ChartRequest
+from analytics_core._engine.querying.sql_parameters import without_parameters
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.policy import Permission
+from analytics_core._engine.rights.row_rules import TableName, ruled_dataset
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.report import ReportSchedule
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
-from analytics_core._resources.bundles.datasets import texts_in_values
-from analytics_core._resources.checks.checking import request_of
-from analytics_core._resources.checks.datasets_today import begun_request
-from analytics_core._resources.dashboards.filters import all_filters
-from analytics_core._resources.reader import Reader
-from analytics_core._resources.related_names import charts_drawn_from
-from analytics_core._resources.reports.content import is_alert
-from analytics_core._resources.stored_json import json_object
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Permission
-from analytics_core._security.row_rules import TableName, ruled_dataset
+from analytics_core._reports.content import is_alert
 from analytics_core._sql.reading import ColumnLineage, KnownTables, lineage_of
+from analytics_core._tools.display.blocks import Blocks, HeadingBlock, counted, notes
+from analytics_core._tools.display.bundles import mime_bundle
+from analytics_core._tools.display.objects import objects_table
 from analytics_core.errors import AnalyticsError, QueryError
 from analytics_core.models.enums import DatasourceType
 from analytics_core.models.query import ChartDataDatasource

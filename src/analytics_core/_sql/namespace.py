@@ -11,24 +11,23 @@ from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
-from analytics_core._compile.templates import is_template
-from analytics_core._error_types import known_list
-from analytics_core._gate.guard import select_in_schema
-from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.sql_parameters import checked_values
-from analytics_core._querying.sql_queries import SqlQuestion
-from analytics_core._querying.stored_statements import statement_dataset
+from analytics_core._content.background_jobs import job_of, job_record
+from analytics_core._content.batches import every
+from analytics_core._content.changes import begin_act
+from analytics_core._content.datasets.namespace import Datasets
+from analytics_core._content.datasets.records import changed_dataset, new_dataset
+from analytics_core._content.namespace import Namespace
+from analytics_core._engine.compile.templates import is_template
+from analytics_core._engine.gate.guard import select_in_schema
+from analytics_core._engine.querying.chart_request import ChartRequest
+from analytics_core._engine.querying.sql_parameters import checked_values
+from analytics_core._engine.querying.sql_queries import SqlQuestion
+from analytics_core._engine.querying.stored_statements import statement_dataset
+from analytics_core._engine.results.answer import ChartData, QueryResult
+from analytics_core._engine.results.batch_stream import BatchStream
+from analytics_core._engine.rights.row_rules import TableName
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.sql_query import SqlQuery
-from analytics_core._resources.batches import every
-from analytics_core._resources.changes import begin_act
-from analytics_core._resources.datasets.namespace import Datasets
-from analytics_core._resources.datasets.records import changed_dataset, new_dataset
-from analytics_core._resources.jobs import job_of, job_record
-from analytics_core._resources.namespace import Namespace
-from analytics_core._results.answer import ChartData, QueryResult
-from analytics_core._results.batch_stream import BatchStream
-from analytics_core._security.row_rules import TableName
 from analytics_core._sql.explanation import ExplainedSql
 from analytics_core._sql.lineage import TableLineage, TableReaders, answer_lineage
 from analytics_core._sql.reading import ColumnLineage, KnownTables, SqlProblem, formatted, lineage_of, problems_of
@@ -50,6 +49,7 @@ from analytics_core.errors import (
     TemplateError,
     nearest,
 )
+from analytics_core.errors.base import known_list
 from analytics_core.models.dataset import DatasetGet, DatasetPost, DatasetPut
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.sql_editor import EstimateQueryCost, ExecutePayload, QueryExecutionResponse

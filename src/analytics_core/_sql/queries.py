@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analytics_core._querying.stored_statements import require_own_query
-from analytics_core._records.datasource import Database
-from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core._records.sql_query import QueryState, SqlQuery
-from analytics_core._resources.batches import by_ids, is_stored_id
-from analytics_core._resources.field_formatter import shown_as
-from analytics_core._resources.lists import (
+from analytics_core._content.batches import by_ids, is_stored_id
+from analytics_core._content.field_formatter import shown_as
+from analytics_core._content.lists import (
     Columns,
     Filters,
     Listing,
@@ -20,8 +16,12 @@ from analytics_core._resources.lists import (
     ResourceLists,
     anybody,
 )
-from analytics_core._resources.namespace import NamespaceWithDistinct
-from analytics_core._resources.reader import Reader
+from analytics_core._content.namespace import NamespaceWithDistinct
+from analytics_core._content.reader import Reader
+from analytics_core._engine.querying.stored_statements import require_own_query
+from analytics_core._records.datasource import Database
+from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.sql_query import QueryState, SqlQuery
 from analytics_core._sql.runs import now_ms, settled
 from analytics_core.errors import NotFoundError
 from analytics_core.models.dataset import DatabaseNameOnly

@@ -14,17 +14,16 @@ from sqlglot.lineage import Node, lineage
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from analytics_core._compile.fragments.sql_text import FAULTS, check_characters, parse_statements, read_tokens
-from analytics_core._engines.spec import EngineSpec
-from analytics_core._error_types import known_list
-from analytics_core._gate.changes import MOST_CHARACTERS
-from analytics_core._gate.guard import BESIDE_QUERIES, check_select
-from analytics_core._gate.relations import TableRef, relations_of
-from analytics_core._querying.sql_parameters import as_written, without_parameters
+from analytics_core._content.runtime import Runtime
+from analytics_core._engine.compile.fragments.sql_text import FAULTS, check_characters, parse_statements, read_tokens
+from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.gate.changes import MOST_CHARACTERS
+from analytics_core._engine.gate.guard import BESIDE_QUERIES, check_select
+from analytics_core._engine.gate.relations import TableRef, relations_of
+from analytics_core._engine.querying.sql_parameters import as_written, without_parameters
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.row_rules import TableName
 from analytics_core._records.datasource import Database
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
-from analytics_core._security.row_rules import TableName
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,
@@ -34,6 +33,7 @@ from analytics_core.errors import (
     StatementRefusedError,
     nearest,
 )
+from analytics_core.errors.base import known_list
 
 _PLACE: Final = "the statement"
 _WHERE: Final = re.compile(r" in line (\d+), column (\d+)")

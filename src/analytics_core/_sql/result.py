@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
-from analytics_core._engines.types import ValueKind
-from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._querying.sql_limits import LimitingFactor
-from analytics_core._querying.sql_queries import SqlAnswer
+from analytics_core._content.pictures.picture import Picture
+from analytics_core._content.runtime import Runtime
+from analytics_core._content.user_directory import name_of
+from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.frames.frame import Frame, FrameColumn
+from analytics_core._engine.querying.sql_limits import LimitingFactor
+from analytics_core._engine.querying.sql_queries import SqlAnswer
+from analytics_core._engine.results.answer import ChartData, QueryResult
+from analytics_core._engine.results.rows import ResultRows
+from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.datasource import Database
 from analytics_core._records.sql_query import SqlQuery
-from analytics_core._resources.people.directory import name_of
-from analytics_core._results.answer import ChartData, QueryResult
-from analytics_core._results.picture import Picture
-from analytics_core._results.rows import ResultRows
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core._sql.charts import draw
 from analytics_core.models.sql_editor import SqlQueryResult
 

@@ -10,23 +10,23 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, Final
 
-from analytics_core._compile.fingerprint import digest_of
-from analytics_core._execution.cancel import CancelToken
-from analytics_core._jobs.handlers import JobKind, JobOutcome
-from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.sql_queries import SqlQuestion
-from analytics_core._querying.sql_scripts import MadeKind, MadeRelation, ReadyScript, ScriptAnswer
+from analytics_core._content.background_jobs import new_job_key, submit_job
+from analytics_core._content.changes import begin_act
+from analytics_core._content.jobs.handlers import JobKind, JobOutcome
+from analytics_core._content.runtime import Runtime
+from analytics_core._engine.compile.fingerprint import digest_of
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.files.names import is_plain_name
+from analytics_core._engine.querying.chart_request import ChartRequest
+from analytics_core._engine.querying.sql_queries import SqlQuestion
+from analytics_core._engine.querying.sql_scripts import MadeKind, MadeRelation, ReadyScript, ScriptAnswer
+from analytics_core._engine.results.answer import ChartData
+from analytics_core._engine.results.answer_bytes import decode_job_answer, encode_answer
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.datasource import Database
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._records.sql_query import QueryState, SqlQuery
-from analytics_core._resources.changes import begin_act
-from analytics_core._resources.jobs import new_job_key, submit_job
-from analytics_core._results.answer import ChartData
-from analytics_core._results.answer_bytes import decode_job_answer, encode_answer
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
-from analytics_core._security.keys import EntrySeal
-from analytics_core._uploads.names import is_plain_name
 from analytics_core.errors import (
     AlreadyExistsError,
     AnalyticsError,

@@ -8,23 +8,23 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import uuid4
 
-from analytics_core._engines.spec import EngineSpec
-from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.sql_queries import saved_question
+from analytics_core._content.batches import by_ids, every
+from analytics_core._content.changes import begin_act, reject_later_change, repeated
+from analytics_core._content.charts.records import named_tags
+from analytics_core._content.checks.report import CheckedRecord
+from analytics_core._content.field_formatter import shown_as
+from analytics_core._content.lists import Listing, PageFacts, ResourceLists, anybody
+from analytics_core._content.namespace import NamespaceWithDistinct
+from analytics_core._content.reader import Reader
+from analytics_core._content.related_names import tag_reference
+from analytics_core._content.user_directory import read_users
+from analytics_core._content.written_back import read_changes
+from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.querying.chart_request import ChartRequest
+from analytics_core._engine.querying.sql_queries import saved_question
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListQuery, NamesQuery, UnitOfWork
 from analytics_core._records.sql_query import SavedQuery
-from analytics_core._resources.batches import by_ids, every
-from analytics_core._resources.changes import begin_act, reject_later_change, repeated
-from analytics_core._resources.charts.records import named_tags
-from analytics_core._resources.checks.report import CheckedRecord
-from analytics_core._resources.field_formatter import shown_as
-from analytics_core._resources.lists import Listing, PageFacts, ResourceLists, anybody
-from analytics_core._resources.namespace import NamespaceWithDistinct
-from analytics_core._resources.people.directory import read_users
-from analytics_core._resources.reader import Reader
-from analytics_core._resources.related_names import tag_reference
-from analytics_core._resources.written_back import read_changes
 from analytics_core._sql.reading import KnownTables, problems_of
 from analytics_core.errors import DatabaseAccessError, MissingTemplateValueError, TemplateError
 from analytics_core.models.dataset import DatabaseOfDatasetItem

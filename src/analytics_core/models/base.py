@@ -29,8 +29,8 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, SchemaSerializer, core_schema
 
-from analytics_core._display.blocks import MASK, Blocks
-from analytics_core._display.bundles import mime_bundle
+from analytics_core._tools.display.blocks import MASK, Blocks
+from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core.models.display import record_blocks
 from analytics_core.models.meanings_of_queries import QUERY_MEANINGS
 from analytics_core.models.meanings_of_records import RECORD_MEANINGS

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, AliasChoices, Field, StringConstraints
 
-from analytics_core._display.blocks import Blocks
+from analytics_core._tools.display.blocks import Blocks
 from analytics_core.models.base import (
     Answer,
     AnswerWithSchema,

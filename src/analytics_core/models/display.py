@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from analytics_core._display.blocks import (
+from analytics_core._tools.display.blocks import (
     Block,
     Blocks,
     Cell,
@@ -23,7 +23,7 @@ from analytics_core._display.blocks import (
     fold,
     table,
 )
-from analytics_core._display.values import are_numbers, column_texts, value_text
+from analytics_core._tools.display.values import are_numbers, column_texts, value_text
 
 _NAMES: Final = (
     *("slice_name", "dashboard_title", "database_name", "table_name", "metric_name", "column_name", "template_name"),

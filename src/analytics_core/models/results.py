@@ -9,7 +9,7 @@ from datetime import datetime
 
 from pydantic import ConfigDict
 
-from analytics_core._display.blocks import Blocks
+from analytics_core._tools.display.blocks import Blocks
 from analytics_core.errors import ErrorLevel, ErrorType
 from analytics_core.models.base import Answer, Bool, Ids, JsonObject, ListAnswer, Objects, Texts, Whole
 from analytics_core.models.display import page_blocks

@@ -14,8 +14,8 @@ from enum import Enum
 from typing import Any, Final
 from uuid import UUID
 
-from analytics_core._error_types import short_repr
 from analytics_core.errors import PayloadFormatError
+from analytics_core.errors.base import short_repr
 
 _LONGEST_PLACE: Final = 200
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytics_core._display.blocks import Blocks, HeadingBlock
+from analytics_core._tools.display.blocks import Blocks, HeadingBlock
 from analytics_core.models.base import Answer, AnswerWithSchema, Bool, JsonObject, Texts, Whole
 from analytics_core.models.display import rows_blocks
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytics_core._adapters.job_runners import InlineJobRunner
+from analytics_core._core.adapters.job_runners import InlineJobRunner
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.isolation import assert_isolated
 from analytics_core.testing.outbox import Outbox, OutboxEntry

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from analytics_core._adapters.job_runners import InlineJobRunner
+from analytics_core._core.adapters.job_runners import InlineJobRunner
 from analytics_core._core.facade import AnalyticsCore
-from analytics_core._settings import Settings
+from analytics_core._records.settings import Settings
 from analytics_core.models.database import OAuth2ContentType
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.outbox import Outbox

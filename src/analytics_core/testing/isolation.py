@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
 
+from analytics_core._content.questions.queries import ChartQueries
 from analytics_core._core import AnalyticsCore, GuestCore
-from analytics_core._resources.charts.queries import ChartQueries
-from analytics_core._results.answer import QueryResult
+from analytics_core._engine.results.answer import QueryResult
 from analytics_core.errors import AnalyticsError
 
 Row = Mapping[str, Any]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from analytics_core._display.blocks import counted
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
 from analytics_core._pictures.parts_data import Part, metric_column, read_parts, text_columns
 from analytics_core._pictures.text_metrics import fitted, text_width
+from analytics_core._tools.display.blocks import counted
 
 _MOST_WORDS: Final = 150
 _CELL_PX: Final = 3

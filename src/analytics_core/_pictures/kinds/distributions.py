@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from analytics_core._display.blocks import counted
-from analytics_core._display.text import distinct_texts
 from analytics_core._pictures import axes, cells
 from analytics_core._pictures.drawing import MOST_MARKS, CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.parts_data import texts_of
 from analytics_core._pictures.table import Table
+from analytics_core._tools.display.blocks import counted
+from analytics_core._tools.display.text import distinct_texts
 
 _BIN: Final = re.compile(r"\s*(-?[\d.]+(?:e[+-]?\d+)?)\s+-\s+(-?[\d.]+(?:e[+-]?\d+)?)\s*", re.IGNORECASE)
 _PARTS: Final = ("mean", "median", "max", "min", "q1", "q3", "count", "outliers")

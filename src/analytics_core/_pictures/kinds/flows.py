@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from analytics_core._display.blocks import counted
 from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
@@ -15,6 +14,7 @@ from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.parts_data import metric_column, read_parts
 from analytics_core._pictures.text_metrics import fitted, text_width
 from analytics_core._pictures.theme import LABEL_PX
+from analytics_core._tools.display.blocks import counted
 
 _MOST_LINKS: Final = 300
 _MOST_NODES: Final = 60

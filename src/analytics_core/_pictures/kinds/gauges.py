@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from analytics_core._display.blocks import counted
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import draw_legend
@@ -14,6 +13,7 @@ from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.parts_data import Part, below_zero, metric_column, read_parts, text_columns, texts_of
 from analytics_core._pictures.text_metrics import fitted
 from analytics_core._pictures.theme import LABEL_PX
+from analytics_core._tools.display.blocks import counted
 
 _MOST_GAUGES: Final = 10
 _MOST_SHAPES: Final = 30

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from analytics_core._display.blocks import counted
 from analytics_core._pictures import axes, cells
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
@@ -15,6 +14,7 @@ from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.parts_data import metric_column, texts_of
 from analytics_core._pictures.text_metrics import text_width
 from analytics_core._pictures.theme import LABEL_PX, heat_colours, ramp_colour, readable_on
+from analytics_core._tools.display.blocks import counted
 
 _MOST_PER_SIDE: Final = 150
 _MOST_TEXTS: Final = 300

@@ -7,8 +7,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from analytics_core._display.blocks import counted
-from analytics_core._display.text import distinct_texts
 from analytics_core._pictures import axes, cells
 from analytics_core._pictures.drawing import MOST_MARKS, CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
@@ -17,6 +15,8 @@ from analytics_core._pictures.parts_data import below_zero, metric_column, read_
 from analytics_core._pictures.table import Table
 from analytics_core._pictures.theme import heat_colours
 from analytics_core._records.chart_form import metric_label
+from analytics_core._tools.display.blocks import counted
+from analytics_core._tools.display.text import distinct_texts
 
 _NO_MAP: Final = "Drawn by longitude and latitude, without a map under it."
 _BASE32: Final = "0123456789bcdefghjkmnpqrstuvwxyz"

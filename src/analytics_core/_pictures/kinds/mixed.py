@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from analytics_core._display.text import distinct_texts
 from analytics_core._pictures.annotations import annotation_layers
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.kinds.series import CURVES, as_categories, describe, least_shown, limited_for, scales_of
 from analytics_core._pictures.series_data import MOST_POINTS, AxisKind, SeriesData, read_series
 from analytics_core._pictures.series_layers import SeriesStyle, series_layers, told_limits
+from analytics_core._tools.display.text import distinct_texts
 
 _MARKS: Final[Mapping[str, str]] = {"bar": "bar", "scatter": "point"}
 

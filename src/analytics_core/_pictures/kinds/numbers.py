@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from analytics_core._display.blocks import NULL
 from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
@@ -12,6 +11,7 @@ from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.table import Table
 from analytics_core._pictures.text_metrics import fitted, text_width
 from analytics_core._pictures.time_formats import moment_text
+from analytics_core._tools.display.blocks import NULL
 
 _LARGEST_PX: Final = 120.0
 _NULL_PX: Final = 28.0

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from analytics_core._display.blocks import counted
 from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Canvas
 from analytics_core._pictures.drawing import ChartView, Drawing, PictureKind
@@ -16,6 +15,7 @@ from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.parts_data import Part, Parts, metric_column, read_parts, text_columns
 from analytics_core._pictures.text_metrics import fitted, text_width
 from analytics_core._pictures.theme import LABEL_PX, readable_on
+from analytics_core._tools.display.blocks import counted
 
 _PERCENT: Final = NumberFormat(spec=".1%")
 _TURN: Final = 2 * math.pi

@@ -7,7 +7,6 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from analytics_core._display.blocks import counted
 from analytics_core._pictures import cells
 from analytics_core._pictures.cell_colours import conditional_fills
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
@@ -15,7 +14,8 @@ from analytics_core._pictures.form_fields import FormFields
 from analytics_core._pictures.grid import GridColumn, draw_grid, fitting_rows
 from analytics_core._pictures.number_formats import NumberFormat
 from analytics_core._pictures.time_formats import moment_text
-from analytics_core._pivots import (
+from analytics_core._tools.display.blocks import counted
+from analytics_core._tools.pivots import (
     Key,
     Label,
     PivotAggregate,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from analytics_core._display.blocks import counted
 from analytics_core._pictures import axes
 from analytics_core._pictures.drawing import MOST_MARKS, CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
 from analytics_core._pictures.parts_data import below_zero, texts_of
 from analytics_core._pictures.table import Table
+from analytics_core._tools.display.blocks import counted
 
 
 def _bubble(view: ChartView) -> Drawing:

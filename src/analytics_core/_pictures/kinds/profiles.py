@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from analytics_core._display.blocks import counted
 from analytics_core._pictures.canvas import Box, Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import draw_legend
@@ -15,6 +14,7 @@ from analytics_core._pictures.series_data import AxisKind, SeriesData, limited, 
 from analytics_core._pictures.text_metrics import fitted, text_width
 from analytics_core._pictures.theme import LABEL_PX, heat_colours, mixed, ramp_colour
 from analytics_core._pictures.time_formats import moment_text
+from analytics_core._tools.display.blocks import counted
 
 _MOST_LINES: Final = 500
 _MOST_ROWS: Final = 40

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from analytics_core._display.blocks import counted
 from analytics_core._pictures import axes, cells
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.legends import legend_of
@@ -13,6 +12,7 @@ from analytics_core._pictures.parts_data import metric_column, texts_of
 from analytics_core._pictures.text_metrics import text_width
 from analytics_core._pictures.theme import LABEL_PX
 from analytics_core._pictures.time_formats import moment_text
+from analytics_core._tools.display.blocks import counted
 
 _MOST_STEPS: Final = 150
 _MOST_SPANS: Final = 1_000

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from analytics_core._display.blocks import counted
-from analytics_core._display.values import column_texts
 from analytics_core._pictures import cells
 from analytics_core._pictures.cell_colours import conditional_fills, has_conditions
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
@@ -15,6 +13,8 @@ from analytics_core._pictures.grid import GridColumn, draw_grid, fitting_rows
 from analytics_core._pictures.number_formats import NumberFormat, number_format, with_minus
 from analytics_core._pictures.table import Table
 from analytics_core._pictures.time_formats import moment_text, time_format
+from analytics_core._tools.display.blocks import counted
+from analytics_core._tools.display.values import column_texts
 
 _MOST_ROWS: Final = 200
 _MOST_COLUMNS: Final = 60

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from analytics_core._display.blocks import counted
 from analytics_core._pictures import cells
 from analytics_core._pictures.canvas import Canvas
 from analytics_core._pictures.drawing import CannotDrawError, ChartView, Drawing, PictureKind
 from analytics_core._pictures.text_metrics import fitted, text_width
 from analytics_core._pictures.theme import LABEL_PX
+from analytics_core._tools.display.blocks import counted
 
 _MOST_NODES: Final = 400
 _DOT_PX: Final = 4

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from analytics_core._engine.rights.row_rules import TableName, table_key
 from analytics_core._records.chart import Annotation, AnnotationLayer
 from analytics_core._records.dashboard import CssTemplate, EmbeddedDashboard, Favourite, Tag
 from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import Role, RowRule
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._security.row_rules import TableName, table_key
 from analytics_core.errors import AlreadyExistsError, FilterValueError, NotFoundError, PayloadSchemaError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock

@@ -10,9 +10,9 @@ import pytest
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from analytics_core._engines.registry import EngineRegistry
-from analytics_core._engines.spec import EngineSpec
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engine.engines.registry import EngineRegistry
+from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import TimeGrain
 
 _NAMES = frozenset({"table", "column", "schema", "database", "function", "host", "port", "user"})

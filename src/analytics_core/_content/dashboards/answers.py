@@ -1,0 +1,239 @@
+"""The charts of a dashboard answered together: with its filters, several at a time, one failure sparing the others."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Lock
+from typing import Any, Final
+
+from analytics_core._content.dashboards.layout import read_layout
+from analytics_core._content.permalinks import kept_state
+from analytics_core._content.questions.acting import ActingFilters, GivenState, acting_filters, given_state
+from analytics_core._content.questions.extra_filters import ExtraFilters
+from analytics_core._content.questions.filter_values import SHAPE
+from analytics_core._content.questions.queries import ChartQueries, JobQueries
+from analytics_core._content.reader import Reader
+from analytics_core._content.runtime import Runtime
+from analytics_core._content.stored_json import json_object
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.querying.chart_request import ChartRequest
+from analytics_core._engine.results.dashboard_answer import DashboardChart, DashboardData, FilterState
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._pictures.pages.page_layout import tabs_around
+from analytics_core._records.chart import Chart
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._tools.bounded_calls import BoundedCalls
+from analytics_core.errors import AnalyticsError, ThreadLimitError
+from analytics_core.models.parsing import payload_error
+
+OnChart = Callable[[DashboardChart], object]
+"""Is told of each chart as soon as it is answered, in the thread of the caller."""
+
+Answer = Callable[[int], DashboardChart]
+"""Answers one chart; never raises an AnalyticsError."""
+
+MOST_AT_A_TIME: Final = 64
+_AT_A_TIME: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredDashboard:
+    """A dashboard with the answers to its charts.
+
+    `find_chart` gives a chart that the actor may read; `shown_tabs` are the ids of the tabs that are shown, None: all.
+    """
+
+    dashboard: Dashboard
+    data: DashboardData
+    find_chart: Callable[[int], Chart]
+    shown_tabs: frozenset[str] | None
+
+
+class DashboardQuestions:
+    """Answers the charts of one dashboard for one actor.
+
+    Args:
+        queries: answers single charts.
+        dashboard: the dashboard, which the actor may read.
+        given: what the caller sets.
+    """
+
+    def __init__(self, queries: JobQueries, dashboard: Dashboard, given: GivenState) -> None:
+        self._queries = queries
+        self._dashboard = dashboard
+        self._given = given
+        self._layout = read_layout(json_object(dashboard.position_json))
+        self._cancel = CancelToken()
+
+    def answer(
+        self, *, tabs: Sequence[str] | None, force: bool, parallel: int, on_chart: OnChart | None
+    ) -> DashboardData:
+        """Return the answers to the charts in some tabs, `parallel` of them at a time.
+
+        Raises:
+            UnknownNameError: a filter or a tab that the dashboard does not have.
+            PayloadSchemaError: a value that a filter does not take.
+        """
+        threads, chart_ids = _checked_parallel(parallel), self._chosen(tabs)
+        acting = acting_filters(self._dashboard, self._given, self._queries)
+        found: dict[int, DashboardChart] = {}
+        with (
+            self._queries.progress.bar("charts", total=len(chart_ids), unit="chart") as tell,
+            closing(self._answered(chart_ids, partial(self._chart, acting, force), threads)) as answered,
+        ):
+            for chart in answered:
+                found[chart.chart_id] = chart
+                tell(1)
+                if on_chart is not None:
+                    on_chart(chart)
+        return DashboardData(
+            dashboard_id=self._dashboard.id,
+            charts=tuple(found[key] for key in chart_ids),
+            filters=tuple(item.state for item in acting.filters),
+            notes=acting.notes,
+        )
+
+    def requests(self, *, tabs: Sequence[str] | None) -> tuple[Sequence[ChartRequest], Sequence[FilterState]]:
+        """Return what the charts in some tabs request, and what the filters are set to.
+
+        Raises:
+            AnalyticsError: what `answer` raises, and the errors of single charts.
+        """
+        acting = acting_filters(self._dashboard, self._given, self._queries)
+        charts = tuple(self._queries.chart(key) for key in self._chosen(tabs))
+        requests = tuple(self._queries.on_dashboard(chart, acting.on(chart)) for chart in charts)
+        return requests, tuple(item.state for item in acting.filters)
+
+    def answered(self, *, tabs: Sequence[str] | None, force: bool) -> AnsweredDashboard:
+        """Return the dashboard with its answers; arguments and errors are those of `answer`."""
+        data = self.answer(tabs=tabs, force=force, parallel=_AT_A_TIME, on_chart=None)
+        shown = self._given.active_tabs or None
+        if tabs is not None:
+            shown = tabs_around(json_object(self._dashboard.position_json), self._layout.tab_ids(tabs, shape=SHAPE))
+        return AnsweredDashboard(dashboard=self._dashboard, data=data, find_chart=self._queries.chart, shown_tabs=shown)
+
+    def _chosen(self, tabs: Sequence[str] | None) -> tuple[int, ...]:
+        """Return the charts to answer in the order of the page: in these tabs, or shown by the page of a permalink."""
+        in_order = self._layout.in_order(self._dashboard.chart_ids)
+        if tabs is not None:
+            if not isinstance(tabs, list | tuple) or not all(isinstance(tab, str) for tab in tabs):
+                raise payload_error(SHAPE, "tabs", "must be a list of ids or titles of tabs")
+            chosen = self._layout.within(tabs, shape=SHAPE)
+        elif self._given.active_tabs:
+            chosen = self._layout.shown_by(self._given.active_tabs)
+        else:
+            return in_order
+        return tuple(key for key in in_order if key in chosen)
+
+    def _answered(self, chart_ids: Sequence[int], answer: Answer, threads: int) -> Generator[DashboardChart]:
+        """Yield the charts as they are answered; what still runs when the caller goes away is stopped."""
+        waiting, calls = _Waiting(chart_ids), BoundedCalls("dashboard")
+        try:
+            started = _start(calls, partial(waiting.work, answer), min(threads, len(chart_ids)))
+            if not started:
+                yield from map(answer, chart_ids)
+                return
+            for _ in chart_ids:
+                yield waiting.result()
+        finally:
+            self._cancel.cancel()
+            waiting.clear()
+            calls.close()
+
+    def _chart(self, acting: ActingFilters, force: bool, chart_id: int) -> DashboardChart:
+        name, tabs = None, self._layout.tabs_of(chart_id)
+        try:
+            chart = self._queries.chart(chart_id)
+            name = chart.slice_name
+            request = self._queries.on_dashboard(chart, acting.on(chart))
+            answer = self._queries.run(replace(request, force=force or request.force, cancel=self._cancel))
+        except AnalyticsError as error:
+            return DashboardChart(chart_id=chart_id, name=name, tabs=tabs, failure=error)
+        return DashboardChart(chart_id=chart_id, name=name, tabs=tabs, answer=answer)
+
+
+class _Waiting:
+    """The charts that nobody has begun yet, and what became of the others."""
+
+    def __init__(self, chart_ids: Sequence[int]) -> None:
+        self._left = list(reversed(chart_ids))
+        self._guard = Lock()
+        self._done: queue.SimpleQueue[DashboardChart | BaseException] = queue.SimpleQueue()
+
+    def work(self, answer: Answer) -> None:
+        """Answer charts until none is left; in a thread of its own."""
+        while (chart_id := self._next()) is not None:
+            try:
+                self._done.put(answer(chart_id))
+            except BaseException as error:  # border of a thread: the caller waits for this chart, and raises it
+                self._done.put(error)
+
+    def clear(self) -> None:
+        """Leave the charts that nobody has begun."""
+        with self._guard:
+            self._left.clear()
+
+    def result(self) -> DashboardChart:
+        """Wait for the next chart, and return it."""
+        found = self._done.get()
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    def _next(self) -> int | None:
+        with self._guard:
+            return self._left.pop() if self._left else None
+
+
+def _start(calls: BoundedCalls, work: Callable[[], None], threads: int) -> int:
+    """Start as many threads as there shall be and the system gives; return how many they are, none in place of one."""
+    for number in range(threads if threads > 1 else 0):
+        try:
+            calls.start(work)
+        except ThreadLimitError:
+            return number
+    return threads if threads > 1 else 0
+
+
+def _checked_parallel(parallel: Any) -> int:
+    """Return how many charts are answered at a time; PayloadSchemaError when it is no such number."""
+    if type(parallel) is not int or not 1 <= parallel <= MOST_AT_A_TIME:
+        raise payload_error(SHAPE, "parallel", f"must be a whole number from 1 to {MOST_AT_A_TIME}")
+    return parallel
+
+
+def params_of(given: Mapping[str, Any] | None, kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the address: those that a permalink keeps, and those that are given.
+
+    Raises:
+        PayloadSchemaError: they are no mapping.
+    """
+    if not isinstance(given, Mapping | None):
+        raise payload_error(SHAPE, "url_params", "must be an object")
+    pairs = kept.get("urlParams") or ()
+    found = {name: value for pair in pairs for name, value in (pair.items() if isinstance(pair, Mapping) else (pair,))}
+    return {**found, **(given or {})}
+
+
+def answered_dashboard(
+    runtime: Runtime,
+    actor: Actor,
+    dashboard_id: int,
+    *,
+    filters: Mapping[str, Any] | None = None,
+    tabs: Sequence[str] | None = None,
+    permalink: str | None = None,
+    force: bool = False,
+) -> AnsweredDashboard:
+    """Return a dashboard with the answers to its charts; arguments and errors are those of `core.dashboards.data`."""
+    with runtime.store.unit_of_work() as unit:
+        reader = Reader(unit, runtime.policy, actor)
+        dashboard = reader.dashboard(dashboard_id)
+        kept = {} if permalink is None else kept_state(reader, runtime.settings, permalink, dashboard_id)
+    given = given_state(filters=filters, kept=kept, extra=ExtraFilters(url_params=params_of(None, kept)))
+    questions = DashboardQuestions(ChartQueries(runtime, actor), dashboard, given)
+    return questions.answered(tabs=tabs, force=force)

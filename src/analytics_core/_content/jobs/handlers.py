@@ -1,0 +1,160 @@
+"""What runs the jobs of one kind, and how jobs end: what the store keeps then, for how long, and which are lost."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, Final, Protocol
+
+from analytics_core._content.jobs.heartbeat import is_dead
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.settings import Settings
+from analytics_core._records.shared_state import JobRecord, JobResultPart, JobState
+from analytics_core._tools.typed_json import error_to_json
+from analytics_core.errors import AnalyticsError, JobError, StaleVersionError
+
+
+class JobKind(StrEnum):
+    """What a job does; each kind has a handler in the composition root."""
+
+    CHART_DATA = "chart-data"
+    WARM_UP = "warm-up"
+    REPORT = "report"
+    SQL = "sql"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobOutcome:
+    """How a job ended that was not stopped by an error: its state, what it made, and what bound its actor then."""
+
+    state: JobState
+    data: bytes
+    bound: str = ""
+
+
+class JobHandler(Protocol):
+    """The jobs of one kind."""
+
+    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
+        """Do the work as the job's actor with the rights that they have now; AnalyticsError when it fails."""
+
+    def may_read(self, job: JobRecord, actor: Actor) -> bool:
+        """Tell whether an actor may read what the finished job made."""
+
+    def read(self, job: JobRecord, data: bytes) -> Any:
+        """Return what the job made; StoredDataError when the store holds something else."""
+
+
+_PART_BYTES: Final = 4 * 1024 * 1024
+_MORE_READ: Final = 100
+WORKERS_KEPT: Final = timedelta(days=1)
+
+
+class Ending:
+    """Tells in one process that a job is over, and how."""
+
+    def __init__(self) -> None:
+        self._is_told = threading.Event()
+        self._others: list[threading.Event] = []
+        self.record: JobRecord | None = None
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the end was told; `record` is None where nobody knows how it ended."""
+        return self._is_told.is_set()
+
+    def tell(self, record: JobRecord | None) -> None:
+        """Let go on who waits."""
+        self.record = record
+        self._is_told.set()
+        for other in self._others:
+            other.set()
+
+    def tell_also(self, other: threading.Event) -> None:
+        """Set an event of somebody who waits for several jobs when this one is over, too."""
+        self._others.append(other)
+        if self.is_told:
+            other.set()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the end is told, or so long."""
+        self._is_told.wait(seconds)
+
+
+class JobEnds:
+    """Records ends of jobs; `settings` say how long they are kept, and what their results may take together."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def record(
+        self,
+        unit: UnitOfWork,
+        job: JobRecord,
+        state: JobState,
+        *,
+        outcome: JobOutcome | None = None,
+        error: AnalyticsError | None = None,
+    ) -> JobRecord:
+        """Store the end of a job with its result, and let what is too old or too much go."""
+        now = unit.now()
+        done = replace(
+            job,
+            state=state,
+            ended_on=now,
+            lease_until=None,
+            bound=None if outcome is None else outcome.bound,
+            error=None if error is None else json.dumps(error_to_json(error)),
+            result_bytes=None if outcome is None else len(outcome.data),
+            expires_on=now + timedelta(seconds=self._settings.job_expiry_s),
+        )
+        stored = unit.jobs.update(done, actor_id=job.author_id)
+        data = b"" if outcome is None else outcome.data
+        for position, start in enumerate(range(0, len(data), _PART_BYTES)):
+            part = JobResultPart(job_record_id=job.id, position=position, data=data[start : start + _PART_BYTES])
+            unit.job_results.append(part, actor_id=job.author_id)
+        with suppress(StaleVersionError):  # another process makes room at this moment
+            self._make_room(unit, but=job.job_id)
+        return stored
+
+    def settled(self, unit: UnitOfWork, job: JobRecord, *, own: str) -> JobRecord:
+        """Return the job; one that nobody can end any more is lost. `own` names the process that asks."""
+        if job.state.is_over or job.worker == own:
+            return job
+        if job.worker is not None:
+            is_lost, why = is_dead(unit, job.worker), "the process that held it ended, or lost the metadata store"
+        else:
+            is_lost = job.lease_until is not None and job.lease_until < unit.now()
+            why = f"nobody began it within {self._settings.job_wait_s:g} seconds (Settings.job_wait_s)"
+        return self.lose(unit, job, why) if is_lost else job
+
+    def lose(self, unit: UnitOfWork, job: JobRecord, why: str) -> JobRecord:
+        """Record that a job is lost and return it, unless somebody was faster."""
+        failure = JobError(f"job {job.job_id!r} is lost: {why}; submit it again", retryable=True)
+        try:
+            return self.record(unit, job, JobState.LOST, error=failure)
+        except StaleVersionError:  # it was alive after all, or somebody else was faster: the next look tells
+            return job
+
+    def _make_room(self, unit: UnitOfWork, *, but: str) -> None:
+        """Forget jobs that are expired, and the oldest beyond as many and as many bytes as may be; the latest stays."""
+        now, most = unit.now(), self._settings.max_jobs
+        unit.jobs.delete_matching([ListFilter(col="expires_on", op="lt", val=now)])
+        unit.job_workers.delete_matching([ListFilter(col="lease_until", op="lt", val=now - WORKERS_KEPT)])
+        over = (ListFilter(col="ended_on", op="is_null", val=False),)
+        query = ListQuery(filters=over, page_size=most + _MORE_READ)
+        held, gone = 0, []
+        for position, ((job_id, size), _, record_id) in enumerate(
+            unit.jobs.newest(("job_id", "result_bytes"), "ended_on", query)
+        ):
+            held += size or 0
+            if job_id != but and (position >= most or held > self._settings.jobs_max_bytes):
+                gone.append(record_id)
+        if gone:
+            unit.jobs.delete_matching([ListFilter(col="id", op="in", val=gone)])

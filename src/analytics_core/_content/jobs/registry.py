@@ -1,0 +1,470 @@
+"""Submits, runs, finds and stops jobs: all that is known of them stands in the store."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+
+from analytics_core._content.jobs.handlers import Ending, JobEnds, JobHandler, JobKind, JobOutcome
+from analytics_core._content.jobs.heartbeat import Heartbeat
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.secret import Secret
+from analytics_core._records.settings import Settings
+from analytics_core._records.shared_state import NEXT_STATES, JobRecord, JobState
+from analytics_core._tools.forks import forkable_rlock, tell_of_forks
+from analytics_core._tools.log import line_log
+from analytics_core.errors import (
+    AnalyticsError,
+    JobError,
+    JobGoneError,
+    JobNotFoundError,
+    StaleVersionError,
+    StatementStoppedError,
+    StatementTimeoutError,
+    StoreUnavailableError,
+)
+from analytics_core.ports import JobRunner, MetadataStore, Sleeper
+
+_LOG = line_log(__name__)
+_Result = TypeVar("_Result")
+_MOST_PARTS: Final = 10_000
+_MOST_HELD: Final = 10_000
+_ATTEMPTS: Final = 10
+_PAUSE_S: Final = 0.2
+
+
+@dataclass(slots=True)
+class _LocalJob:
+    """A job that this process waits for or runs; `is_claimed`: the store says that this process runs it."""
+
+    cancel: CancelToken = field(default_factory=CancelToken)
+    ending: Ending = field(default_factory=Ending)
+    is_claimed: bool = False
+
+
+class JobRegistry:
+    """The jobs of a store, as one process sees them.
+
+    Args:
+        store: keeps the jobs.
+        runner: has them run.
+        settings: how many jobs may wait, how long they are kept, and how many bytes their results may take.
+    """
+
+    def __init__(self, *, store: MetadataStore, runner: JobRunner, settings: Settings, sleeper: Sleeper) -> None:
+        self._store = store
+        self._runner = runner
+        self._settings = settings
+        self._sleeper = sleeper
+        self._ends = JobEnds(settings)
+        self._handlers: Mapping[str, JobHandler] = {}
+        self._guard = forkable_rlock()
+        self._held: dict[str, _LocalJob] = {}
+        self._taken: set[str] = set()
+        self._is_closing = False
+        self._heartbeat = Heartbeat(store, lease_s=settings.job_lease_s, stop=self._stop_here, settle=self._settle_own)
+        tell_of_forks(self)
+
+    def start(self, handlers: Mapping[JobKind, JobHandler]) -> None:
+        """Take what runs the jobs of each kind; called once, by the composition root."""
+        self._handlers = {kind.value: handler for kind, handler in handlers.items()}
+        self._runner.start(self.run)
+
+    # ----------------------------------------------------------------------------------------------------- submitting
+    def submit(
+        self,
+        kind: JobKind,
+        payload: str,
+        *,
+        user_id: int,
+        claims: Secret | None = None,
+        moment: datetime | None = None,
+        queue: str = "",
+        job_id: str | None = None,
+    ) -> JobRecord:
+        """Store a job, hand it to the runner and return it.
+
+        Args:
+            kind: what is to be done.
+            payload: of the job, a JSON text.
+            user_id: whose job it is; 0: a guest's.
+            claims: what a host says of this user beyond the directory, or the guest's token.
+            moment: what counts as now; None: the time at which it runs.
+            queue: names the database that it waits for.
+            job_id: under which it is known already; None: a new one.
+
+        Raises:
+            JobError: no more work can be taken.
+            StoreUnavailableError: the job cannot be kept.
+        """
+        job_id = job_id or new_job_id()
+        if self._runner.is_local:
+            self._hold(job_id)
+        try:
+            record = self._store_new(
+                JobRecord(
+                    job_id=job_id,
+                    kind=kind.value,
+                    payload=payload,
+                    user_id=user_id,
+                    claims=claims,
+                    moment=moment,
+                    queue=queue,
+                    worker=self._heartbeat.token if self._runner.is_local else None,
+                )
+            )
+        except BaseException:  # whatever it is goes on upwards; nobody holds what is not stored
+            self._drop(job_id)
+            raise
+        self._hand_over(record)
+        return record
+
+    def run_here(self, kind: JobKind, *, user_id: int, work: Callable[[CancelToken], _Result], job_id: str) -> _Result:
+        """Do work in the caller's thread, as a job that others find and stop meanwhile; nothing is left of it.
+
+        Raises:
+            StoreUnavailableError: the job cannot be kept, and nothing was done.
+        """
+        held = self._hold(job_id)
+        try:
+            job = JobRecord(job_id=job_id, kind=kind.value, payload="{}", user_id=user_id, state=JobState.RUNNING)
+            with self._store.unit_of_work() as unit:
+                running = replace(job, worker=self._heartbeat.token, started_on=unit.now())
+                record_id = unit.jobs.add(running, actor_id=job.author_id).id
+            held.is_claimed = True
+            try:
+                return work(held.cancel)
+            finally:
+                self._forget(record_id)
+        finally:
+            self._drop(job_id)
+
+    def _forget(self, record_id: int) -> None:
+        with suppress(StoreUnavailableError), self._store.unit_of_work() as unit:
+            unit.jobs.delete_matching([ListFilter(col="id", op="eq", val=record_id)])
+
+    def _store_new(self, job: JobRecord) -> JobRecord:
+        with self._store.unit_of_work() as unit:
+            self._require_room(unit, self._settings.max_jobs)
+            if not job.user_id:  # guests must not keep people from submitting
+                guests = ListFilter(col="user_id", op="eq", val=0)
+                self._require_room(unit, -(-self._settings.max_jobs // 2), guests, whose="of guests ")
+            lease = unit.now() + timedelta(seconds=self._settings.job_wait_s)
+            return unit.jobs.add(replace(job, lease_until=lease), actor_id=job.author_id)
+
+    def _require_room(self, unit: UnitOfWork, most: int, *of: ListFilter, whose: str = "") -> None:
+        """Refuse a job when so many of some wait or run already, those that are lost aside."""
+        if _count_unfinished(unit, *of) >= most:
+            for unfinished in unit.jobs.list(_unfinished(most, *of))[1]:
+                self._ends.settled(unit, unfinished, own=self._heartbeat.token)
+            if _count_unfinished(unit, *of) >= most:
+                said = f"{most} jobs {whose}wait or run already (Settings.max_jobs); try again later"
+                raise JobError(said, retryable=True)
+
+    def _hand_over(self, job: JobRecord) -> None:
+        try:
+            self._runner.submit(job.job_id, queue=job.queue)
+        except JobError as error:
+            self._rejected(job, error)
+            raise
+        except Exception as error:  # border to a host's runner: its queue may be away
+            _LOG.error("the job runner did not take a job: it raised %s", type(error).__name__)
+            rejection = JobError(
+                f"job {job.job_id!r} was not taken: the job runner failed; try again later", retryable=True
+            )
+            self._rejected(job, rejection)
+            raise rejection from None
+        except BaseException:  # the caller is interrupted; the job may have run, in their own thread
+            said = f"job {job.job_id!r} was interrupted before it was handed over"
+            self._rejected(job, JobError(said, retryable=True))
+            raise
+
+    def _rejected(self, job: JobRecord, error: JobError) -> None:
+        """Record that a job is not handed over; where the store cannot be told, it is lost with its lease."""
+        try:
+            ended = self._repeated(lambda: self._end_once(job.job_id, JobState.FAILED, error=error))
+            self._tell(job.job_id, ended)
+        except StoreUnavailableError as away:
+            _LOG.error("job %s was not taken, which the store was not told: %s", job.job_id, away.message)
+        finally:
+            self._drop(job.job_id)
+
+    # ------------------------------------------------------------------------------------------------------- running
+    def run(self, job_id: str) -> None:
+        """Run a job that waits, and record how it ends; nothing happens when it runs elsewhere or is over.
+
+        Raises nothing but what interrupts the process, so that runners need not care.
+        """
+        with self._guard:
+            if job_id in self._taken:  # a queue may hand out an id more than once
+                return
+            self._taken.add(job_id)
+        try:
+            held = self._hold(job_id)
+            job = self._claim(job_id)
+            if job is not None:
+                held.is_claimed = True
+                self._work(job, held.cancel)
+        except AnalyticsError as error:
+            _LOG.error("job %s could not be run or recorded: %s", job_id, error.message)
+        finally:
+            self._drop(job_id)
+            with self._guard:
+                self._taken.discard(job_id)
+
+    def _claim(self, job_id: str) -> JobRecord | None:
+        """Make a waiting job one that this process runs; None when somebody else has it or it is over."""
+        with self._store.unit_of_work() as unit:
+            job = unit.jobs.find(job_id=job_id)
+            if job is None or job.state is not JobState.PENDING or job.cancel_requested:
+                return None
+            running = replace(
+                job, state=JobState.RUNNING, worker=self._heartbeat.token, lease_until=None, started_on=unit.now()
+            )
+            try:
+                return unit.jobs.update(running, actor_id=job.author_id)
+            except StaleVersionError:  # another process was faster, or somebody cancelled it
+                return None
+
+    def _work(self, job: JobRecord, cancel: CancelToken) -> None:
+        try:
+            outcome = self.handler(job).run(job, cancel)
+        except AnalyticsError as error:
+            self._end(job.job_id, _state_of(error), error=error)
+        except Exception as error:  # the border of a thread: nobody above could be told
+            _LOG.error("job %s ended by an unexpected %s", job.job_id, type(error).__name__)
+            failure = JobError(f"job {job.job_id!r} ended by an unexpected error")
+            self._end(job.job_id, JobState.FAILED, error=failure)
+        except BaseException:  # the process is interrupted, in a job that runs in its caller's thread
+            self._end(job.job_id, JobState.STOPPED, error=StatementStoppedError("the process was interrupted"))
+            raise
+        else:
+            self._end(job.job_id, outcome.state, outcome=outcome)
+
+    def _end(
+        self, job_id: str, state: JobState, *, outcome: JobOutcome | None = None, error: AnalyticsError | None = None
+    ) -> None:
+        """Record the end of a job that this process ran, also where the store is away for a while."""
+        ended = self._repeated(
+            lambda: self._end_once(job_id, state, outcome=outcome, error=error), also=StoreUnavailableError
+        )
+        if ended is None or ended.state is not state:
+            _LOG.warning("job %s was taken from this process before its end was recorded", job_id)
+        self._tell(job_id, ended)
+
+    def _end_once(
+        self, job_id: str, state: JobState, *, outcome: JobOutcome | None = None, error: AnalyticsError | None = None
+    ) -> JobRecord | None:
+        """Record the end of a job and return it; what others ended stays as it is, None: it is gone."""
+        with self._store.unit_of_work() as unit:
+            job = unit.jobs.find(job_id=job_id)
+            if job is None or state not in NEXT_STATES[job.state]:
+                return job
+            return self._ends.record(unit, job, state, outcome=outcome, error=error)
+
+    # ------------------------------------------------------------------------------------------- finding and stopping
+    def find(self, job_id: object) -> JobRecord:
+        """Return the job as it is now; one whose process died is lost.
+
+        Raises:
+            JobNotFoundError: there is none, or it is expired.
+        """
+
+        def find() -> JobRecord:
+            with self._store.unit_of_work() as unit:
+                job = unit.jobs.find(job_id=job_id) if isinstance(job_id, str) else None
+                if job is None or (job.expires_on is not None and job.expires_on < unit.now()):
+                    raise JobNotFoundError(job_id)
+                if self._is_dropped(job):
+                    return self._ends.lose(unit, job, "its end could not be recorded")
+                return self._ends.settled(unit, job, own=self._heartbeat.token)
+
+        return self._repeated(find)
+
+    def _is_dropped(self, job: JobRecord) -> bool:
+        """Tell whether the store says that this process runs a job that it does not hold any more."""
+        return job.state is JobState.RUNNING and job.worker == self._heartbeat.token and self.ending(job.job_id) is None
+
+    def is_held(self, unit: UnitOfWork, job_id: str, ago: timedelta) -> bool | None:
+        """Tell whether a job was held so long ago, or waits to be; None: its process was not heard of since."""
+        job, now = unit.jobs.find(job_id=job_id), unit.now()
+        if job is None or job.state.is_over:
+            return False
+        if job.worker in (None, self._heartbeat.token):
+            return job.worker is not None or job.lease_until is None or job.lease_until >= now
+        worker = unit.job_workers.find(token=job.worker)
+        if worker is None or worker.lease_until < now:
+            return False
+        heard_of = worker.lease_until - timedelta(seconds=self._settings.job_lease_s)
+        return True if now - heard_of <= ago else None
+
+    def list(self, query: ListQuery) -> tuple[int, Sequence[JobRecord]]:
+        """Return how many jobs match, and those of the page."""
+
+        def read() -> tuple[int, Sequence[JobRecord]]:
+            with self._store.unit_of_work() as unit:
+                count, jobs = unit.jobs.list(query)
+                return count, [self._ends.settled(unit, job, own=self._heartbeat.token) for job in jobs]
+
+        return self._repeated(read)
+
+    def ending(self, job_id: str) -> Ending | None:
+        """Return what tells that a job of this process is over; None: it is not held here, or not any more."""
+        with self._guard:
+            held = self._held.get(job_id)
+        return None if held is None else held.ending
+
+    def _tell(self, job_id: str, ended: JobRecord | None) -> None:
+        ending = self.ending(job_id)
+        if ending is not None:
+            ending.tell(ended)
+
+    def result(self, job: JobRecord) -> Any:
+        """Return what a job that ended well made.
+
+        Raises:
+            JobGoneError: it is expired, or made room for others.
+            StoredDataError: the store holds something else.
+        """
+        ofthis = (ListFilter(col="job_record_id", op="eq", val=job.id),)
+        query = ListQuery(filters=ofthis, order_by=(("position", False),), page_size=_MOST_PARTS)
+        with self._store.unit_of_work() as unit:
+            parts = unit.job_results.list(query)[1]
+        data = b"".join(part.data for part in parts)
+        if len(data) != job.result_bytes:
+            raise JobGoneError(job.job_id)
+        return self.handler(job).read(job, data)
+
+    def handler(self, job: JobRecord) -> JobHandler:
+        """Return what runs jobs of this kind; JobError where this version of the library has none."""
+        handler = self._handlers.get(job.kind)
+        if handler is None:
+            raise JobError(
+                f"job {job.job_id!r} is of kind {job.kind!r}, which this version of analytics_core cannot run"
+            )
+        return handler
+
+    def cancel(self, job_id: str) -> None:
+        """Stop a job: one that waits never starts, one that runs has its statement stopped, in any process."""
+        with self._guard:
+            held = self._held.get(job_id)
+        if held is not None:
+            held.cancel.cancel()
+        stopped = self._repeated(lambda: self._cancelled(job_id))
+        if held is not None and stopped is not None:
+            held.ending.tell(stopped)
+
+    def _cancelled(self, job_id: str) -> JobRecord | None:
+        """Record that a job is to stop; return it if that ended it."""
+        with self._store.unit_of_work() as unit:
+            job = unit.jobs.find(job_id=job_id)
+            if job is None or job.state.is_over:
+                return None
+            if job.state is JobState.PENDING:
+                failure = StatementStoppedError("the job was cancelled before it ran")
+                return self._ends.record(unit, job, JobState.STOPPED, error=failure)
+            if not job.cancel_requested:
+                unit.jobs.update(replace(job, cancel_requested=True), actor_id=job.author_id)
+            return None
+
+    def _settle_own(self) -> None:
+        """End as lost what the store says that this process holds, and does not; stop what it runs, and should not.
+
+        The first could not be recorded when it ended. The second was lost, or deleted, while this process was not
+        heard of.
+        """
+        with self._guard:
+            held = dict(self._held)
+        mine = (
+            ListFilter(col="worker", op="eq", val=self._heartbeat.token),
+            ListFilter(col="ended_on", op="is_null", val=True),
+        )
+        with self._store.unit_of_work() as unit:
+            _, jobs = unit.jobs.list(ListQuery(filters=mine, page_size=_MOST_HELD))
+            for job in jobs:
+                if job.job_id not in held:
+                    self._ends.lose(unit, job, "its end could not be recorded")
+        alive = {job.job_id for job in jobs}
+        self._stop_here(job_id for job_id, one in held.items() if one.is_claimed and job_id not in alive)
+
+    def _stop_here(self, job_ids: Iterable[str]) -> None:
+        for job_id in job_ids:
+            with self._guard:
+                held = self._held.get(job_id)
+            if held is not None:
+                held.cancel.cancel()
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether jobs of this process are stopped because it ends, not because somebody wants them to."""
+        return self._is_closing
+
+    def close(self) -> None:
+        """Stop the jobs of this process that are not over, then close the runner."""
+        self._is_closing = True
+        with self._guard:
+            job_ids = tuple(self._held)
+        for job_id in job_ids:
+            try:
+                self.cancel(job_id)
+            except AnalyticsError as error:  # its statement is told to stop all the same
+                _LOG.error("job %s was stopped, which the store was not told: %s", job_id, error.message)
+        self._runner.close()
+        self._heartbeat.close()
+
+    # ------------------------------------------------------------------------------------------------- what is held
+    def before_fork(self) -> None:
+        """Go on: jobs run in the process that took them."""
+
+    def after_fork(self) -> None:
+        """Hold nothing: what the parent holds, the parent ends."""
+        self._held, self._taken = {}, set()
+
+    def _hold(self, job_id: str) -> _LocalJob:
+        """Hold a job in this process until `_drop`; outside of any unit of work."""
+        with self._guard:
+            held = self._held.get(job_id)
+        if held is None:
+            self._heartbeat.hold()
+            with self._guard:
+                held = self._held.setdefault(job_id, _LocalJob())
+        return held
+
+    def _drop(self, job_id: str) -> None:
+        with self._guard:
+            held = self._held.pop(job_id, None)
+        if held is not None:
+            self._heartbeat.release()
+
+    def _repeated(self, change: Callable[[], _Result], *, also: type[AnalyticsError] = StaleVersionError) -> _Result:
+        """Return the result of a change that is repeated where others were faster, or it raised the other error."""
+        for attempt in range(1, _ATTEMPTS):
+            try:
+                return change()
+            except (StaleVersionError, also):
+                self._sleeper.sleep(_PAUSE_S * attempt)
+        return change()
+
+
+def new_job_id() -> str:
+    """Return an id that no job has, and that nobody can guess."""
+    return secrets.token_urlsafe(24)
+
+
+def _unfinished(most: int, *of: ListFilter) -> ListQuery:
+    return ListQuery(filters=(ListFilter(col="ended_on", op="is_null", val=True), *of), page_size=most)
+
+
+def _count_unfinished(unit: UnitOfWork, *of: ListFilter) -> int:
+    return unit.jobs.list(_unfinished(1, *of))[0]
+
+
+def _state_of(error: AnalyticsError) -> JobState:
+    if isinstance(error, StatementTimeoutError):
+        return JobState.TIMED_OUT
+    return JobState.STOPPED if isinstance(error, StatementStoppedError) else JobState.FAILED

@@ -1,0 +1,295 @@
+"""Loads datasets, charts and annotation layers for questions; generations make cached answers unreachable.
+
+What was read of the metadata store is remembered for a moment, and never past a change made through the same store.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Final, Generic, Protocol, TypeVar
+
+from analytics_core._engine.engines.registry import EngineRegistry
+from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.rights.row_rules import RuledDataset, ruled_dataset
+from analytics_core._records.chart import DATASET_TYPES, Annotation, AnnotationLayer, Chart
+from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.shared_state import KeyValue
+from analytics_core._tools.memo import Memo
+from analytics_core.errors import (
+    AlreadyExistsError,
+    AnalyticsError,
+    NotFoundError,
+    StaleVersionError,
+    UnknownDatasourceTypeError,
+)
+from analytics_core.models.query import ChartDataDatasource
+from analytics_core.ports import Clock, MetadataStore
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedValue(Generic[Value]):
+    value: Value
+    revision: int
+    ends_s: float
+
+
+class StoreReadCache(Generic[Key, Value]):
+    """Values read from a store, each believed for `seconds`, and none once this store was written to.
+
+    With `nouns` only changes that bear on these kinds of records end the belief.
+    A change made by another process is seen at the latest after `seconds`; 0 reads each time.
+    """
+
+    def __init__(
+        self, store: MetadataStore, clock: Clock, *, seconds: float, capacity: int = 500, nouns: tuple[str, ...] = ()
+    ) -> None:
+        self._store = store
+        self._nouns = nouns
+        self._clock = clock
+        self._lasts_s = seconds
+        self._kept: Memo[Key, _CachedValue[Value]] = Memo(capacity=capacity)
+
+    def get(self, key: Key, read: Callable[[], Value]) -> Value:
+        """Return the value of `key`: a fresh one that is kept, else what `read` returns; errors are not kept."""
+        if not self._lasts_s:
+            return read()
+        revision, now_s = self._store.revision(*self._nouns), self._clock.monotonic()
+        kept = self._kept.get(key)
+        if kept is not None and kept.revision == revision and now_s < kept.ends_s:
+            return kept.value
+        value = read()
+        self._kept.put(key, _CachedValue(value, revision, now_s + self._lasts_s))
+        return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedDataset:
+    """A dataset with all that is needed to plan and run queries on it.
+
+    Attributes:
+        generation: how often its cached answers were made unreachable.
+        default_schema: where tables are that its SQL names without a schema; None: where the database looks by itself.
+        ruled: what row rules need to know of it.
+        versions: what names this state of it, also where a store that was put back uses ids and versions again.
+    """
+
+    dataset: Dataset
+    database: Database
+    spec: EngineSpec
+    generation: int = 0
+    default_schema: str | None = None
+    # What every question asks for is put together once.
+    ruled: RuledDataset = field(init=False, repr=False, compare=False)
+    versions: tuple[Hashable, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ruled", ruled_dataset(self.dataset))
+        object.__setattr__(self, "versions", (*_state(self.dataset), *_state(self.database), self.generation))
+
+
+def _state(record: Dataset | Database) -> tuple[Hashable, ...]:
+    return record.id, record.uuid, record.audit.version, record.audit.changed_on
+
+
+_QUERYABLE = ("table", "dataset", "query", "saved_query")
+
+
+def find_dataset_of(unit: UnitOfWork, chart: Chart) -> Dataset | None:
+    """Return the dataset that a chart is drawn from; None when it has none or it was deleted."""
+    if chart.dataset_id is None:
+        return None
+    try:
+        return unit.datasets.get(chart.dataset_id)
+    except NotFoundError:
+        return None
+
+
+def chart_and_dataset(store: MetadataStore, chart_id: int) -> tuple[Chart, Dataset | None]:
+    """Read a chart and the dataset that it is drawn from, if it has one; NotFoundError for an unknown chart."""
+    with store.unit_of_work() as unit:
+        chart = unit.charts.get(chart_id)
+        return chart, find_dataset_of(unit, chart)
+
+
+class DatasetSource(Protocol):
+    """Gives the datasets that questions name."""
+
+    def load(self, datasource: ChartDataDatasource) -> LoadedDataset:
+        """Return the dataset that a datasource names; an AnalyticsError says why it cannot be asked."""
+
+
+class GivenDatasets:
+    """Gives some datasets in place of the stored ones (a `DatasetSource`).
+
+    Args:
+        given: by their ids; an error is why one cannot be asked.
+        otherwise: gives all others.
+    """
+
+    def __init__(self, given: Mapping[int, LoadedDataset | AnalyticsError], *, otherwise: DatasetSource) -> None:
+        self._given = given
+        self._otherwise = otherwise
+
+    def load(self, datasource: ChartDataDatasource) -> LoadedDataset:
+        """Return the given dataset, or else the one that `otherwise` gives."""
+        found = self._given.get(datasource.id) if datasource.type in DATASET_TYPES else None
+        if isinstance(found, AnalyticsError):
+            raise found
+        return self._otherwise.load(datasource) if found is None else found
+
+
+class DatasetLoader:
+    """Loads datasets; one that was just loaded is not read again."""
+
+    def __init__(self, store: MetadataStore, registry: EngineRegistry, clock: Clock, *, freshness_s: float) -> None:
+        self._store = store
+        self._registry = registry
+        self._loaded: StoreReadCache[int, LoadedDataset] = StoreReadCache(store, clock, seconds=freshness_s)
+
+    def load(self, datasource: ChartDataDatasource) -> LoadedDataset:
+        """Return the dataset that a datasource names.
+
+        Raises:
+            NotFoundError: there is no such dataset.
+            UnknownDatasourceTypeError: the type of the datasource is not that of datasets.
+        """
+        if datasource.type not in DATASET_TYPES:
+            raise UnknownDatasourceTypeError(str(datasource.type), place="the query engine", known=_QUERYABLE)
+        return self._loaded.get(datasource.id, partial(self._read, datasource.id))
+
+    def database(self, database_id: int) -> Database:
+        """Return a database; NotFoundError when there is none."""
+        with self._store.unit_of_work() as unit:
+            return unit.databases.get(database_id)
+
+    def _read(self, dataset_id: int) -> LoadedDataset:
+        with self._store.unit_of_work() as unit:
+            dataset = unit.datasets.get(dataset_id)
+            database = unit.databases.get(dataset.database_id)
+            generation = generation_of(unit, dataset)
+        spec = self._registry.get(database.engine)
+        return LoadedDataset(dataset=dataset, database=database, spec=spec, generation=generation)
+
+
+class ChartLoader:
+    """Loads charts for questions; one that was just loaded is not read again."""
+
+    def __init__(self, store: MetadataStore, clock: Clock, *, freshness_s: float) -> None:
+        self._store = store
+        self._loaded: StoreReadCache[int, tuple[Chart, Dataset | None]] = StoreReadCache(
+            store, clock, seconds=freshness_s, nouns=("chart", "dataset")
+        )
+
+    def load(self, chart_id: int) -> tuple[Chart, Dataset | None]:
+        """Return a chart and the dataset that it is drawn from, if it has one; NotFoundError for an unknown chart."""
+        return self._loaded.get(chart_id, partial(chart_and_dataset, self._store, chart_id))
+
+
+KIND = "cache_generation"
+
+
+def generation_of(unit: UnitOfWork, dataset: Dataset) -> int:
+    """Return the generation of a dataset's cached answers; 0 until they are made unreachable for the first time."""
+    record = unit.key_values.find(kind=KIND, key=dataset.uuid)
+    return record.audit.version if record is not None else 0
+
+
+def next_generation(unit: UnitOfWork, dataset: Dataset, *, actor_id: int) -> None:
+    """Make all cached answers of a dataset unreachable.
+
+    Raises:
+        StaleVersionError: somebody did the same in this moment; try again in a new unit of work.
+    """
+    record = unit.key_values.find(kind=KIND, key=dataset.uuid)
+    if record is not None:
+        unit.key_values.update(record, actor_id=actor_id)
+        return
+    try:
+        unit.key_values.append(KeyValue(kind=KIND, key=dataset.uuid, value="{}"), actor_id=actor_id)
+    except AlreadyExistsError:
+        raise StaleVersionError("generation of dataset", dataset.id) from None
+
+
+def forget_generation(unit: UnitOfWork, dataset: Dataset) -> None:
+    """Forget the generation of a dataset that is deleted."""
+    of_it = [ListFilter(col="kind", op="eq", val=KIND), ListFilter(col="key", op="eq", val=dataset.uuid)]
+    unit.key_values.delete_matching(of_it)
+
+
+_DELETED: Final = "deleted annotation layer"
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+_TICK: Final = timedelta(microseconds=1)
+"""The smallest step between two stored moments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeLayer:
+    """A stored layer and its annotations within a range; `count` is how many there are in all."""
+
+    name: str
+    annotations: tuple[Annotation, ...] = ()
+    count: int = 0
+    is_deleted: bool = False
+
+
+class AnnotationReader:
+    """Reads what annotation layers name; `most` bounds the annotations of one layer."""
+
+    def __init__(self, store: MetadataStore, *, most: int) -> None:
+        self._store = store
+        self._most = most
+
+    def native(self, layer_id: int, *, since: datetime | None, until: datetime | None) -> NativeLayer:
+        """Return a layer with the annotations that touch `[since, until)` (aware; None: open), earliest first.
+
+        A layer that was deleted comes back empty, under the name that it had.
+
+        Raises:
+            NotFoundError: there never was such a layer.
+        """
+        query = ListQuery(
+            filters=tuple(_touching(layer_id, since, until)),
+            order_by=(("start_dttm", False), ("end_dttm", False)),
+            page_size=self._most,
+        )
+        with self._store.unit_of_work() as unit:
+            try:
+                layer = unit.annotation_layers.get(layer_id)
+            except NotFoundError:
+                return _deleted_layer(unit, layer_id)
+            count, annotations = unit.annotations.list(query)
+        return NativeLayer(name=layer.name, annotations=tuple(annotations), count=count)
+
+    def chart(self, chart_id: int) -> tuple[Chart, Dataset | None]:
+        """Return a chart and the dataset that it is drawn from, as `chart_and_dataset`."""
+        return chart_and_dataset(self._store, chart_id)
+
+
+def remember_deleted_layer(unit: UnitOfWork, layer: AnnotationLayer, *, actor_id: int) -> None:
+    """Keep the name of a deleted layer, so that charts which show it can tell it from one that never was."""
+    kept = KeyValue(kind=_DELETED, key=str(layer.id), value=json.dumps(layer.name))
+    unit.key_values.append(kept, actor_id=actor_id)
+
+
+def _deleted_layer(unit: UnitOfWork, layer_id: int) -> NativeLayer:
+    kept = unit.key_values.find(kind=_DELETED, key=str(layer_id))
+    if kept is None:
+        raise NotFoundError("annotation layer", layer_id)
+    return NativeLayer(name=json.loads(kept.value), is_deleted=True)
+
+
+def _touching(layer_id: int, since: datetime | None, until: datetime | None) -> Iterator[ListFilter]:
+    """Yield the conditions of the annotations that begin before `until` and do not end before `since`."""
+    yield ListFilter(col="layer_id", op="eq", val=layer_id)
+    if until is not None:
+        yield ListFilter(col="start_dttm", op="lt", val=until)
+    if since is not None and since > _EARLIEST:
+        yield ListFilter(col="end_dttm", op="gt", val=since - _TICK)

@@ -1,0 +1,1 @@
+"""Pictures of charts and dashboards: drawn, kept, saved, shown in notebooks."""

@@ -1,0 +1,1 @@
+"""What charts are asked: their query contexts, with the filters that readers and dashboards put around them."""

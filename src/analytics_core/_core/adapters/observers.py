@@ -1,0 +1,161 @@
+"""The default `Observer`, a log record for each question, and the guard before an observer of a host."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import queue
+import threading
+import time
+from typing import Final
+
+from analytics_core._records.audit import Observation
+from analytics_core._tools.bounded_calls import start_thread
+from analytics_core._tools.forks import forkable_rlock, tell_of_forks
+from analytics_core._tools.log import line_log
+from analytics_core.errors import ThreadLimitError
+from analytics_core.ports import Observer
+
+_QUESTIONS: Final = line_log("analytics_core.questions")
+
+
+class LogObserver:
+    """Logs each question at level INFO of `analytics_core.questions`; the record's `observation` has it whole."""
+
+    def observe(self, observation: Observation) -> None:
+        """Log one line, where somebody wants it."""
+        if not _QUESTIONS.isEnabledFor(logging.INFO):
+            return
+        steps = ", ".join(f"{step} {ms:.1f} ms" for step, ms in observation.steps_ms.items())
+        _QUESTIONS.info(
+            "%s of dataset %s (%s) for %s: %s; %s; fingerprint %s",
+            observation.result_type,
+            observation.dataset_id,
+            observation.engine,
+            "a guest" if observation.actor_id is None else f"user {observation.actor_id}",
+            observation.error_type or f"{observation.rows} rows{', cached' if observation.is_cached else ''}",
+            steps or "no step taken",
+            observation.fingerprint,
+            extra={"observation": observation},
+        )
+
+    def close(self) -> None:
+        """Do nothing: nothing is left to tell."""
+
+
+_LOG = line_log(__name__)
+
+_MOST_WAITING: Final = 1_000
+_LATE_S: Final = 2.0
+"""So long a call may take before the log tells; `close` waits no longer."""
+
+_QUIET_S: Final = 60.0
+"""The log has no second line about an observer for so long."""
+
+_IDLE_S: Final = 10.0
+"""How long the thread stays for the next observation."""
+
+
+class GuardedObserver:
+    """Tells another observer, in a thread of its own, one observation after the other (port `Observer`).
+
+    Each call runs in the context variables of whoever asked the question. The log has one line a minute, at most, about
+    an observer that raises or is late; when `most_waiting` observations wait for it, further ones are dropped.
+
+    Args:
+        observer: what a host passed.
+        most_waiting: how many observations may wait.
+        late_s: seconds that one call may take before the log tells.
+    """
+
+    def __init__(self, observer: Observer, *, most_waiting: int = _MOST_WAITING, late_s: float = _LATE_S) -> None:
+        self._observer = observer
+        self._most_waiting = most_waiting
+        self._late_s = late_s
+        self._guard = forkable_rlock()
+        self._start_anew()
+        tell_of_forks(self)
+
+    def _start_anew(self) -> None:
+        self._inbox: queue.SimpleQueue[tuple[contextvars.Context, Observation] | None] = queue.SimpleQueue()
+        self._is_running = False
+        self._is_closing = False
+        self._is_closed = threading.Event()
+        self._told_at: float | None = None
+        self._calls_since: float | None = None
+
+    def observe(self, observation: Observation) -> None:
+        """Have the observer told soon; return at once."""
+        since = self._calls_since
+        if self._inbox.qsize() >= self._most_waiting:
+            self._tell("is too slow: observations are dropped")
+            return
+        if since is not None and time.monotonic() - since > self._late_s:
+            self._tell(f"takes longer than {self._late_s:g} s")
+        if not self._is_closing:
+            self._hand_over((contextvars.copy_context(), observation))
+
+    def close(self) -> None:
+        """Let what waits be told, and the observer be closed, for a short time."""
+        if not self._is_closing:
+            self._is_closing = True
+            self._hand_over(None)
+        self._is_closed.wait(self._late_s)
+
+    def before_fork(self) -> None:
+        """Go on: threads are not inherited."""
+
+    def after_fork(self) -> None:
+        """Leave what waits to the parent."""
+        self._start_anew()
+
+    def _hand_over(self, item: tuple[contextvars.Context, Observation] | None) -> None:
+        with self._guard:
+            self._inbox.put(item)
+            begins = not self._is_running
+            self._is_running = True
+        if not begins:
+            return
+        try:
+            start_thread(self._run, name="analytics-core-observer")
+        except ThreadLimitError:
+            with self._guard:
+                self._is_running = False
+            self._tell("found no thread")
+
+    def _run(self) -> None:
+        while self._took_one():
+            pass
+
+    def _took_one(self) -> bool:
+        """Tell what comes next; False when nothing came for a while, or the end did."""
+        try:
+            item = self._inbox.get(timeout=_IDLE_S)
+        except queue.Empty:
+            with self._guard:
+                self._is_running = not self._inbox.empty()
+                return self._is_running
+        if item is None:
+            self._close_observer()
+            return False
+        context, observation = item
+        self._calls_since = time.monotonic()
+        try:
+            context.run(self._observer.observe, observation)
+        except BaseException as error:  # whatever ends a call of an observer ends nothing else
+            self._tell(f"raised {type(error).__name__}")
+        self._calls_since = None
+        return True
+
+    def _close_observer(self) -> None:
+        try:
+            self._observer.close()
+        except BaseException as error:  # whatever ends it, the core is closed all the same
+            self._tell(f"raised {type(error).__name__} when it was closed")
+        self._is_closed.set()
+
+    def _tell(self, what: str) -> None:
+        now = time.monotonic()
+        if self._told_at is None or now - self._told_at > _QUIET_S:
+            self._told_at = now
+            _LOG.warning("the observer %s; answers go on", what)

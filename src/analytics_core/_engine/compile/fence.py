@@ -1,0 +1,415 @@
+"""The fence between the row rules of a query and what may fail: no engine may test the one before the other.
+
+Whether an error comes is itself an answer: `1 / (id - 4) > 0` fails if row 4 exists, permitted or not, where an engine
+tests it before the rule. Safe conditions stand with the rules, so that indexes serve them. Allow-lists say what is
+safe: comparisons of a stored column with bound values of its own type; what a user wrote, casts, our own conversions of
+encoded dates and calculated columns may fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum, auto
+from typing import Any, TypeGuard
+
+from sqlglot import exp
+
+from analytics_core._engine.compile.lowering.predicates import moved
+from analytics_core._engine.compile.plan import (
+    AggregateExpr,
+    AllOf,
+    AnyOf,
+    BucketExpr,
+    Clause,
+    ColumnExpr,
+    Compare,
+    Comparison,
+    Condition,
+    FragmentExpr,
+    InOthersExpr,
+    InValues,
+    IsNull,
+    IsTruth,
+    Match,
+    OthersExpr,
+    PlanExpr,
+    Predicate,
+    QueryPlan,
+    SeriesLimit,
+    SqlSource,
+    Within,
+    columns_of,
+)
+from analytics_core._engine.engines.nodes import quoted
+from analytics_core._engine.engines.spec import BindValue, EngineSpec, TimeBound
+from analytics_core._engine.engines.types import TimeFormat, ValueKind
+from analytics_core.errors import UnsupportedByEngineError
+from analytics_core.models.enums import Aggregate
+
+
+class FenceForm(StrEnum):
+    """How rules are kept before the rest: not at all, by CASE in WHERE, by a derived table of the permitted rows."""
+
+    NONE = auto()
+    CASE = auto()
+    TABLE = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fence:
+    """How a statement reads its rows.
+
+    `rules` are the conditions of row rules. `inside` are all conditions that stand with them, in the order of the plan,
+    `outside` those that must see permitted rows alone. `columns` are what is read through a derived table; None: all.
+    """
+
+    form: FenceForm
+    rules: tuple[Predicate, ...]
+    inside: tuple[Predicate, ...]
+    outside: tuple[Predicate, ...] = ()
+    columns: tuple[str, ...] | None = None
+
+
+def fence_of_plan(plan: QueryPlan, spec: EngineSpec) -> Fence:
+    """Return how the statement of a plan reads its rows."""
+    limit = plan.series_limit
+    joined = [plan.outputs[position].expr for position in limit.columns] if limit else []
+    exprs = [*(output.expr for output in plan.outputs), *(term.expr for term in plan.order)]
+    return _fence(plan, plan.where, spec, exprs=exprs, joined=joined, having=plan.having)
+
+
+def fence_of_series(plan: QueryPlan, limit: SeriesLimit, spec: EngineSpec) -> Fence:
+    """Return how the inner query, which chooses the best series, reads its rows."""
+    exprs = [plan.outputs[position].expr for position in limit.columns]
+    exprs += [limit.metric] if limit.metric is not None else []
+    return _fence(plan, limit.where, spec, exprs=exprs)
+
+
+def fences_relations(plan: QueryPlan, spec: EngineSpec) -> bool:
+    """Tell whether row rules inside a virtual dataset's SQL need fences: something in it or around it may fail."""
+    if not isinstance(plan.source, SqlSource) or not plan.source.rules:
+        return False
+    safety = _safety(plan, spec)
+    limit = plan.series_limit
+    exprs = [*(output.expr for output in plan.outputs), *(term.expr for term in plan.order)]
+    exprs += [limit.metric] if limit and limit.metric is not None else []
+    where = (*plan.where, *(limit.where if limit else ()))
+    return not (
+        bool(safety.stored)
+        and all(safety.of_condition(clause.predicate) for clause in where)
+        and all(safety.of_groups(clause.predicate) for clause in plan.having)
+        and all(map(safety.of_expr, exprs))
+    )
+
+
+def _fence(
+    plan: QueryPlan,
+    where: Sequence[Clause],
+    spec: EngineSpec,
+    *,
+    exprs: Sequence[PlanExpr],
+    joined: Sequence[PlanExpr] = (),
+    having: Sequence[Clause] = (),
+) -> Fence:
+    """Return the fence of one SELECT; `joined` are expressions that its joins compare."""
+    rules = tuple(clause.predicate for clause in where if clause.is_row_rule)
+    if not rules:
+        return Fence(form=FenceForm.NONE, rules=(), inside=tuple(clause.predicate for clause in where))
+    safety = _safety(plan, spec)
+    is_safe = [clause.is_row_rule or safety.of_condition(clause.predicate) for clause in where]
+    inside = tuple(clause.predicate for clause, safe in zip(where, is_safe, strict=True) if safe)
+    outside = tuple(clause.predicate for clause, safe in zip(where, is_safe, strict=True) if not safe)
+    tested = all(safety.of_groups(clause.predicate) for clause in having) and all(map(safety.of_expr, joined))
+    computed = spec.guards.by_case or all(map(safety.of_expr, exprs))
+    if tested and computed and not outside:
+        return Fence(form=FenceForm.NONE, rules=rules, inside=inside)
+    if tested and spec.guards.by_case:
+        return Fence(form=FenceForm.CASE, rules=rules, inside=inside, outside=outside)
+    read = [*exprs, *joined, *_exprs_of([*outside, *(clause.predicate for clause in having)])]
+    return Fence(form=FenceForm.TABLE, rules=rules, inside=inside, outside=outside, columns=_columns(read))
+
+
+def _safety(plan: QueryPlan, spec: EngineSpec) -> Safety:
+    source = plan.source
+    computes = isinstance(source, SqlSource) and not is_plain_query(source.tree, spec)
+    return Safety(spec=spec, stored={} if computes else plan.stored)
+
+
+def _exprs_of(predicates: Iterable[Predicate]) -> Iterator[PlanExpr]:
+    for predicate in predicates:
+        match predicate:
+            case Condition():
+                yield predicate.fragment
+            case AnyOf() | AllOf():
+                yield from _exprs_of(predicate.members)
+            case _:
+                yield predicate.left
+
+
+def _columns(exprs: Iterable[PlanExpr]) -> tuple[str, ...] | None:
+    """Return the columns that expressions name, in the order of their first use; None where that cannot be told."""
+    names: dict[str, None] = {}
+    for expr in exprs:
+        found = columns_of(expr)
+        if found is None:
+            return None
+        names.update(dict.fromkeys(found))
+    return tuple(names)
+
+
+BoundOf = Callable[[exp.Expr, TimeFormat, datetime], TimeBound]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Safety:
+    """What cannot fail on a row of one source, on one engine.
+
+    `stored` are the types, as the database told them, of the columns that are stored; the others are computed by a view
+    or by the SQL of a virtual dataset. Where none is stored nothing is safe: whatever is read may be computed first.
+    """
+
+    spec: EngineSpec
+    stored: Mapping[str, str]
+
+    def of_condition(self, predicate: Predicate) -> bool:
+        """Tell whether a condition in WHERE is safe."""
+        check = _CONDITIONS.get(type(predicate))
+        return check is not None and bool(self.stored) and check(predicate, self)
+
+    def of_expr(self, expr: PlanExpr) -> bool:
+        """Tell whether an expression in SELECT, GROUP BY or ORDER BY is safe."""
+        if isinstance(expr, OthersExpr):
+            return self.of_expr(expr.source)
+        if not self.stored or not _is_safe(expr):
+            return False
+        names = columns_of(expr)
+        return names is not None and self.stored.keys() >= set(names)
+
+    def is_stored(self, expr: PlanExpr) -> TypeGuard[ColumnExpr]:
+        """Tell whether an expression is a stored column."""
+        return isinstance(expr, ColumnExpr) and expr.name in self.stored
+
+    def has_type(self, left: ColumnExpr) -> bool:
+        """Tell whether no comparison casts the column to another type; a type may be declared to be what it is not."""
+        if not self.spec.guards.casts_columns:
+            return True
+        if left.declared is None:
+            return False
+        can_be_told = self.spec.as_declared(exp.Null(), left.declared) is not None
+        return can_be_told or self.stored.get(left.name) == left.declared
+
+    def of_groups(self, predicate: Predicate) -> bool:
+        """Tell whether a condition in HAVING is safe: it is tested on groups alone, and what it groups is safe."""
+        match predicate:
+            case Compare() | InValues() | IsNull() | IsTruth() | Match():
+                return self.of_expr(predicate.left) and not isinstance(predicate.left, ColumnExpr | BucketExpr)
+        fragment = getattr(predicate, "fragment", None)
+        return isinstance(fragment, FragmentExpr) and self.of_expr(fragment)
+
+
+def _is_safe(expr: PlanExpr) -> bool:
+    match expr:
+        case ColumnExpr() | InOthersExpr():
+            return True
+        case BucketExpr(source=ColumnExpr(kind=kind), hours=0):
+            return kind.is_temporal
+        case AggregateExpr(source=ColumnExpr(kind=kind), aggregate=aggregate):
+            sums = aggregate in (Aggregate.SUM, Aggregate.AVG)
+            return not sums or kind.is_numeric or kind is ValueKind.BOOLEAN
+        case AggregateExpr(source=BucketExpr() as moments):
+            return _is_safe(moments)
+        case FragmentExpr(tree=tree):
+            return is_plain_metric(tree)
+    return False
+
+
+# -------------------------------------------------------------------------------------------------------- conditions
+def _compare(predicate: Compare, safety: Safety) -> bool:
+    left, value, spec = predicate.left, predicate.value, safety.spec
+    if not safety.is_stored(left):
+        return False
+    if not isinstance(value, datetime):
+        return _is_of_kind(value, left, safety)
+    if predicate.op in (Comparison.EQUAL, Comparison.NOT_EQUAL):
+        return _is_bare(left, value, spec.time_equal, safety)
+    after = predicate.op in (Comparison.GREATER, Comparison.LESS_OR_EQUAL)
+    return _is_bare(left, moved(value, microseconds=1) if after else value, spec.time_bound, safety)
+
+
+def _membership(predicate: InValues, safety: Safety) -> bool:
+    left, equal = predicate.left, safety.spec.time_equal
+    return safety.is_stored(left) and all(
+        _is_bare(left, value, equal, safety) if isinstance(value, datetime) else _is_of_kind(value, left, safety)
+        for value in predicate.values
+    )
+
+
+def _is_of_kind(value: BindValue, left: ColumnExpr, safety: Safety) -> bool:
+    """Tell whether a value is of the column's own type, or casts the column to one that holds all of its values."""
+    return safety.has_type(left) and _fits(value, left, safety.spec)
+
+
+def _fits(value: BindValue, left: ColumnExpr, spec: EngineSpec) -> bool:
+    kind = left.kind
+    match value:
+        case bool():
+            return kind is ValueKind.BOOLEAN
+        case str():
+            return kind is ValueKind.TEXT
+        case int():
+            return kind.is_numeric
+        case float():
+            return kind in (ValueKind.FLOAT, ValueKind.INTEGER)
+        case Decimal():
+            return kind is ValueKind.FLOAT or (kind.is_numeric and _keeps_digits(value, left, spec))
+    return False
+
+
+def _keeps_digits(value: Decimal, left: ColumnExpr, spec: EngineSpec) -> bool:
+    """Tell whether no digits before the point are lost for those behind it, where the column is cast to the value's."""
+    exponent = value.as_tuple().exponent
+    if not spec.guards.casts_columns:
+        return True
+    return left.numbers is not None and isinstance(exponent, int) and -exponent <= left.numbers.scale
+
+
+def _within(predicate: Within, safety: Safety) -> bool:
+    left = predicate.left
+    moments = [moment for moment in (predicate.since, predicate.until) if moment is not None]
+    return safety.is_stored(left) and all(
+        _is_bare(left, moved(moment, hours=-predicate.hours), safety.spec.time_bound, safety) for moment in moments
+    )
+
+
+def _is_bare(left: ColumnExpr, moment: datetime, bound_of: BoundOf, safety: Safety) -> bool:
+    """Tell whether a moment is compared with the stored column itself, or with what cannot fail for any value of it."""
+    if left.time is None:
+        return False
+    column = exp.Column(this=quoted(left.name))
+    try:
+        bound = bound_of(column, left.time, moment)
+    except UnsupportedByEngineError:
+        return False
+    if bound.left is not column and bound.near is None:
+        return False
+    if left.kind.is_temporal:
+        return left.time.value_kind is left.kind and safety.has_type(left)
+    return bound.value is None or _is_of_kind(bound.value, left, safety)
+
+
+def _null(predicate: IsNull, safety: Safety) -> bool:
+    return safety.is_stored(predicate.left)
+
+
+def _truth(predicate: IsTruth, safety: Safety) -> bool:
+    left = predicate.left
+    if not safety.is_stored(left):
+        return False
+    return (left.kind is ValueKind.BOOLEAN or left.kind.is_numeric) and safety.has_type(left)
+
+
+def _match(predicate: Match, safety: Safety) -> bool:
+    """A pattern that ends in a lone escape fails on some values only; what is no text would be cast."""
+    left, pattern = predicate.left, predicate.pattern
+    ends_escaped = (len(pattern) - len(pattern.rstrip("\\"))) % 2 == 1
+    return safety.is_stored(left) and left.kind is ValueKind.TEXT and not ends_escaped and safety.has_type(left)
+
+
+def _members(predicate: AnyOf | AllOf, safety: Safety) -> bool:
+    return all(safety.of_condition(member) for member in predicate.members)
+
+
+_CONDITIONS: Mapping[type, Callable[[Any, Safety], bool]] = {
+    Compare: _compare,
+    InValues: _membership,
+    IsNull: _null,
+    IsTruth: _truth,
+    Match: _match,
+    Within: _within,
+    AnyOf: _members,
+    AllOf: _members,
+}
+
+
+# ------------------------------------------------------------------------------------------------------- users' trees
+_PLAIN_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_OF_GROUPS = (
+    *_PLAIN_AGGREGATES, *_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Is, exp.Null, exp.Boolean, exp.Between, exp.In,
+    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Coalesce, exp.Nullif, exp.Round, exp.Literal,
+    exp.Distinct, exp.Star, exp.Identifier, exp.Case, exp.If,
+)  # fmt: skip
+
+
+def is_plain_metric(tree: exp.Expr | None) -> bool:
+    """Tell whether a fragment aggregates plain columns and computes with the aggregates of groups alone."""
+    if tree is None:
+        return False
+    aggregates = [node for node in tree.walk() if isinstance(node, _PLAIN_AGGREGATES)]
+    inside = {id(part) for node in aggregates if _takes_a_column(node) for part in node.walk()}
+    return bool(aggregates) and all(
+        id(node) in inside or (isinstance(node, _OF_GROUPS) and not isinstance(node, _PLAIN_AGGREGATES))
+        for node in tree.walk()
+    )
+
+
+def _takes_a_column(aggregate: exp.Expr) -> bool:
+    """Tell whether an aggregate is over a plain column, its distinct values or all rows."""
+    operand = aggregate.this
+    if isinstance(operand, exp.Distinct) and len(operand.expressions) == 1:
+        operand = operand.expressions[0]
+    return isinstance(operand, exp.Column | exp.Star) and not aggregate.expressions
+
+
+_QUERY_CONDITIONS = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Paren, exp.Is, exp.In, exp.Between, exp.Boolean)
+_PARTS = (
+    exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Identifier, exp.Column, exp.Star, exp.Alias, exp.Where,
+    exp.Join, exp.Subquery, exp.With, exp.CTE, exp.Distinct, exp.Order, exp.Ordered, exp.Limit, exp.Group, exp.Count,
+    exp.Min, exp.Max, exp.Literal, exp.Null,
+)  # fmt: skip
+_PLAIN = (*_PARTS, *_QUERY_CONDITIONS)
+
+
+def is_plain_query(tree: exp.Expr | None, spec: EngineSpec) -> bool:
+    """Tell whether a query takes, joins, filters and counts stored columns, and computes nothing that can fail."""
+    if not isinstance(tree, exp.Select):
+        return False
+    return all(type(node) in _PLAIN and _is_plain_node(node, spec) for node in tree.walk())
+
+
+def _is_plain_node(node: exp.Expr, spec: EngineSpec) -> bool:
+    if isinstance(node, _QUERY_CONDITIONS):
+        return _is_plain_condition(node, spec)
+    match node:
+        case exp.Where():
+            return isinstance(node.this, _QUERY_CONDITIONS)
+        case exp.Join():
+            on, compares = node.args.get("on"), node.args.get("using") or node.args.get("method")
+            return isinstance(on, _QUERY_CONDITIONS) if on is not None else not (spec.guards.casts_columns and compares)
+        case exp.With():
+            return not node.args.get("recursive")
+        case exp.Count() | exp.Min() | exp.Max():
+            return not node.expressions and isinstance(node.this, exp.Column | exp.Star | exp.Distinct)
+    return not isinstance(node, exp.Table) or isinstance(node.this, exp.Identifier)
+
+
+def _is_plain_condition(node: exp.Expr, spec: EngineSpec) -> bool:
+    match node:
+        case exp.Boolean():
+            return True
+        case exp.Is():
+            return isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Null)
+        case exp.And() | exp.Or() | exp.Not() | exp.Paren():
+            return all(isinstance(part, _QUERY_CONDITIONS) for part in node.iter_expressions())
+    return _is_plain_comparison(list(node.iter_expressions()), spec)
+
+
+def _is_plain_comparison(operands: list[exp.Expr], spec: EngineSpec) -> bool:
+    """Tell whether a column is compared with literals or columns; where columns are cast, with texts alone."""
+    column, *others = operands
+    if spec.guards.casts_columns:
+        return isinstance(column, exp.Column) and all(isinstance(o, exp.Literal) and o.is_string for o in others)
+    return isinstance(column, exp.Column) and all(isinstance(other, exp.Column | exp.Literal) for other in others)

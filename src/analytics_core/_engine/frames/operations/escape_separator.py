@@ -1,0 +1,13 @@
+"""`escape_separator`: a backslash before every comma in the labels of the columns."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analytics_core._engine.frames.columns import escaped, with_labels
+from analytics_core.models.postprocessing import SeparatorOptions
+
+
+def apply(frame: pd.DataFrame, options: SeparatorOptions) -> pd.DataFrame:  # noqa: ARG001 - there are no options
+    """Return the frame with escaped labels; its values stay as they are."""
+    return with_labels(frame, escaped)

@@ -1,0 +1,344 @@
+"""Which relations a query reads, with the scopes of SQL, and which of them nobody may read.
+
+A name of a WITH clause hides a table only where it is visible; in doubt a name is a table: then its row rules count.
+Refused are the engines' own relations and functions that show what other tables hold, what others run, or passwords.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+
+from analytics_core._engine.compile.fragments.sql_nodes import NodeIndex, unlisted_types
+from analytics_core._engine.engines.nodes import quoted
+from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.files.names import is_unfinished
+from analytics_core._engine.rights.row_rules import TableName
+from analytics_core._records.datasource import Dataset
+from analytics_core.errors import StatementRefusedError
+
+_ROW_MAKERS: Final = frozenset(
+    {
+        "generate_series", "generate_subscripts", "range", "unnest", "explode", "explode_outer", "posexplode",
+        "posexplode_outer", "inline", "inline_outer", "stack", "flatten", "sequence", "numbers", "json_each",
+        "json_tree", "jsonb_each", "json_each_text", "jsonb_each_text", "json_table", "jsontable", "openjson",
+        "json_array_elements", "json_array_elements_text", "jsonb_array_elements", "jsonb_array_elements_text",
+        "json_object_keys", "jsonb_object_keys", "json_to_recordset", "jsonb_to_recordset", "jsonb_path_query",
+        "json_populate_recordset", "jsonb_populate_recordset", "regexp_matches", "regexp_split_to_table",
+        "string_to_table", "string_split", "split_to_table", "xmltable", "explodinggenerateseries", "generateseries",
+        "regexpsplittotable", "splittotable", "generator",
+    }
+)  # fmt: skip
+"""Functions that make rows from values alone, whatever the engine."""
+
+
+STORE_TABLES: Final = frozenset(
+    {
+        "ac_alembic_version", "ac_annotation_layers", "ac_annotations", "ac_chart_owners", "ac_chart_tags", "ac_charts",
+        "ac_css_templates", "ac_dashboard_charts", "ac_dashboard_owners", "ac_dashboard_roles", "ac_dashboard_tags",
+        "ac_dashboards", "ac_databases", "ac_dataset_columns", "ac_dataset_metrics", "ac_dataset_owners", "ac_datasets",
+        "ac_embedded_dashboards", "ac_favourites", "ac_job_results", "ac_job_workers", "ac_jobs", "ac_key_values",
+        "ac_locks", "ac_logs", "ac_oauth2_tokens", "ac_report_deliveries", "ac_report_executions", "ac_report_progress",
+        "ac_report_schedule_owners", "ac_report_schedules", "ac_role_grants", "ac_roles", "ac_row_rule_datasets",
+        "ac_row_rule_roles", "ac_row_rules", "ac_saved_statement_tags", "ac_saved_statements", "ac_sql_queries",
+        "ac_tags", "ac_user_roles", "ac_users",
+    }
+)  # fmt: skip
+"""The tables of metadata stores: whoever read or replaced them in a database would be above all rules."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRef:
+    """A relation as a query names it; None where the query leaves a part out."""
+
+    table: str
+    schema: str | None = None
+    catalog: str | None = None
+
+    def __str__(self) -> str:
+        return ".".join(part for part in (self.catalog, self.schema, self.table) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """One place where a query reads a relation; `position` counts the table nodes of its tree."""
+
+    position: int
+    table: TableRef
+
+
+def tables_of(tree: exp.Expr, spec: EngineSpec) -> tuple[TableRef, ...]:
+    """Return each relation that `tree` reads, once, sorted by its name; a table, a view and a catalog view alike.
+
+    Raises:
+        StatementRefusedError: a relation that cannot be resolved to a name: a file, a function that is not known to
+            make its rows from values alone, a name after IN.
+    """
+    return _sorted(_relations(tree.find_all(*_READERS), spec))
+
+
+def tables_in(index: NodeIndex, spec: EngineSpec) -> tuple[TableRef, ...]:
+    """Return what `tables_of` does, of a tree whose nodes are known."""
+    return _sorted(_relations(index.of(*_READERS), spec))
+
+
+def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
+    """Return each place where `tree` reads a relation; StatementRefusedError as for `tables_of`."""
+    return tuple(_relations(tree.find_all(*_READERS), spec))
+
+
+_READERS: Final = (exp.Table, exp.In, exp.Anonymous, exp.TableFromRows, exp.With)
+
+
+def _sorted(relations: Iterable[Relation]) -> tuple[TableRef, ...]:
+    return tuple(sorted({relation.table for relation in relations}, key=str))
+
+
+def _relations(nodes: Iterable[exp.Expr], spec: EngineSpec) -> list[Relation]:
+    """Return the relations among all nodes of a tree that may name one, which are checked first."""
+    tables, has_ctes = [], False
+    for node in nodes:
+        match node:
+            case exp.Table():
+                tables.append(node)
+                _reject_unresolvable(node, spec)
+            case exp.In():
+                _reject_name_after_in(node, spec)
+            case exp.Anonymous():
+                _reject_revealing_call(node, spec)
+            case exp.TableFromRows():
+                _reject_unknown_rows(node, spec)
+            case exp.With():
+                has_ctes = True
+    return [
+        Relation(position=position, table=_reference(node, spec))
+        for position, node in enumerate(tables)
+        if not isinstance(node.this, exp.Func) and not (has_ctes and is_cte(node, spec))
+    ]
+
+
+def exact_names(tree: exp.Expr, spec: EngineSpec) -> Iterator[tuple[TableRef, TableName | None]]:
+    """Yield each relation that `tree` reads, and its one name as the engine compares it; None where that is in doubt.
+
+    Equal to `exact_name` of a table's own name: the statement reads that table and no other one.
+    """
+    nodes = list(tree.find_all(exp.Table))
+    for relation in relations_of(tree, spec):
+        node = nodes[relation.position]
+        parts = [node.args.get(part) for part in ("this", "db", "catalog")]
+        yield relation.table, _exact(parts, spec)
+
+
+def exact_name(name: TableName, spec: EngineSpec) -> TableName | None:
+    """Return the name of a table, spelled as its database spells it, as the engine compares names."""
+    return _exact([quoted(part) if part else None for part in (name.table, name.schema, name.catalog)], spec)
+
+
+def unlisted_names(tree: exp.Expr, spec: EngineSpec, added: Collection[str]) -> Iterator[str]:
+    """Yield each function and type in `tree` that no list has, as the engine gets it.
+
+    The parser knows functions of other engines, too: here they may be those of an owner, who reads what they like.
+    """
+    listed = spec.guards.allowed_functions
+    for call in tree.find_all(exp.Func):
+        name = _written_name(call, spec)
+        if name and not (name in listed or name in added or name in _ROW_MAKERS or name in spec.guards.row_makers):
+            yield name
+    yield from unlisted_types(NodeIndex(tree), spec, listed, added)
+
+
+_NO_CALLS: Final = (exp.Connector, exp.Binary, exp.SubqueryPredicate, exp.Case, exp.Cast)
+_CALL: Final = re.compile(r"(\w+)\(")
+
+
+def _written_name(call: exp.Expr, spec: EngineSpec) -> str | None:
+    """Return the name of a function as it is sent, in lower case; None for what is written as an operator."""
+    if isinstance(call, exp.Anonymous | exp.AnonymousAggFunc):
+        return call.name.lower()
+    if isinstance(call, _NO_CALLS):
+        return None
+    found = _CALL.match(call.sql(dialect=spec.dialect))
+    return found[1].lower() if found else None
+
+
+def _exact(parts: Sequence[exp.Expr | None], spec: EngineSpec) -> TableName | None:
+    names: list[str | None] = []
+    for part in parts:
+        if part is None:
+            names.append(None)
+            continue
+        name, is_quoted = _folded(part, spec) if isinstance(part, exp.Identifier) else ("", False)
+        is_parted = spec.guards.table_names.parted and "." in name
+        if not name or is_parted or not (name.isascii() or is_quoted):  # beyond ASCII engines fold in their own ways
+            return None
+        names.append(name)
+    table, schema, catalog = names
+    return None if table is None else TableName(table=table, schema=schema, catalog=catalog)
+
+
+def _reject_name_after_in(member: exp.In, spec: EngineSpec) -> None:
+    if spec.guards.table_names.after_in and member.args.get("field") is not None:
+        raise StatementRefusedError("IN takes values or a sub-query: write IN (SELECT ... FROM ...)")
+
+
+def _reject_unknown_rows(rows: exp.TableFromRows, spec: EngineSpec) -> None:
+    if not isinstance(rows.this, exp.Func):
+        raise StatementRefusedError("TABLE(...) takes a function; write the name of a table without it")
+    _reject_unknown_function(rows.this, spec)
+
+
+def _reject_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
+    inner = node.this
+    if isinstance(inner, exp.Func):
+        _reject_unknown_function(inner, spec)
+        return
+    name = node.name
+    if not isinstance(inner, exp.Identifier) or not name:
+        raise StatementRefusedError("a relation without a name cannot be read; read a table or a view")
+    if spec.guards.table_names.calls and name.lower() in spec.guards.denied_functions.names:
+        raise StatementRefusedError(f"the relation {name} is not allowed; read a table or a view")
+    reject_revealing(name, spec, schema=node.db, catalog=node.catalog)
+    if spec.guards.table_names.is_file(name):
+        raise StatementRefusedError(f"{name!r} is a file, not a table; files cannot be read")
+
+
+def _reject_unknown_function(call: exp.Func, spec: EngineSpec) -> None:
+    name = (call.name if isinstance(call, exp.Anonymous) else call.key).lower()
+    if name not in _ROW_MAKERS and name not in spec.guards.row_makers:
+        raise StatementRefusedError(f"the table function {name} is not allowed; read a table or a view")
+
+
+def _reference(node: exp.Table, spec: EngineSpec) -> TableRef:
+    table, schema, catalog = node.name, node.db or None, node.catalog or None
+    reject_cut_names((table, schema, catalog), spec)
+    return TableRef(table=table, schema=schema, catalog=catalog)
+
+
+def is_cte(table: exp.Table, spec: EngineSpec) -> bool:
+    """Tell whether a WITH clause answers to the relation wherever engines look its name up."""
+    name = table.this
+    if table.db or table.catalog or not isinstance(name, exp.Identifier):
+        return False
+    spelled, written = name.name.casefold(), (name.name, name.quoted)
+    alike = [cte for cte in _visible(table, spec) if cte.name.casefold() == spelled]
+    return any((cte.name, cte.quoted) == written or _folded(cte, spec) == _folded(name, spec) for cte in alike)
+
+
+def _visible(node: exp.Expr, spec: EngineSpec) -> Iterator[exp.Identifier]:
+    """Yield the names of the WITH clauses that are in sight of a node, the nearest query first."""
+    child, parent, sees_queries = node, node.parent, True
+    while parent is not None:
+        if isinstance(parent, exp.With):
+            yield from _named(_before(parent, child, node))
+            sees_queries = spec.guards.table_names.nested_ctes
+        elif sees_queries and isinstance(with_ := parent.args.get("with_"), exp.With) and child is not with_:
+            yield from _named(with_.expressions)
+        child, parent = parent, parent.parent
+
+
+def _before(with_: exp.With, own: exp.Expr, node: exp.Expr) -> list[exp.Expr]:
+    """Return the clauses that the one around `node` may read: those before it, and itself where it recurs."""
+    position = next(i for i, clause in enumerate(with_.expressions) if clause is own)
+    return list(with_.expressions[: position + (1 if _recurs(with_, own, node) else 0)])
+
+
+def _recurs(with_: exp.With, own: exp.Expr, node: exp.Expr) -> bool:
+    """Tell whether `node` is in the recursive term; in the first term engines may look for a table of that name.
+
+    Only a plain UNION recurs: DuckDB looks for a table from INTERSECT, EXCEPT and UNION BY NAME.
+    """
+    body = own.this
+    if not with_.args.get("recursive") or not isinstance(body, exp.Union) or body.args.get("by_name"):
+        return False
+    ancestor: exp.Expr | None = node
+    while ancestor is not None and ancestor.parent is not body:
+        ancestor = ancestor.parent
+    return ancestor is body.expression
+
+
+def _named(clauses: list[exp.Expr]) -> Iterator[exp.Identifier]:
+    """Yield the names of relations; `WITH 1 AS t` of ClickHouse names a value, and hides no table."""
+    for clause in clauses:
+        alias = clause.args.get("alias")
+        if alias is not None and isinstance(alias.this, exp.Identifier) and not clause.args.get("scalar"):
+            yield alias.this
+
+
+def _folded(name: exp.Identifier, spec: EngineSpec) -> tuple[str, bool]:
+    """Return a name as the engine compares it; outside ASCII engines differ, so only the same spelling is the same."""
+    if not name.name.isascii():
+        return name.name, bool(name.quoted)
+    return Dialect.get_or_raise(spec.dialect).normalize_identifier(name.copy()).name, False
+
+
+def reject_revealing(name: str, spec: EngineSpec, *, schema: str | None, catalog: str | None = None) -> None:
+    """Refuse a relation that shows rows of other tables, what others run, or passwords; StatementRefusedError.
+
+    So is the table of an upload that is not finished: its rows may never be; and one of a metadata store, which may lie
+    in the same database.
+    """
+    last = name.rpartition(".")[2] if spec.guards.table_names.parted else name
+    if last.lower() in STORE_TABLES:
+        raise StatementRefusedError(f"the relation {name} is not allowed: it is of a metadata store of this library")
+    if is_unfinished(last):
+        raise StatementRefusedError(f"the relation {name} is not allowed: it is of an upload that is not finished")
+    if _is_inside(last, spec, schema=schema, catalog=catalog) or last.lower() in spec.guards.revealing.relations:
+        raise StatementRefusedError(
+            f"the relation {name} is not allowed: it shows rows of other tables, what others run, or passwords"
+        )
+
+
+def _is_inside(name: str, spec: EngineSpec, *, schema: str | None, catalog: str | None) -> bool:
+    """Tell whether a relation lies in a schema of that kind."""
+    places, harmless = spec.guards.revealing.schemas, spec.guards.revealing.harmless
+    inside = bool(schema) and (f"{schema}".lower() in places or f"{catalog}.{schema}".lower() in places)
+    return inside and name.lower() not in harmless
+
+
+def in_schema(tree: exp.Expr, schema: str | None, spec: EngineSpec) -> exp.Expr:
+    """Return the tree, which is changed, with the schema, where there is one, before each table that names none."""
+    if not schema:
+        return tree
+    tables = list(tree.find_all(exp.Table))
+    for relation in relations_of(tree, spec):
+        is_part = isinstance(tree, exp.Alter) and tables[relation.position] is not tree.this
+        if relation.table.schema is None and not is_part:
+            tables[relation.position].set("db", quoted(schema))
+    return tree
+
+
+def reject_revealing_table(dataset: Dataset, spec: EngineSpec) -> None:
+    """Refuse a dataset over such a relation, or by a name that the engine would cut or part; StatementRefusedError."""
+    reject_revealing(dataset.table_name, spec, schema=dataset.schema, catalog=dataset.catalog)
+    reject_cut_names((dataset.table_name, dataset.schema, dataset.catalog), spec)
+    if spec.guards.table_names.parted and "." in dataset.table_name:
+        raise StatementRefusedError(
+            f"the table name {dataset.table_name!r} has a dot, by which {spec.label} would read a table of another "
+            "schema; name schema and table apart"
+        )
+
+
+def reject_revealing_calls(tree: exp.Expr, spec: EngineSpec) -> None:
+    """Refuse the function that stands behind such relations; StatementRefusedError."""
+    for call in tree.find_all(exp.Anonymous):
+        _reject_revealing_call(call, spec)
+
+
+def _reject_revealing_call(call: exp.Anonymous, spec: EngineSpec) -> None:
+    if (name := call.name.lower()) in spec.guards.revealing.functions:
+        raise StatementRefusedError(f"the function {name} is not allowed: it shows values of rows that may be hidden")
+
+
+def reject_cut_names(parts: Iterable[str | None], spec: EngineSpec) -> None:
+    """Refuse a table by a name that the engine would cut: no rule stands on that name; StatementRefusedError."""
+    longest = spec.guards.table_names.longest
+    for part in parts:
+        if longest is not None and part and len(part.encode()) > longest:
+            raise StatementRefusedError(
+                f"the name {part[:20]}... has more than {longest} bytes, and the engine would read another table"
+            )

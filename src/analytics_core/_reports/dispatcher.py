@@ -1,0 +1,318 @@
+"""Has runs of alerts and reports done by jobs: in fair turns, and those of one schedule one after the other."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from analytics_core._content.jobs.handlers import Ending, JobKind
+from analytics_core._content.jobs.registry import new_job_id
+from analytics_core._content.jobs.turns import BESIDE, OWNER, Turns
+from analytics_core._content.runtime import Runtime
+from analytics_core._records.report import ReportExecution, ReportSchedule
+from analytics_core._reports.claims import begun_runs, first_open
+from analytics_core._reports.recipients import receivers
+from analytics_core._reports.run_log import DEACTIVATED, TOOK_TOO_LONG, RunLog
+from analytics_core._reports.states import RunEvent
+from analytics_core._tools.log import line_log
+from analytics_core.errors import (
+    AnalyticsError,
+    ErrorType,
+    JobError,
+    JobNotFoundError,
+    NotFoundError,
+    StaleVersionError,
+    StoredDataError,
+)
+from analytics_core.models.report import RecipientType
+
+_LOG = line_log(__name__)
+RUN: Final = "execution"
+NOTICE: Final = "notice"
+FOLLOW: Final = "follow"
+"""Keys of the payloads of jobs: the run that is done, the run of whose error owners are told, and whether the job has
+the run done that waits behind."""
+
+MOST_ATTEMPTS: Final = 5
+_MOST_IN_FLIGHT: Final = 64
+_LOOK_S: Final = 0.2
+_QUEUE: Final = "reports to "
+_MOST_NAMES: Final = 3
+_LONGEST_NAME: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn:
+    """A run that waits for its turn, and as whom it runs; those of its schedule behind it wait in the store."""
+
+    run: ReportExecution
+    user_id: int
+    queue: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Flight:
+    """A job that this look waits for; `turn` is what it does, None: it is a notice. Without `ending` it is over."""
+
+    job_id: str
+    ending: Ending | None
+    turn: _Turn | None
+
+
+@contextmanager
+def _passing_over(run: ReportExecution) -> Iterator[None]:
+    """Let others go on where what the store holds of one schedule cannot be read."""
+    try:
+        yield
+    except StoredDataError as error:
+        _LOG.error("a run of report schedule %s is passed over: %s", run.schedule_id, error.message)
+
+
+class RunDispatcher:
+    """Has claimed runs done by jobs, and finds those that nobody does; each look has one of its own.
+
+    Args:
+        runtime: of a core that nobody acts on.
+        waits: whether `finish` waits for the jobs of this process.
+    """
+
+    def __init__(self, runtime: Runtime, *, waits: bool) -> None:
+        self._runtime = runtime
+        self._waits = waits and runtime.jobs.is_local
+        self._lease = timedelta(seconds=runtime.settings.job_lease_s)
+        self._log = RunLog(runtime)
+        self._turns: Turns[_Turn] = Turns(_MOST_IN_FLIGHT)
+        self._flying: deque[_Flight] = deque()
+        self._is_any_over = threading.Event()
+        self._has_room = True
+        self._finished = 0
+
+    # ------------------------------------------------------------------------------------------- what others left
+    def left_behind(self, first_runs: Sequence[ReportExecution]) -> Iterator[ReportExecution]:
+        """Yield those of the first runs of schedules that nobody does any more; end those that take too long."""
+        if not first_runs:
+            return
+        with self._runtime.store.unit_of_work() as unit:
+            now = unit.now()
+        for run in first_runs:
+            if run.lease_until is not None and run.lease_until > now:
+                continue
+            if run.late_on is not None and run.late_on <= now:
+                with _passing_over(run):
+                    self._end(run, RunEvent.TIMED_OUT, TOOK_TOO_LONG, ErrorType.BACKEND_TIMEOUT_ERROR)
+                if (following := self._behind(run)) is not None:
+                    yield following
+            elif run.job_id is None or not self._goes_on(run.job_id):
+                yield run
+
+    def stop(self, schedule_id: int) -> None:
+        """End the runs of a schedule that have begun, but for those that somebody asked for: it was deactivated."""
+        with self._runtime.store.unit_of_work() as unit:
+            begun = begun_runs(unit, schedule_id)
+        for run in begun:
+            self._end(run, RunEvent.DEACTIVATED, DEACTIVATED)
+
+    def _goes_on(self, job_id: str) -> bool:
+        try:
+            return not self._runtime.job_registry.find(job_id).state.is_over
+        except JobNotFoundError:
+            return False
+
+    def _end(
+        self, run: ReportExecution, event: RunEvent, why: str, error_type: ErrorType = ErrorType.GENERIC_COMMAND_ERROR
+    ) -> None:
+        if run.job_id is not None:
+            self._runtime.job_registry.cancel(run.job_id)
+        self._close(run, event, why, error_type)
+
+    def _behind(self, run: ReportExecution) -> ReportExecution | None:
+        """Return the run of a schedule that waits behind one that is over; None: there is none, or somebody does it."""
+        with self._runtime.store.unit_of_work() as unit:
+            following = first_open(unit, run.schedule_id)
+        if following is None or following.id == run.id:
+            return None
+        return next(self.left_behind((following,)), None)
+
+    # ----------------------------------------------------------------------------------------------------- running
+    def begin(self, run: ReportExecution | None) -> None:
+        """Have a run done as soon as it is its turn, and where this look waits those behind it, one after the other."""
+        if run is None or not self._has_room:
+            return
+        with _passing_over(run), suppress(NotFoundError):
+            turn = self._turn(run)
+            self._turns.add(turn.queue, turn)
+        self._go_on()
+
+    def follow(self, run_id: int) -> None:
+        """Have the run done that waits behind one that is over; where jobs are done at once, all of them."""
+        with suppress(NotFoundError):
+            with self._runtime.store.unit_of_work() as unit:
+                run = unit.report_executions.get(run_id)
+            while (following := self._behind(run)) is not None and self.submit(following) is not None:
+                run = following
+
+    def finish(self) -> int:
+        """Begin what waits, and return how many runs are over that this look began: where it waits for them, all."""
+        self._go_on()
+        looked = time.monotonic()
+        while self._flying:
+            self._is_any_over.wait(_LOOK_S)
+            self._is_any_over.clear()
+            if time.monotonic() - looked >= _LOOK_S:  # of some nobody tells
+                looked = time.monotonic()
+                flight = self._flying.popleft()
+                if self._goes_on(flight.job_id):
+                    self._flying.append(flight)
+                else:
+                    self._count(flight)
+            self._go_on()
+        return self._finished
+
+    def submit(self, run: ReportExecution) -> str | None:
+        """Have a run done by a job, and return its id; None where somebody else has, or there is no room now."""
+        try:
+            return self._submitted(self._turn(run))
+        except JobError as error:
+            _LOG.warning("the run of report schedule %s waits for room: %s", run.schedule_id, error.message)
+            return None
+
+    def wait_for(self, job_id: str) -> None:
+        """Wait until a job of this process is over."""
+        ending = self._runtime.job_registry.ending(job_id)
+        while ending is not None and not ending.is_told and self._goes_on(job_id):
+            ending.wait(_LOOK_S)
+
+    def _turn(self, run: ReportExecution) -> _Turn:
+        with self._runtime.store.unit_of_work() as unit:
+            schedule = unit.report_schedules.get(run.schedule_id)
+        return _Turn(run=run, user_id=schedule.executor_id or 0, queue=queue_of(schedule))
+
+    def _go_on(self) -> None:
+        """Begin all whose turn it is, after what is over gave its place back."""
+        for flight in tuple(self._flying):
+            if flight.ending is None or flight.ending.is_told:
+                self._flying.remove(flight)
+                self._count(flight)
+        while self._has_room and (turn := self._turns.take()) is not None:
+            job_id = self._begun(turn[1])
+            if job_id is None or not self._waits:
+                self._turns.end(turn[0])
+            else:
+                self._wait_later(job_id, turn[1])
+
+    def _wait_later(self, job_id: str, turn: _Turn | None) -> None:
+        ending = self._runtime.job_registry.ending(job_id)
+        self._flying.append(_Flight(job_id=job_id, ending=ending, turn=turn))
+        if ending is None:
+            self._is_any_over.set()
+        else:
+            ending.tell_also(self._is_any_over)
+
+    def _count(self, flight: _Flight) -> None:
+        """Count a job that is over, and let the next run of its schedule wait for its turn."""
+        turn = flight.turn
+        if turn is None:
+            return
+        self._finished += 1
+        self._turns.end(turn.queue)
+        if (following := self._behind(turn.run)) is not None:
+            self._turns.add(turn.queue, replace(turn, run=following))
+
+    def _begun(self, turn: _Turn) -> str | None:
+        """Have a run done, and return the id of its job; None: others do, or later."""
+        run = turn.run
+        try:
+            with _passing_over(run):
+                return self._submitted(turn)
+        except JobError as error:
+            _LOG.warning("runs wait for room, from that of schedule %s on: %s", run.schedule_id, error.message)
+            self._has_room = False
+        return None
+
+    def _submitted(self, turn: _Turn) -> str | None:
+        """Have a run done by a job, and return its id; None where somebody else has.
+
+        Raises:
+            JobError: it cannot be taken now; where there is no room, the run waits for whoever looks next, and has lost
+                no attempt.
+        """
+        run = turn.run
+        if run.attempts >= MOST_ATTEMPTS:
+            told = f"each of {run.attempts} processes that tried it ended before it was done"
+            self._close(run, RunEvent.FAILED, told, ErrorType.ASYNC_WORKERS_ERROR)
+            return None
+        job_id = new_job_id()
+        try:
+            taken = self._taken(run, job_id)
+            self._hand_over(taken, job_id, turn)
+        except (StaleVersionError, NotFoundError):
+            return None
+        return job_id
+
+    def _hand_over(self, taken: ReportExecution, job_id: str, turn: _Turn) -> None:
+        asked = {RUN: taken.id} if self._waits else {RUN: taken.id, FOLLOW: 1}
+        try:
+            self._submit_job(asked, turn.queue, turn.user_id, job_id=job_id, moment=taken.scheduled_dttm)
+        except JobError as error:
+            if error.retryable:
+                self._give_back(taken)
+            raise
+
+    def _submit_job(
+        self, payload: Mapping[str, Any], queue: str, user_id: int, *, job_id: str, moment: datetime
+    ) -> None:
+        self._runtime.job_registry.submit(
+            JobKind.REPORT, json.dumps(payload), user_id=user_id, moment=moment, queue=queue, job_id=job_id
+        )
+
+    def _give_back(self, taken: ReportExecution) -> None:
+        """Let others take up a run at once, as if nobody had tried it."""
+        free = replace(taken, job_id=None, attempts=taken.attempts - 1, lease_until=None)
+        with suppress(StaleVersionError, NotFoundError), self._runtime.store.unit_of_work() as unit:
+            unit.report_executions.update(free, actor_id=None)
+
+    def _taken(self, run: ReportExecution, job_id: str) -> ReportExecution:
+        """Record which job does a run, and return it; StaleVersionError where others were faster."""
+        with self._runtime.store.unit_of_work() as unit:
+            taken = replace(run, job_id=job_id, attempts=run.attempts + 1, lease_until=unit.now() + self._lease)
+            return unit.report_executions.update(taken, actor_id=None)
+
+    # ----------------------------------------------------------------------------------------------------- notices
+    def _close(self, run: ReportExecution, event: RunEvent, message: str, error_type: ErrorType) -> None:
+        """End a run that nobody does, and have its owners told by a job: a mail server may take its time."""
+        schedule = self._log.close(run, event, message, error_type)
+        if schedule is None:
+            return
+        job_id, queue = new_job_id(), _queue([RecipientType.EMAIL.value], schedule)
+        user_id = schedule.executor_id or 0
+        try:
+            self._submit_job({NOTICE: run.id}, queue, user_id, job_id=job_id, moment=run.scheduled_dttm)
+        except AnalyticsError as error:
+            _LOG.error("the owners of report schedule %s are not told of an error: %s", schedule.id, error.message)
+            return
+        if self._waits:
+            self._wait_later(job_id, None)
+
+
+def queue_of(schedule: ReportSchedule) -> str:
+    """Return in which queue runs of a schedule wait: for the receivers that they go to, and as whose they count.
+
+    E-mail is one receiver, and each host of web hooks.
+    """
+    try:
+        named = [one.receiver for one in receivers(schedule)]
+    except AnalyticsError:  # the run tells
+        named = []
+    return _queue(list(dict.fromkeys(named)) or [RecipientType.EMAIL.value], schedule)
+
+
+def _queue(names: Sequence[str], schedule: ReportSchedule) -> str:
+    shown = BESIDE.join(f"{_QUEUE}{name[:_LONGEST_NAME]}" for name in names[:_MOST_NAMES])
+    return f"{shown}{OWNER}user {schedule.executor_id}"

@@ -1,0 +1,226 @@
+"""Does the runs of alerts and reports, as jobs: judge, make all that is sent, send, and record what came of it.
+
+A run that was taken up again, because whoever did it died, sends only what was not handed over before.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+
+from analytics_core._content.jobs.handlers import JobOutcome
+from analytics_core._content.runtime import Runtime
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._records.message import Recipient
+from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._reports.alerts import Verdict
+from analytics_core._reports.content import Content, is_alert
+from analytics_core._reports.delivery import FIRST_LATER_S, Outages, later_s
+from analytics_core._reports.dispatcher import FOLLOW, NOTICE, RUN, RunDispatcher
+from analytics_core._reports.messages import (
+    FindActor,
+    executor_for,
+    messages_of,
+    tell_owners,
+    verdict_of,
+)
+from analytics_core._reports.options import DeliveryPromise, options_of
+from analytics_core._reports.records import stored_crontab
+from analytics_core._reports.run_log import EMPTY, CurrentRun, RunEndedError, RunLog
+from analytics_core._reports.schedule import next_due
+from analytics_core._reports.states import RunEvent
+from analytics_core._tools.log import line_log
+from analytics_core.errors import (
+    AnalyticsError,
+    ErrorType,
+    NotificationError,
+    StatementStoppedError,
+    StoredDataError,
+    StoreUnavailableError,
+)
+
+_LOG = line_log(__name__)
+
+
+class ReportRuns:
+    """Does runs of alerts and reports (a `JobHandler` of kind `report`).
+
+    Args:
+        runtime_of: gives the runtime whose clock stands at the due time of a job.
+        find_actor: finds executors and recipients.
+    """
+
+    def __init__(self, *, runtime_of: Callable[[JobRecord], Runtime], find_actor: FindActor) -> None:
+        self._runtime_of = runtime_of
+        self._find_actor = find_actor
+        self._here = threading.local()
+
+    # ------------------------------------------------------------------------------------------------ as a handler
+    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
+        """Do a run, or tell of one that failed.
+
+        How a run ends stands in its row, unless this process ends before: then others take it up. Where nobody waits
+        for it, the run that waits behind it follows.
+        """
+        log, asked = RunLog(self._runtime_of(job)), _asked(job)
+        run = None
+        if NOTICE in asked:
+            log.tell_owners(asked[NOTICE])
+        else:
+            run = log.begin(asked[RUN], job)
+        if run is not None:
+            with suppress(RunEndedError):
+                self._do(log, run, cancel)
+        if FOLLOW in asked and not log.runtime.job_registry.is_closing:
+            self._follow(log.runtime, asked[RUN])
+        return JobOutcome(state=JobState.SUCCESS, data=b"")
+
+    def may_read(self, job: JobRecord, actor: Actor) -> bool:
+        """Nothing is read of these jobs."""
+        return job.user_id == actor.id
+
+    def read(self, job: JobRecord, data: bytes) -> None:
+        """Nothing is read of these jobs: the log of the schedule has it."""
+
+    def _follow(self, runtime: Runtime, run_id: int) -> None:
+        """Have the run done that waits behind one that is over; where that fails, the next look does."""
+        if getattr(self._here, "is_following", False):  # a runner does jobs at once: whoever followed before goes on
+            return
+        self._here.is_following = True
+        try:
+            RunDispatcher(runtime, waits=False).follow(run_id)
+        except AnalyticsError as error:
+            _LOG.warning("the run behind run %s waits for the next look: %s", run_id, error.message)
+        finally:
+            self._here.is_following = False
+
+    # ------------------------------------------------------------------------------------------------------- a run
+    def _do(self, log: RunLog, run: CurrentRun, cancel: CancelToken) -> None:
+        schedule = run.schedule
+        try:
+            executor = executor_for(schedule, self._find_actor, log.runtime.policy)
+            verdict = self._verdict(log, run, executor, cancel)
+            if verdict is not None and not verdict.is_triggered:
+                log.end(run, RunEvent.NOT_TRIGGERED, message=verdict.reason, verdict=verdict)
+                return
+            messages = self._messages(log.runtime, run, executor, verdict, cancel)
+        except AnalyticsError as error:
+            if _is_left_to_others(error, log.runtime):
+                raise
+            self._fail(log, run, error.message, error.error_type)
+            return
+        outages: Outages = {}
+        sent = [one for one in messages if not one[1].is_skipped or log.has_begun_to_send(run, one[0])]
+        if not sent:
+            log.end(run, RunEvent.NOT_TRIGGERED, message=EMPTY, verdict=verdict, messages=messages)
+            return
+        if verdict is not None:
+            log.keep(run, verdict)
+        failures = self._send(log, run, sent, outages)
+        if not failures:
+            log.end(run, RunEvent.SENT, verdict=verdict, messages=messages)
+            return
+        told = ";".join(error.message for error in failures)
+        seconds = _later_s(run, failures, log.runtime.wall_clock.now())
+        if seconds is None:
+            failed = ErrorType.REPORT_NOTIFICATION_ERROR
+            self._fail(log, run, told, failed, messages=messages, verdict=verdict, outages=outages)
+        else:
+            log.put_off(run, seconds, message=told)
+
+    def _verdict(self, log: RunLog, run: CurrentRun, executor: Actor, cancel: CancelToken) -> Verdict | None:
+        """Return what an alert's query says, or said when it began to send; None for a report."""
+        if not is_alert(run.schedule):
+            return None
+        if log.has_begun_to_send(run):
+            row = run.execution.value_row_json
+            value_row = None if row is None else json.loads(row)
+            return Verdict(is_triggered=True, value=run.execution.value, value_row=value_row)
+        return verdict_of(log.runtime, executor, run.schedule, cancel)
+
+    def _messages(
+        self, runtime: Runtime, run: CurrentRun, executor: Actor, verdict: Verdict | None, cancel: CancelToken
+    ) -> Sequence[tuple[Recipient, Content]]:
+        """Return what goes to whom, all of it made; recipients whose rows are the same share one message."""
+        return messages_of(
+            runtime,
+            run.schedule,
+            executor,
+            find_actor=self._find_actor,
+            verdict=verdict,
+            scheduled=run.execution.scheduled_dttm,
+            key=run.execution.uuid,
+            cancel=cancel,
+        )
+
+    def _send(
+        self, log: RunLog, run: CurrentRun, messages: Sequence[tuple[Recipient, Content]], outages: Outages
+    ) -> Sequence[NotificationError]:
+        """Send what was not sent before, and return what went wrong with whom."""
+        failures: list[NotificationError] = []
+        repeats = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
+        for recipient, content in messages:
+            left, told = log.open_delivery(run, recipient, content.message)
+            failures += told
+            if left:
+                pause = partial(log.pause_delivery, run, recipient, content.message)
+                found = log.runtime.deliveries.deliver(
+                    content.message, recipient, only=left, repeats_unknown=repeats, outages=outages, pause=pause
+                )
+                log.close_delivery(run, recipient, found)
+                failures += [error for delivery in found if (error := delivery.error()) is not None]
+        return failures
+
+    def _fail(
+        self,
+        log: RunLog,
+        run: CurrentRun,
+        message: str,
+        error_type: ErrorType,
+        *,
+        messages: Sequence[tuple[Recipient, Content]] = (),
+        verdict: Verdict | None = None,
+        outages: Outages | None = None,
+    ) -> None:
+        """Record that a run failed, and tell its owners, at most once per grace period."""
+        is_told = log.end(
+            run, RunEvent.FAILED, message=message, error_type=error_type, messages=messages, verdict=verdict
+        )
+        if is_told:
+            tell_owners(log.runtime, run.schedule, run.execution, message, outages=outages)
+
+
+def _later_s(run: CurrentRun, failures: Sequence[NotificationError], now: datetime) -> float | None:
+    """Return in how many seconds a run is taken up again, as receivers were away; None: it is over.
+
+    It does not get in the way of the next one: a minute before its schedule is due again it is tried no more.
+    """
+    schedule, begun = run.schedule, run.execution.start_dttm or now
+    kept = timedelta(seconds=options_of(schedule.extra).keep_trying_s)
+    if not kept:
+        return None
+    until = begun + kept
+    with suppress(StoredDataError):  # it is not due any more
+        following = next_due(stored_crontab(schedule), schedule.timezone, after=begun)
+        until = until if following is None else min(until, following - timedelta(seconds=FIRST_LATER_S))
+    return later_s(failures, waited_s=(now - begun).total_seconds(), left_s=(until - now).total_seconds())
+
+
+def _is_left_to_others(error: AnalyticsError, runtime: Runtime) -> bool:
+    """Tell whether a run may end well elsewhere or later: its store is away, or its process ends."""
+    is_stopped = isinstance(error, StatementStoppedError) and runtime.job_registry.is_closing
+    return is_stopped or isinstance(error, StoreUnavailableError)
+
+
+def _asked(job: JobRecord) -> Mapping[str, int]:
+    """Return the id of the run that a job is about, under what is done."""
+    try:
+        asked = json.loads(job.payload)
+        return {name: int(asked[name]) for name in (RUN, NOTICE, FOLLOW) if name in asked} or {RUN: int(asked[RUN])}
+    except (ValueError, KeyError, TypeError):
+        raise StoredDataError(f"the payload of job {job.job_id!r} is none that this version reads") from None

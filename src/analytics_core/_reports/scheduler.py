@@ -1,0 +1,144 @@
+"""`core.scheduler`: finds what is due, has it run, and takes up what processes that died left behind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from analytics_core._content.namespace import Namespace
+from analytics_core._content.runtime import Runtime
+from analytics_core._reports.claims import Claims, DueRuns
+from analytics_core._reports.dispatcher import RunDispatcher
+from analytics_core._tools.display.blocks import Blocks
+from analytics_core._tools.display.bundles import mime_bundle
+from analytics_core._tools.display.objects import object_blocks
+from analytics_core._tools.log import line_log
+from analytics_core.errors import AccessError, ActorRequiredError, AnalyticsError, StoredDataError
+from analytics_core.models.parsing import payload_error
+
+_LOG = line_log(__name__)
+_SHORTEST_INTERVAL_S: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """What came of one look for due runs.
+
+    Attributes:
+        due: schedules that were due.
+        claimed: runs that this process claimed, begun or to be begun after others of their schedules.
+        taken_up: runs that somebody claimed before and did not end.
+        missed: due times that were logged as missed.
+        finished: runs that were over when the call returned, well or not.
+    """
+
+    due: int
+    claimed: int
+    taken_up: int
+    missed: int
+    finished: int
+
+    _repr_mimebundle_ = mime_bundle
+
+    def _blocks(self) -> Blocks:
+        return object_blocks(self)
+
+
+class Scheduler(Namespace):
+    """Runs alerts and reports when they are due; call it from as many processes as there are."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        settings = runtime.settings
+        self._due = DueRuns(
+            runtime.store,
+            on_time_s=settings.report_on_time_s,
+            lease_s=settings.job_lease_s,
+            is_held=runtime.job_registry.is_held,
+        )
+
+    def tick(self, now: datetime | None = None, *, wait: bool = True) -> Tick:
+        """Claim what is due, have it run, and take up what a process that died left behind.
+
+        It may be called by anybody, anywhere, as often as they like: a due time is run once. With nothing to do it
+        costs two statements. Where jobs run in this process it returns when they are over.
+
+        Args:
+            now: what is due by then; None: by now. A naive moment is UTC.
+            wait: whether runs that this process does are waited for.
+
+        Raises:
+            PayloadSchemaError: `now` is no moment.
+            StoreUnavailableError: nothing can be claimed; call it again.
+
+        Examples:
+            >>> core.scheduler.tick()
+            Tick(due=0, claimed=0, taken_up=0, missed=0, finished=0)
+        """
+        moment = self._moment(now)
+        dispatcher = RunDispatcher(self._runtime, waits=wait)
+        due = claimed = taken_up = missed = 0
+        first_runs = self._due.open_runs()
+        for claims in self._claimed(moment):  # before a run that died is taken up: it did not work at their due times
+            dispatcher.begin(claims.run)
+            due, claimed, missed = due + claims.schedules, claimed + claims.claimed, missed + claims.missed
+        for run in dispatcher.left_behind(first_runs):
+            dispatcher.begin(run)
+            taken_up += 1
+        finished = dispatcher.finish()
+        return Tick(due=due, claimed=claimed, taken_up=taken_up, missed=missed, finished=finished)
+
+    def serve(self, interval_s: float = 30.0, *, stop: threading.Event | None = None) -> None:
+        """Look for due runs every `interval_s` seconds until `stop` is set: for a thread or a process of its own.
+
+        A store that is away, or a look that fails, is logged and tried again. When it returns, what runs in this
+        process goes on; `core.close()` waits for it.
+
+        Raises:
+            AccessError, ActorRequiredError: whoever acts is no administrator any more.
+            PayloadSchemaError: `interval_s` is no number of at least 0.05.
+
+        Examples:
+            >>> import threading
+            >>> stop = threading.Event()
+            >>> stop.set()
+            >>> core.scheduler.serve(stop=stop)
+        """
+        if not interval_s >= _SHORTEST_INTERVAL_S:
+            raise payload_error("serve", "interval_s", f"must be a number of at least {_SHORTEST_INTERVAL_S} seconds")
+        ended = threading.Event() if stop is None else stop
+        while not ended.is_set():
+            try:
+                self._anew().tick(wait=False)
+            except (AccessError, ActorRequiredError):
+                raise
+            except AnalyticsError as error:
+                _LOG.error("a look for due reports failed, and comes again: %s", error.message)
+            except Exception as error:  # the border of a thread: nobody above could be told
+                _LOG.error("a look for due reports ended by an unexpected %s, and comes again", type(error).__name__)
+            ended.wait(interval_s)
+
+    def _claimed(self, moment: datetime) -> Iterator[Claims]:
+        """Claim what is due and yield it, schedule by schedule; who cannot be claimed keeps nobody from theirs."""
+        later = set[int]()
+        while due := self._due.due(moment, but=later):
+            for progress in due:
+                try:
+                    claims = self._due.claim(progress, moment)
+                except StoredDataError as error:
+                    _LOG.error("a report schedule is passed over: %s", error.message)
+                    later.add(progress.schedule_id)
+                    continue
+                if claims.is_put_off:
+                    later.add(progress.schedule_id)
+                yield claims
+
+    def _moment(self, now: datetime | None) -> datetime:
+        if now is None:
+            return self._runtime.clock.now()
+        if not isinstance(now, datetime):
+            raise payload_error("tick", "now", "must be a datetime")
+        return now.replace(tzinfo=UTC) if now.utcoffset() is None else now.astimezone(UTC)

@@ -1,0 +1,1 @@
+"""What every room may use: small parts that know nothing of analytics."""
