@@ -188,7 +188,7 @@ def statements(session: nox.Session) -> None:
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """Try small faults of packages on their tests, and print how many are caught: `-- _compile --mutants 40`."""
+    """Try small faults of packages on their tests, and print how many are caught: `-- _engine/compile --mutants 40`."""
     _install(session, ENGINES)
     session.run("python", "-m", "tests.mutants", *session.posargs)
 

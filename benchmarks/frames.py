@@ -81,7 +81,7 @@ def _depth(frame: FrameType | None) -> int:
     while frame is not None:
         name = frame.f_code.co_filename
         depth += name.startswith(_LIBRARY)
-        is_of_user = is_of_user or "_execution" in name
+        is_of_user = is_of_user or "execution" in name
         frame = frame.f_back
     return depth if is_of_user else 0
 

@@ -114,7 +114,7 @@ def _with_helpers(file: SourceFile, method: Function) -> str:
     )
 
 
-WITHOUT_A_UNIT = {"charts.queries"}
+WITHOUT_A_UNIT = {"questions.queries"}
 """It asks about a chart that the road of a question has loaded, outside of a unit of work."""
 
 

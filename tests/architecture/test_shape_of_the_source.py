@@ -157,7 +157,7 @@ def test_only_the_clock_adapter_reads_the_time_of_day() -> None:
 
 def test_nothing_but_the_command_line_and_what_draws_pictures_reads_the_environment() -> None:
     """A process that draws is given the variables that an interpreter starts with, and no other."""
-    readers = ("__main__", "_adapters.vega_renderer", "_adapters.vega_worker")
+    readers = ("__main__", "_core.adapters.vega_renderer", "_core.adapters.vega_worker")
     found = [
         file.at(node)
         for file in source_files()

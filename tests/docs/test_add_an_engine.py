@@ -62,7 +62,9 @@ def test_an_entry_point_that_is_no_engine_stops_the_start(
 def test_one_more_file_of_the_library_adds_an_engine(tmp_path: Path) -> None:
     """Its spec is all that is written; golden file and extra are not code."""
     shutil.copytree(PROJECT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "src" / "analytics_core" / "_engines" / "specs" / "pond.py").write_text(f"{SPEC}\nENGINES = (POND,)\n")
+    (tmp_path / "src" / "analytics_core" / "_engine" / "engines" / "specs" / "pond.py").write_text(
+        f"{SPEC}\nENGINES = (POND,)\n"
+    )
     done = run(TRIAL, tmp_path / "src")
     assert done.stdout.strip() == "[('2024-01', 900), ('2024-02', 1300)]", done.stderr
 

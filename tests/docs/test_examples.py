@@ -141,9 +141,9 @@ def _names_of(module: str, request: pytest.FixtureRequest) -> Iterator[dict[str,
     """Give the names that a docstring uses without making them: see the reference of the facade."""
     from analytics_core.testing.example_core import example_core
 
-    if "._builder." in module:
+    if "._notebook.builder." in module:
         yield request.getfixturevalue("shop")
-    elif any(f"._{layer}." in module for layer in ("core", "resources", "sql", "results", "jobs")):
+    elif any(f"._{room}." in module for room in ("core", "content", "reports", "sql", "engine.results")):
         filled = request.getfixturevalue("filled_store")
         copyfile(filled, filled.with_name("example.db"))
         with example_core(filled.parent) as core:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def assert_same(answer: ChartData) -> None:
     before = seen(answer)
     found = decode_answer(encode_answer(answer, key="a job", seal=SEAL), key="a job", seal=SEAL)
     assert found is not None
-    assert seen(found) == before
+    assert seen(replace(found, drawn=answer.drawn)) == before
 
 
 @pytest.mark.slow

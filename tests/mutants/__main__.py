@@ -1,6 +1,6 @@
 """Tries small faults of a package, at random, on the package's tests, and prints how many of them are caught.
 
-    python -m tests.mutants [_compile ...] [--mutants 40] [--seed 1] [--save FILE] [--replay FILE]
+    python -m tests.mutants [_engine/compile ...] [--mutants 40] [--seed 1] [--save FILE] [--replay FILE]
 
 Exits with 1 when a package is below its floor. Neither mutmut nor cosmic-ray fits: mutmut 3 leaves out what is outside
 of functions (tables of engines, options), writes all mutants of 106,000 lines into one copy and has no seeded choice
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("packages", nargs="*", default=sorted(TESTS), help="such as _compile; without a name all")
+    parser.add_argument("packages", nargs="*", default=sorted(TESTS), help="such as _engine/gate; without one all")
     parser.add_argument("--mutants", type=int, default=40, help="how many of each package")
     parser.add_argument("--seed", default="1", help="what the choice is made from")
     parser.add_argument("--budget", type=float, default=10.0, help="CPU seconds of tests for each mutant")
@@ -77,7 +77,7 @@ def _measure(package: str, library: Library, options: argparse.Namespace) -> boo
 
 def _chosen(package: str, options: argparse.Namespace) -> list[Mutant]:
     library = options.project / "src" / options.library
-    mutants = all_mutants(library, package)
+    mutants = all_mutants(library, package, TESTS)
     if options.replay:
         chosen, gone = replay(options.replay, mutants)
         print(*(f"gone: {mutant}" for mutant in gone), sep="\n", end="\n" if gone else "")

@@ -15,10 +15,15 @@ from tests.mutants.operators import Mutant, mutants_of
 SAVED = ("file", "line", "column", "scope", "operator", "before", "after")
 
 
-def all_mutants(library: Path, package: str) -> list[Mutant]:
-    """Return every mutant of a package (a folder or a file of the library) in the order of files and lines."""
+def all_mutants(library: Path, package: str, apart: Iterable[str] = ()) -> list[Mutant]:
+    """Return every mutant of a package (a folder or a file of the library) in the order of files and lines.
+
+    `apart` are packages that count for themselves where they lie in this one.
+    """
     folder = library / package
     files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+    others = [library / name for name in apart if name.startswith(f"{package}/")]
+    files = [file for file in files if not any(file.is_relative_to(other) for other in others)]
     return [mutant for file in files for mutant in mutants_of(file.relative_to(library).as_posix(), file.read_bytes())]
 
 

@@ -10,7 +10,6 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.execution import REGISTRY, database, settings
 
-from analytics_core._content.lookups.loading import LoadedDataset
 from analytics_core._core.adapters.connector import SqlAlchemyConnector
 from analytics_core._engine.compile.fragments.parser import FragmentParser
 from analytics_core._engine.compile.plan import SqlSource, TableSource
@@ -24,6 +23,7 @@ from analytics_core._engine.gate.gate import (
     UploadSchema,
     upload_schemas,
 )
+from analytics_core._engine.gate.loaded_datasets import LoadedDataset
 from analytics_core._engine.gate.row_security import RowSecurity
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.policy import Policy

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.mutants.mutant_lists import all_mutants, choose, equivalents, replay, save
 from tests.mutants.operators import mutants_of
+from tests.mutants.packages import TESTS as PACKAGES
 from tests.mutants.reach import Reach, Record
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -154,3 +155,13 @@ def test_an_equivalent_is_named_by_place_and_change_and_has_a_reason() -> None:
 def library_mutants(package: str) -> list:
     """Return the mutants of a package, or of one file, of the library."""
     return all_mutants(PROJECT / "src" / "analytics_core", package)
+
+
+def test_a_package_leaves_out_what_counts_for_itself_below_it() -> None:
+    apart = all_mutants(PROJECT / "src" / "analytics_core", "_notebook", PACKAGES)
+    assert apart == []
+    assert {Path(mutant.file).parts[1] for mutant in library_mutants("_notebook")} == {"builder", "sources"}
+
+
+def test_every_package_of_the_table_is_a_folder_of_the_library() -> None:
+    assert [name for name in PACKAGES if not (PROJECT / "src" / "analytics_core" / name).is_dir()] == []

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from analytics_core._tools.display.blocks import Block, Blocks, HeadingBlock, fold, table
 from analytics_core._tools.display.bundles import error_block
 from analytics_core.errors import AnalyticsError
 from analytics_core.models.display import page_blocks
 
-if TYPE_CHECKING:
-    from analytics_core._content.namespace import Namespace
-
 _FIRST_RECORDS: Final = 10
 
 
-def namespace_blocks(namespace: Namespace) -> Blocks:
+def namespace_blocks(namespace: object) -> Blocks:
     """Return what can be seen of a namespace; its first records are read from the metadata store, as `list` does."""
     kind = type(namespace)
     pages = first_page(getattr(namespace, "list", None)) if hasattr(kind, "_resource") else []

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from analytics_core._content.jobs.registry import JobRegistry
 from analytics_core._content.lookups.chart_contexts import ChartContexts
 from analytics_core._content.lookups.guests import Guests
 from analytics_core._content.lookups.loading import ChartLoader, StoreReadCache
+from analytics_core._content.pinned_clock import pinned_clock
 from analytics_core._engine.compile.advanced_types import AdvancedDataType
 from analytics_core._engine.engines.registry import EngineRegistry
 from analytics_core._engine.execution.connection_uri import CheckedUri, check_uri
@@ -147,6 +148,10 @@ class Runtime(Components):
         return SqlScripts(
             queries=self.sql_queries, gate=self.gate, row_security=self.row_security, names=self.table_names
         )
+
+    def pinned_at(self, moment: Any, *, shape: str = "as_of", name: str = "moment") -> Runtime:
+        """Return the runtime for queries as of a moment; PayloadSchemaError for what is none, at `shape` and `name`."""
+        return replace(self, clock=pinned_clock(moment, self.wall_clock, shape=shape, name=name))
 
     @property
     def draws_pictures(self) -> bool:

@@ -9,7 +9,6 @@ from datetime import datetime
 
 from analytics_core._content.batches import read_once
 from analytics_core._content.changes import LoggedAction, begin_act, reject_later_change, repeated, until_accepted
-from analytics_core._content.charts.records import custom_tags
 from analytics_core._content.field_formatter import FieldFormatter, readable_now, shown_as
 from analytics_core._content.lists import MOST_VALUES, Listing, Page, ResourceLists, all_of_it, anybody, makers
 from analytics_core._content.namespace import NamespaceWithDistinct
@@ -260,6 +259,18 @@ def _carrier(record: Chart | Dashboard, readable: FieldFormatter) -> TaggedRecor
         return TaggedRecord(id=record.id, type=TagTarget.CHART, name=record.slice_name, url=url)
     url = readable.url("dashboard", {"id": record.id, "slug": record.slug})
     return TaggedRecord(id=record.id, type=TagTarget.DASHBOARD, name=record.dashboard_title, url=url)
+
+
+def custom_tags(unit: UnitOfWork, names: Sequence[str]) -> dict[str, Tag]:
+    """Return the tags made by people that have one of these names, by name."""
+    if not names:
+        return {}
+    conditions = (
+        ListFilter(col="name", op="in", val=tuple(dict.fromkeys(names))),
+        ListFilter(col="type", op="eq", val=TagType.CUSTOM.value),
+    )
+    _, found = unit.tags.list(ListQuery(filters=conditions, page_size=len(names)))
+    return {tag.name: tag for tag in found}
 
 
 class Favourites:

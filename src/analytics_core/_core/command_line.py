@@ -16,14 +16,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from analytics_core import AnalyticsCore, Settings, __version__
+from analytics_core import __version__
 from analytics_core._content.batches import id_in
 from analytics_core._content.checks.report import one_line
+from analytics_core._core.adapters.configured_notifiers import notifiers_from_env
+from analytics_core._core.facade import AnalyticsCore
 from analytics_core._records.environment import PREFIX
 from analytics_core._records.report import RunState
+from analytics_core._records.settings import Settings
 from analytics_core._tools.whole_files import write_whole
 from analytics_core.errors import AnalyticsError, PayloadSchemaError, SettingsError
-from analytics_core.notifiers import notifiers_from_env
 
 SOUND, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
 STORE: Final = f"{PREFIX}STORE"

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from analytics_core._tools.display.blocks import Block, Blocks, HeadingBlock, next_line
 from analytics_core._tools.display.bundles import error_block
 from analytics_core.errors import AnalyticsError
 from analytics_core.models.display import records_table
-
-if TYPE_CHECKING:
-    from analytics_core._core.facade import AnalyticsCore
-    from analytics_core._core.guest_core import GuestCore
 
 _FIRST_RECORDS: Final = 8
 _FIELDS: Final = {
@@ -24,7 +20,7 @@ _FIELDS: Final = {
 }
 
 
-def core_blocks(core: AnalyticsCore | GuestCore, *, acting: str, kinds: Sequence[str] = tuple(_FIELDS)) -> Blocks:
+def core_blocks(core: object, *, acting: str, kinds: Sequence[str] = tuple(_FIELDS)) -> Blocks:
     """Return what can be seen of a core: its records for whoever acts, as the metadata store has them.
 
     No database is asked. Where the store does not answer, or nobody acts, the error stands in place of the records.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, Unpack
 
@@ -26,9 +26,6 @@ from analytics_core._core.adapters.observers import GuardedObserver, LogObserver
 from analytics_core._core.adapters.progress_bars import SilentProgress
 from analytics_core._core.display import core_blocks
 from analytics_core._core.guest_core import GuestCore
-from analytics_core._core.operating import (
-    pinned_clock,
-)
 from analytics_core._core.operator_calls import OperatorCalls
 from analytics_core._core.wiring import (
     IN_MEMORY,
@@ -50,6 +47,7 @@ from analytics_core._notebook.sources.registering import dataset_from
 from analytics_core._notebook.sources.taking import Table
 from analytics_core._records.people import GuestVisit, User
 from analytics_core._records.settings import Settings
+from analytics_core._reports.checks import checked_schedule
 from analytics_core._reports.delivery import ENTRY_POINTS as NOTIFIERS
 from analytics_core._reports.delivery import installed_notifiers
 from analytics_core._tools.display.blocks import Blocks
@@ -238,7 +236,7 @@ class AnalyticsCore(OperatorCalls):
             >>> core.as_of(datetime(2024, 12, 1)).charts.data(question)[0].from_dttm
             1730419200000
         """
-        return self._sibling(replace(self._runtime, clock=pinned_clock(moment)), self._acting_as)
+        return self._sibling(self._runtime.pinned_at(moment), self._acting_as)
 
     @staticmethod
     def _sibling(runtime: Runtime, acting_as: UserKey | HostUser | None) -> AnalyticsCore:
@@ -340,7 +338,8 @@ class AnalyticsCore(OperatorCalls):
             >>> [record.name for record in core.check().broken]
             ['Revenue by country', 'Revenue by month']
         """
-        report = ContentCheck(self._runtime, self._actor(), self._actors.find).report(answers=answers)
+        of_schedule = partial(checked_schedule, self._runtime, find_actor=self._actors.find)
+        report = ContentCheck(self._runtime, self._actor(), of_schedule).report(answers=answers)
         return CheckReport(records=(*report.records, *self.saved_queries._checked()))
 
     def diff(self, a: Any, b: Any = None, *, answers: bool = True, **stand_ins: Unpack[StandIns]) -> DiffReport:

@@ -6,8 +6,8 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypedDict
+from datetime import datetime, timedelta
+from typing import Final, TypedDict
 
 from analytics_core._content.batches import every_id, every_value
 from analytics_core._content.jobs.handlers import WORKERS_KEPT
@@ -15,7 +15,6 @@ from analytics_core._content.logs import oldest_after_pruning
 from analytics_core._content.lookups.guests import CUT_OFF_KIND
 from analytics_core._content.runtime import Runtime
 from analytics_core._content.storage.store import SqlMetadataStore
-from analytics_core._core.adapters.clock import PinnedClock
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ExpendableRepository, ListFilter, ListQuery, Record, UnitOfWork
 from analytics_core._records.shared_state import JobState
@@ -24,7 +23,7 @@ from analytics_core._tools.display.blocks import Blocks
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core._tools.display.objects import object_blocks
 from analytics_core.errors import AlreadyExistsError, AnalyticsError
-from analytics_core.models.parsing import parse, payload_error
+from analytics_core.models.parsing import parse
 from analytics_core.models.people import FirstAdministrator
 
 ADMINISTRATORS: Final = "Administrators"
@@ -271,13 +270,3 @@ def _reject_second_start(unit: UnitOfWork) -> None:
     _, people = unit.users.list(ListQuery(page_size=1))
     if people:
         raise AlreadyExistsError("user", "id", people[0].id, hint=hint)
-
-
-def pinned_clock(given: Any) -> PinnedClock:
-    """Return a clock that stands at a moment, a naive one of which is in UTC; PayloadSchemaError for anything else."""
-    try:
-        if isinstance(given, datetime):
-            return PinnedClock(given.replace(tzinfo=UTC) if given.utcoffset() is None else given.astimezone(UTC))
-    except OverflowError:
-        pass
-    raise payload_error("as_of", "moment", "must be a datetime between the years 1 and 9999 in UTC")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from importlib.metadata import Distribution, EntryPoint, EntryPoints, distribution, distributions
 from pathlib import Path
@@ -31,7 +31,6 @@ from analytics_core._core.adapters.network import PublicNetworkPolicy
 from analytics_core._core.adapters.secret_box import AesGcmSecretBox
 from analytics_core._core.adapters.token_endpoint import HttpsTokenEndpoint, place_of
 from analytics_core._core.adapters.vega_renderer import VegaRenderer, can_draw
-from analytics_core._core.operating import pinned_clock
 from analytics_core._engine.compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._engine.compile.advanced_types import installed_advanced_types
 from analytics_core._engine.compile.fragments import FragmentParser
@@ -147,7 +146,9 @@ def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) 
     chart_contexts = ChartContexts(installed_chart_kinds(added[CHART_KINDS]))
     databases = _databases(parts, gate, row_security, user_tokens, templates)
     found = StoreReadCache[Any, Any](store, clock, seconds=settings.metadata_freshness_s)
-    statements = StoredStatements(store, parts.registry, parts.policy, databases["metadata"], templates, columns=found)
+    statements = StoredStatements(
+        store, parts.registry, parts.policy, databases["metadata"], templates, columns=found.get
+    )
     queries = _queries(parts, loader, statements, gate, ready, chart_contexts=chart_contexts)
     return Runtime(
         **{field.name: getattr(parts, field.name) for field in fields(parts)},
@@ -457,7 +458,7 @@ def job_handlers(
     """Return what runs each kind of job, each as its own actor, at the moment that its question was pinned to."""
 
     def runtime_of(job: JobRecord) -> Runtime:
-        return runtime if job.moment is None else replace(runtime, clock=pinned_clock(job.moment))
+        return runtime if job.moment is None else runtime.pinned_at(job.moment)
 
     def queries_of(job: JobRecord, actor: Actor) -> JobQueries:
         of_whom = ChartQueries if actor.guest is None else GuestQueries

@@ -64,3 +64,13 @@ class Annotation(StoredRecord):
     short_descr: str
     long_descr: str | None = None
     json_metadata: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeLayer:
+    """A stored layer and its annotations within a range; `count` is how many there are in all."""
+
+    name: str
+    annotations: tuple[Annotation, ...] = ()
+    count: int = 0
+    is_deleted: bool = False

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from analytics_core._records.audit import StoredRecord
 from analytics_core._records.secret import Secret
+from analytics_core.models.report import ReportType
 
 
 class RunState(StrEnum):
@@ -68,6 +69,11 @@ class ReportSchedule(StoredRecord):
     recipients: Secret
     executor_id: int | None = None
     owner_ids: tuple[int, ...] = ()
+
+    @property
+    def is_alert(self) -> bool:
+        """Whether it sends only when its query says so."""
+        return self.type == ReportType.ALERT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

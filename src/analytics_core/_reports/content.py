@@ -40,7 +40,7 @@ from analytics_core._reports.records import format_of, selected_tabs
 from analytics_core._reports.texts import RunFacts, filled_in
 from analytics_core.errors import AnalyticsError, QueryError, ReportError
 from analytics_core.models.enums import ResultType
-from analytics_core.models.report import ReportFormat, ReportType
+from analytics_core.models.report import ReportFormat
 
 TEXT_ROWS: Final = 200
 """Rows of a table in the text of a message."""
@@ -408,8 +408,3 @@ def _below(facts: RunFacts) -> Iterator[str]:
     yield facts.scheduled
     if facts.value:
         yield f"value {facts.value}"
-
-
-def is_alert(schedule: ReportSchedule) -> bool:
-    """Tell whether a schedule is an alert."""
-    return schedule.type == ReportType.ALERT

@@ -27,7 +27,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._records.shared_state import JobRecord
 from analytics_core._reports.alerts import Verdict, row_text
 from analytics_core._reports.claims import kept_for
-from analytics_core._reports.content import Content, is_alert
+from analytics_core._reports.content import Content
 from analytics_core._reports.messages import (
     manifest,
     tell_owners,
@@ -111,7 +111,7 @@ class RunLog:
         progress = unit.report_progress.find(schedule_id=schedule.id)
         last = None if progress is None else progress.last_success_on
         in_grace = is_within_grace(grace_s=schedule.grace_period, last_success=last, now=self._moment(run))
-        if is_alert(schedule) and run.execution.cause is not RunCause.MANUAL and in_grace:
+        if schedule.is_alert and run.execution.cause is not RunCause.MANUAL and in_grace:
             self._end(unit, run, RunEvent.BEGUN_WITHIN_GRACE, message=ON_GRACE)
             return None
         self._stand(unit, run, RunState.WORKING)

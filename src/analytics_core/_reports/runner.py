@@ -19,7 +19,7 @@ from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.message import Recipient
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._reports.alerts import Verdict
-from analytics_core._reports.content import Content, is_alert
+from analytics_core._reports.content import Content
 from analytics_core._reports.delivery import FIRST_LATER_S, Outages, later_s
 from analytics_core._reports.dispatcher import FOLLOW, NOTICE, RUN, RunDispatcher
 from analytics_core._reports.messages import (
@@ -135,7 +135,7 @@ class ReportRuns:
 
     def _verdict(self, log: RunLog, run: CurrentRun, executor: Actor, cancel: CancelToken) -> Verdict | None:
         """Return what an alert's query says, or said when it began to send; None for a report."""
-        if not is_alert(run.schedule):
+        if not run.schedule.is_alert:
             return None
         if log.has_begun_to_send(run):
             row = run.execution.value_row_json

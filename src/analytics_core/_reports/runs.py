@@ -31,7 +31,6 @@ from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.report import ReportDelivery, ReportExecution, ReportSchedule, RunCause
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._reports.alerts import Verdict
-from analytics_core._reports.content import is_alert
 from analytics_core._reports.dispatcher import RunDispatcher
 from analytics_core._reports.messages import FindActor, manifest, verdict_of
 from analytics_core._reports.records import stored_crontab
@@ -203,7 +202,7 @@ class ScheduleRuns(NamespaceWithDistinct[ReportScheduleListItem]):
             True
         """
         trial = self._trial(schedule_id, at)
-        if not is_alert(trial.schedule):
+        if not trial.schedule.is_alert:
             raise payload_error("evaluate", "schedule_id", "must name an alert; a report has no query")
         return verdict_of(trial.runtime, trial.executor, trial.schedule, CancelToken())
 
@@ -229,7 +228,7 @@ class ScheduleRuns(NamespaceWithDistinct[ReportScheduleListItem]):
         """
         trial = self._trial(schedule_id, at, find_actor=for_viewer(self._actor, self._find_actor))
         verdict = None
-        if is_alert(trial.schedule):
+        if trial.schedule.is_alert:
             verdict = verdict_of(trial.runtime, trial.executor, trial.schedule, CancelToken())
         return DryRun(verdict=verdict, messages=tuple(trial.messages(verdict)))
 
@@ -256,7 +255,7 @@ class ScheduleRuns(NamespaceWithDistinct[ReportScheduleListItem]):
                 f"run {execution_id} made no message that could be compared; its state: {execution.state}"
             )
         trial = self._trial(schedule_id, execution.scheduled_dttm)
-        verdict = Verdict(is_triggered=True, value=execution.value) if is_alert(trial.schedule) else None
+        verdict = Verdict(is_triggered=True, value=execution.value) if trial.schedule.is_alert else None
         contents = [content for _, content in trial.contents(verdict, key=execution.uuid)]
         return compared(stored_manifest(execution), manifest(trial.schedule, contents))
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from analytics_core._content.runtime import Runtime
-from analytics_core._core.adapters.clock import PinnedClock
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.message import Message, Recipient, shown_address
@@ -21,7 +20,6 @@ from analytics_core._tools.display.blocks import Blocks, HeadingBlock, fold, tab
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core._tools.display.objects import object_blocks
 from analytics_core.errors import AccessError, StoredDataError
-from analytics_core.models.parsing import payload_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,11 +87,8 @@ class Trial:
             PayloadSchemaError: `at` is no moment.
             ReportError: there is nobody to run it as.
         """
-        if not isinstance(at, datetime | None):
-            raise payload_error("trial run", "at", "must be a datetime")
         if at is not None:
-            moment = at.replace(tzinfo=UTC) if at.utcoffset() is None else at.astimezone(UTC)
-            runtime = replace(runtime, clock=PinnedClock(moment))
+            runtime = runtime.pinned_at(at, shape="trial run", name="at")
         executor = executor_for(schedule, find_actor, runtime.policy)
         return cls(runtime=runtime, schedule=schedule, executor=executor, find_actor=find_actor)
 

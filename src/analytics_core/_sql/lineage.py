@@ -35,7 +35,6 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.report import ReportSchedule
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
-from analytics_core._reports.content import is_alert
 from analytics_core._sql.reading import ColumnLineage, KnownTables, lineage_of
 from analytics_core._tools.display.blocks import Blocks, HeadingBlock, counted, notes
 from analytics_core._tools.display.bundles import mime_bundle
@@ -242,7 +241,7 @@ class TableReaders:
         for schedule in self._each(lambda unit: unit.report_schedules):
             may_see = self.runtime.policy.can_manage_report(self.actor, schedule)
             if through := self._schedule_reads(schedule, charts, boards, may_see=may_see):
-                kind = "alert" if is_alert(schedule) else "report"
+                kind = "alert" if schedule.is_alert else "report"
                 self._add(kind, schedule.id, schedule.name, through, may_see=may_see)
 
     def _schedule_reads(

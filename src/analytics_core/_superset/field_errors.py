@@ -50,7 +50,7 @@ def check_built(built: BuiltPayload) -> None:
         raise PayloadSchemaError(shape=SHAPE, problems=problems) from None
 
 
-def naming_fields(error: AnalyticsError, built: BuiltPayload, position: int) -> AnalyticsError:
+def naming_fields(built: BuiltPayload, error: AnalyticsError, position: int) -> AnalyticsError:
     """Return an error of one of the queries of a built payload with the fields of its form before its message."""
     query = f"queries.{position}."
     fields: tuple[str, ...] = ()

@@ -1,1 +1,4 @@
-"""What every room may use: small parts that know nothing of analytics."""
+"""Small parts that know nothing of analytics: displays, formats, pivots, memos, bounded calls, typed JSON, whole files.
+
+Every room may use them; they use nothing of ours but `errors`.
+"""

@@ -13,8 +13,8 @@ from analytics_core._content.bundles.documents import Document, DocumentKind
 from analytics_core._content.bundles.fields import mappings_in, texts_of
 from analytics_core._content.bundles.progress import Load
 from analytics_core._content.bundles.report import LoadedRecord
-from analytics_core._content.charts.records import custom_tags
 from analytics_core._content.css_templates import check_css
+from analytics_core._content.tags import custom_tags
 from analytics_core._engine.rights.policy import Permission
 from analytics_core._records.chart import Annotation, AnnotationLayer
 from analytics_core._records.dashboard import CssTemplate, Tag

@@ -16,11 +16,12 @@ from analytics_core._content.questions.dashboard_content import layout_without
 from analytics_core._content.reader import Reader
 from analytics_core._content.related_names import RelatedNames
 from analytics_core._content.stored_json import json_object
+from analytics_core._content.tags import custom_tags
 from analytics_core._content.user_directory import UserIndex
 from analytics_core._records.chart import Chart
-from analytics_core._records.dashboard import Dashboard, Tag
+from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Dataset
-from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core.errors import DashboardAccessError, NotFoundError
 from analytics_core.models.chart import (
     ChartDatasource,
@@ -33,7 +34,7 @@ from analytics_core.models.chart import (
     ChartPut,
     ChartScreenshot,
 )
-from analytics_core.models.enums import DatasourceType, TagType
+from analytics_core.models.enums import DatasourceType
 from analytics_core.models.explore import ExploreSlice
 from analytics_core.models.parsing import payload_error
 from analytics_core.models.references import (
@@ -143,18 +144,6 @@ def named_tags(unit: UnitOfWork, references: Sequence[TagReference], *, shape: s
             )
         ids.append(tag.id)
     return tuple(dict.fromkeys(ids))
-
-
-def custom_tags(unit: UnitOfWork, names: Sequence[str]) -> dict[str, Tag]:
-    """Return the tags made by people that have one of these names, by name."""
-    if not names:
-        return {}
-    conditions = (
-        ListFilter(col="name", op="in", val=tuple(dict.fromkeys(names))),
-        ListFilter(col="type", op="eq", val=TagType.CUSTOM.value),
-    )
-    _, found = unit.tags.list(ListQuery(filters=conditions, page_size=len(names)))
-    return {tag.name: tag for tag in found}
 
 
 def chart_get(chart: Chart, *, linked: RelatedNames, people: UserIndex, readable: FieldFormatter) -> ChartGet:

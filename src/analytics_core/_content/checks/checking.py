@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -12,7 +12,6 @@ from sqlglot import exp
 from analytics_core._content.batches import by_ids, every
 from analytics_core._content.checks.datasets_today import DatasetToday, begun_request, datasets_today, loaded
 from analytics_core._content.checks.report import CheckedRecord, CheckReport
-from analytics_core._content.checks.schedules import checked_schedule
 from analytics_core._content.questions.dashboard_content import charts_in
 from analytics_core._content.questions.dashboard_filters import all_filters
 from analytics_core._content.reader import Reader
@@ -27,7 +26,6 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.report import ReportSchedule
 from analytics_core._records.repositories import ListFilter
-from analytics_core._reports.messages import FindActor
 from analytics_core.errors import AnalyticsError, PayloadSchemaError, QueryError, StoredDataError
 from analytics_core.errors.base import REFRESH_HINT
 
@@ -60,12 +58,12 @@ def _require_key(databases: Collection[Database]) -> None:
 
 
 class ContentCheck:
-    """Looks at all content that one actor may read; `find_actor` finds as whom alerts and reports run."""
+    """Looks at all content that one actor may read; `of_schedule` looks at an alert or a report."""
 
-    def __init__(self, runtime: Runtime, actor: Actor, find_actor: FindActor) -> None:
+    def __init__(self, runtime: Runtime, actor: Actor, of_schedule: Callable[[ReportSchedule], CheckedRecord]) -> None:
         self._runtime = runtime
         self._actor = actor
-        self._find_actor = find_actor
+        self._of_schedule = of_schedule
 
     def report(self, *, answers: bool) -> CheckReport:
         """Return each dataset, chart, dashboard and schedule with what broke; with `answers` charts are asked, too."""
@@ -77,7 +75,7 @@ class ContentCheck:
                 *(self._dataset(today[dataset.id], dataset) for dataset in content.datasets),
                 *(self._chart(runner, chart, today, answers=answers) for chart in content.charts),
                 *(_dashboard(dashboard, content, today) for dashboard in content.dashboards),
-                *(checked_schedule(self._runtime, one, self._find_actor) for one in content.schedules),
+                *map(self._of_schedule, content.schedules),
             )
         )
 

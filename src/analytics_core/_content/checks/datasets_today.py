@@ -9,9 +9,9 @@ from typing import Final
 from uuid import uuid4
 
 from analytics_core._content.datasets.records import with_found
-from analytics_core._content.lookups.loading import LoadedDataset
 from analytics_core._content.runtime import Runtime
 from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.gate.loaded_datasets import LoadedDataset
 from analytics_core._engine.gate.metadata import FoundColumn
 from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.rights.actor import Actor

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
+from analytics_core._engine.querying.chart_request import RetoldError
 from analytics_core._records.chart import Chart
 from analytics_core._superset.chart_kind import ChartKind
-from analytics_core._superset.field_errors import check_built, check_form
+from analytics_core._superset.field_errors import check_built, check_form, naming_fields
 from analytics_core._superset.field_names import ASKED
 from analytics_core._superset.layers import LAYERED, LAYERS, Layer, build_map, layer_ids, layers_of
 from analytics_core._superset.payload import BuiltPayload, build_payload
@@ -43,6 +45,11 @@ class ChartContext:
     def notes(self) -> tuple[str, ...]:
         """What differs from the chart that people see, as sentences without a full stop."""
         return () if self.built is None else self.built.notes
+
+    @property
+    def retold(self) -> RetoldError | None:
+        """Tells errors of its queries by the fields of the form; None where the context is the stored one."""
+        return None if self.built is None else partial(naming_fields, self.built)
 
 
 class ChartContexts:

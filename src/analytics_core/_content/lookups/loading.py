@@ -6,23 +6,21 @@ What was read of the metadata store is remembered for a moment, and never past a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, TypeVar
 
 from analytics_core._engine.engines.registry import EngineRegistry
-from analytics_core._engine.engines.spec import EngineSpec
-from analytics_core._engine.rights.row_rules import RuledDataset, ruled_dataset
-from analytics_core._records.chart import DATASET_TYPES, Annotation, AnnotationLayer, Chart
+from analytics_core._engine.gate.loaded_datasets import LoadedDataset
+from analytics_core._records.chart import DATASET_TYPES, AnnotationLayer, Chart, NativeLayer
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._tools.memo import Memo
 from analytics_core.errors import (
     AlreadyExistsError,
-    AnalyticsError,
     NotFoundError,
     StaleVersionError,
     UnknownDatasourceTypeError,
@@ -70,35 +68,6 @@ class StoreReadCache(Generic[Key, Value]):
         return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedDataset:
-    """A dataset with all that is needed to plan and run queries on it.
-
-    Attributes:
-        generation: how often its cached answers were made unreachable.
-        default_schema: where tables are that its SQL names without a schema; None: where the database looks by itself.
-        ruled: what row rules need to know of it.
-        versions: what names this state of it, also where a store that was put back uses ids and versions again.
-    """
-
-    dataset: Dataset
-    database: Database
-    spec: EngineSpec
-    generation: int = 0
-    default_schema: str | None = None
-    # What every question asks for is put together once.
-    ruled: RuledDataset = field(init=False, repr=False, compare=False)
-    versions: tuple[Hashable, ...] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "ruled", ruled_dataset(self.dataset))
-        object.__setattr__(self, "versions", (*_state(self.dataset), *_state(self.database), self.generation))
-
-
-def _state(record: Dataset | Database) -> tuple[Hashable, ...]:
-    return record.id, record.uuid, record.audit.version, record.audit.changed_on
-
-
 _QUERYABLE = ("table", "dataset", "query", "saved_query")
 
 
@@ -117,33 +86,6 @@ def chart_and_dataset(store: MetadataStore, chart_id: int) -> tuple[Chart, Datas
     with store.unit_of_work() as unit:
         chart = unit.charts.get(chart_id)
         return chart, find_dataset_of(unit, chart)
-
-
-class DatasetSource(Protocol):
-    """Gives the datasets that questions name."""
-
-    def load(self, datasource: ChartDataDatasource) -> LoadedDataset:
-        """Return the dataset that a datasource names; an AnalyticsError says why it cannot be asked."""
-
-
-class GivenDatasets:
-    """Gives some datasets in place of the stored ones (a `DatasetSource`).
-
-    Args:
-        given: by their ids; an error is why one cannot be asked.
-        otherwise: gives all others.
-    """
-
-    def __init__(self, given: Mapping[int, LoadedDataset | AnalyticsError], *, otherwise: DatasetSource) -> None:
-        self._given = given
-        self._otherwise = otherwise
-
-    def load(self, datasource: ChartDataDatasource) -> LoadedDataset:
-        """Return the given dataset, or else the one that `otherwise` gives."""
-        found = self._given.get(datasource.id) if datasource.type in DATASET_TYPES else None
-        if isinstance(found, AnalyticsError):
-            raise found
-        return self._otherwise.load(datasource) if found is None else found
 
 
 class DatasetLoader:
@@ -228,16 +170,6 @@ _DELETED: Final = "deleted annotation layer"
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _TICK: Final = timedelta(microseconds=1)
 """The smallest step between two stored moments."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NativeLayer:
-    """A stored layer and its annotations within a range; `count` is how many there are in all."""
-
-    name: str
-    annotations: tuple[Annotation, ...] = ()
-    count: int = 0
-    is_deleted: bool = False
 
 
 class AnnotationReader:

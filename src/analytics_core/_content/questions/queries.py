@@ -11,6 +11,7 @@ from typing import Any, Final
 from analytics_core._content.batches import is_stored_id
 from analytics_core._content.jobs.handlers import JobOutcome
 from analytics_core._content.lookups.chart_contexts import ChartContext
+from analytics_core._content.pictures.display import vega_lite_of
 from analytics_core._content.pictures.drawing import form_of_chart
 from analytics_core._content.questions.contexts import context_with
 from analytics_core._content.questions.extra_filters import ExtraFilters
@@ -18,7 +19,7 @@ from analytics_core._content.reader import Reader
 from analytics_core._content.runtime import Runtime
 from analytics_core._engine.compile.fingerprint import digest_of
 from analytics_core._engine.execution.cancel import CancelToken
-from analytics_core._engine.querying.chart_request import ChartRequest
+from analytics_core._engine.querying.chart_request import ChartRequest, RetoldError
 from analytics_core._engine.querying.reading import context_text
 from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.results.answer_bytes import decode_job_answer, encode_answer
@@ -27,7 +28,6 @@ from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.chart import Chart
 from analytics_core._records.shared_state import JobRecord, JobState
-from analytics_core._superset.payload import BuiltPayload
 from analytics_core.errors import AccessError, AnalyticsError, NotFoundError, StoredDataError
 from analytics_core.models.enums import QueryStatus, ResultType
 from analytics_core.models.parsing import Payload
@@ -138,7 +138,7 @@ class ChartQueries(JobQueries):
         """Return what the actor requests with a question; `strict` None is as the settings say."""
         chart, payload, own = self._asked(question)
         request = self._request(chart, payload, force=force, strict=strict)
-        return request if own is None else replace(request, notes=own.notes, built=own.built)
+        return request if own is None else replace(request, notes=own.notes, retold=own.retold)
 
     def bound_now(self, question: Question) -> str:
         """Return a digest of what binds the actor now on all that answers a question."""
@@ -158,8 +158,8 @@ class ChartQueries(JobQueries):
 
     def on_dashboard(self, chart: Chart, extra: ExtraFilters) -> ChartRequest:
         """Return what a chart requests, as `request` does, with what the filters of a dashboard ask of it."""
-        context, notes, built = context_with(self._runtime.chart_contexts, chart, extra, self.chart, self.knows_name)
-        return replace(self._request(chart, context, force=False, strict=None), notes=notes, built=built)
+        context, notes, retold = context_with(self._runtime.chart_contexts, chart, extra, self.chart, self.knows_name)
+        return replace(self._request(chart, context, force=False, strict=None), notes=notes, retold=retold)
 
     def fill(self, chart: Chart, extra: ExtraFilters, cancel: CancelToken | None) -> ChartData:
         """Answer a chart anew with what stands around it, and keep the results as its readers would find them."""
@@ -202,17 +202,17 @@ class ChartQueries(JobQueries):
     def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
         chart = None if question.chart_id is None else self.chart(question.chart_id)
         request = self._request(chart, question.context or "", force=question.force, strict=question.strict)
-        return replace(request, notes=tuple(question.notes), built=self._form_behind(chart, question.context))
+        return replace(request, notes=tuple(question.notes), retold=self._form_behind(chart, question.context))
 
-    def _form_behind(self, chart: Chart | None, context: str | None) -> BuiltPayload | None:
-        """Return what is built of the form of a chart, if that is this context; its form may have changed meanwhile."""
+    def _form_behind(self, chart: Chart | None, context: str | None) -> RetoldError | None:
+        """Return what tells errors by the form of a chart, if the context is of it; it may have changed since."""
         if chart is None:
             return None
         try:
             own = self._runtime.chart_contexts.of_chart(chart, self.chart)
         except AnalyticsError:
             return None
-        return own.built if own.text == context else None
+        return own.retold if own.text == context else None
 
     def _request(
         self, chart: Chart | None, payload: ChartDataQueryContext | Payload, *, force: bool, strict: bool | None
@@ -222,7 +222,9 @@ class ChartQueries(JobQueries):
         if chart is None and request.context.form_data:
             chart = self._named_chart(request.context)
         timeout = None if chart is None else chart.cache_timeout
-        return replace(request, force=force or request.force, chart_cache_timeout=timeout, form=form)
+        return replace(
+            request, force=force or request.force, chart_cache_timeout=timeout, form=form, drawn=vega_lite_of
+        )
 
     def _named_chart(self, context: ChartDataQueryContext) -> Chart | None:
         """Return the chart that a query context says it belongs to, when it asks that chart's dataset."""
@@ -277,7 +279,7 @@ class ChartDataJobs:
 
     def read(self, job: JobRecord, data: bytes) -> ChartData:
         """Return the answer."""
-        return decode_job_answer(data, job_id=job.job_id, seal=self._seal)
+        return replace(decode_job_answer(data, job_id=job.job_id, seal=self._seal), drawn=vega_lite_of)
 
 
 def question_text(question: ChartJobPayload) -> str:

@@ -1,4 +1,4 @@
-"""What the store's drivers raise, told apart by code and cut at the border: no driver text leaves `_storage`."""
+"""What the store's drivers raise, told apart by code and cut at the border: no driver text leaves this folder."""
 
 from __future__ import annotations
 

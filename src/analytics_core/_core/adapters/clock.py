@@ -18,21 +18,6 @@ class SystemClock:
         return time.monotonic()
 
 
-class PinnedClock:
-    """Tells one moment for ever: what `as_of` puts in the clock's place (port `Clock`)."""
-
-    def __init__(self, moment: datetime) -> None:
-        self._moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-    def now(self) -> datetime:
-        """Return the pinned moment, aware, in UTC."""
-        return self._moment
-
-    def monotonic(self) -> float:
-        """Return seconds that pass: what is kept while a moment is pinned ends as ever."""
-        return time.monotonic()
-
-
 class SystemSleeper:
     """Lets time pass (port `Sleeper`)."""
 

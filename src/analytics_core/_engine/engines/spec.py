@@ -307,7 +307,7 @@ class EngineSpec:
         tie_keys: (node, kind, length) -> the sort keys that tell any two values of a column apart; `length` is the most
             characters that it holds, None: unknown.
         nulls_first_by_default: whether NULLs come first without saying so, for a descending (True) or ascending key.
-        error_patterns: tried in order by `_execution.diagnosis`.
+        error_patterns: tried in order by `_engine.execution.diagnosis`.
         joins_as_written: whether only CROSS JOIN keeps the planner from reading the whole table for each best series.
         as_declared: (column node, type text) -> the column, and NULL for what is no value of the type, which is free
             where the type is true: no comparison then casts the column; None: the engine cannot, or knows no such type.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 import sqlalchemy as sa
 
@@ -147,3 +147,20 @@ def elsewhere(database_name: str, engine: str) -> DatabaseError:
         "over here too (`core.dataset_from(frame, name, replace=True)`), or keep the data in a file or on a server",
         engine=engine,
     )
+
+
+@runtime_checkable
+class HandedOverConnector(Protocol):
+    """A connector that also reaches what a host hands over."""
+
+    def hand_over(self, uuid: str, source: HandedOver) -> None:
+        """Read the database of this uuid, from now on, from what a host hands over; its URI only names the engine."""
+
+    def put_table(self, uuid: str, name: str, table: HandedTable | None) -> HandedTable | None:
+        """Put a frame or files into the database of this uuid, or take them out (None); return what was there."""
+
+    def handed_tables(self) -> Mapping[str, HandedTables]:
+        """Return the tables that were handed over, by the uuids of their databases."""
+
+    def take_back(self, uuid: str) -> None:
+        """Forget what was handed over for the database of this uuid."""

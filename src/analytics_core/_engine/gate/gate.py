@@ -12,8 +12,6 @@ from typing import Final, overload
 
 from sqlglot import exp
 
-from analytics_core._content.lookups.loading import LoadedDataset
-from analytics_core._content.lookups.rule_sets import StoredRuleSets
 from analytics_core._engine.compile.plan import SqlSource, TableSource
 from analytics_core._engine.compile.planning_context import table_of
 from analytics_core._engine.engines.registry import EngineRegistry
@@ -21,6 +19,7 @@ from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.execution.connections import Admission
 from analytics_core._engine.execution.statements import StatementRunner
 from analytics_core._engine.gate.guard import BESIDE_QUERIES, check_select
+from analytics_core._engine.gate.loaded_datasets import LoadedDataset
 from analytics_core._engine.gate.relations import (
     exact_name,
     exact_names,
@@ -32,7 +31,7 @@ from analytics_core._engine.gate.row_security import RowSecurity, RuledActor, ta
 from analytics_core._engine.oauth.user_tokens import UserTokens
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.policy import Permission, Policy
-from analytics_core._engine.rights.row_rules import TableName, ruled_dataset
+from analytics_core._engine.rights.row_rules import StoredRules, TableName, ruled_dataset
 from analytics_core._engine.rights.scopes import decides_by_table
 from analytics_core._records.datasource import Access, Database, Dataset, Identity
 from analytics_core._records.people import RowFilter
@@ -108,7 +107,7 @@ class Gate:
         registry: EngineRegistry,
         runner: StatementRunner,
         row_security: RowSecurity,
-        books: StoredRuleSets,
+        books: StoredRules,
         tokens: UserTokens | None = None,
         allowed_functions: Mapping[str, AbstractSet[str]] = MappingProxyType({}),
     ) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from analytics_core._content.lookups.rule_sets import StoredRuleSets
 from analytics_core._engine.compile.fragments import FragmentNames, FragmentParser
 from analytics_core._engine.compile.lowering.query import AROUND_ROWS, RELATION_ALIAS
 from analytics_core._engine.compile.plan import Clause, FragmentExpr, RelationRule, SqlSource
@@ -19,7 +18,14 @@ from analytics_core._engine.compile.templates import ActorFacts, TemplateRendere
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.gate.relations import TableRef, relations_of
 from analytics_core._engine.rights.actor import Actor
-from analytics_core._engine.rights.row_rules import RuledDataset, RuleSet, RuleUnit, TableName, ruled_dataset
+from analytics_core._engine.rights.row_rules import (
+    RuledDataset,
+    RuleSet,
+    RuleUnit,
+    StoredRules,
+    TableName,
+    ruled_dataset,
+)
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import GuestPass, GuestRule, RowFilter, RowRule
 from analytics_core._tools.memo import Memo
@@ -51,7 +57,7 @@ class RowSecurity:
     def __init__(
         self,
         *,
-        books: StoredRuleSets,
+        books: StoredRules,
         sources: Sequence[RowFilterSource],
         renderer: TemplateRenderer,
         parser: FragmentParser,

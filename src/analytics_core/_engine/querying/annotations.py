@@ -13,10 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from analytics_core._content.lookups.chart_contexts import ChartContext, ChartContexts
-from analytics_core._content.lookups.loading import AnnotationReader
 from analytics_core._engine.compile.columns import parse_grain, time_grain, with_grain
 from analytics_core._engine.compile.planning_context import PlanLimits
 from analytics_core._engine.compile.time_bounds import NO_FILTER, resolve_range
@@ -35,7 +33,8 @@ from analytics_core._engine.querying.chart_request import (
 from analytics_core._engine.results.answer import LimitEntry, QueryResult
 from analytics_core._engine.results.rows import AnnotationData, records
 from analytics_core._engine.rights.policy import Policy
-from analytics_core._records.chart import Annotation, Chart
+from analytics_core._records.chart import Annotation, Chart, NativeLayer
+from analytics_core._records.datasource import Dataset
 from analytics_core.errors import (
     AccessError,
     AnalyticsError,
@@ -199,16 +198,45 @@ class _LayerResult:
     limits: tuple[LimitEntry, ...] = ()
 
 
+class StoredLayers(Protocol):
+    """Reads what annotation layers name."""
+
+    def native(self, layer_id: int, *, since: datetime | None, until: datetime | None) -> NativeLayer:
+        """Return a layer with the annotations that touch `[since, until)` (aware; None: open), earliest first."""
+
+    def chart(self, chart_id: int) -> tuple[Chart, Dataset | None]:
+        """Return a chart and the dataset that it is drawn from, if it has one; NotFoundError for an unknown chart."""
+
+
+class ContextOfChart(Protocol):
+    """The query context of a chart as JSON text, and what answers should tell of how it was made."""
+
+    @property
+    def text(self) -> str:
+        """The query context."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What differs from the chart that people see."""
+
+
+class ContextsOfCharts(Protocol):
+    """Gives the query contexts of charts."""
+
+    def of_chart(self, chart: Chart) -> ContextOfChart:
+        """Return the context of a chart; an AnalyticsError says why it has none."""
+
+
 class Annotator:
     """Adds to answers what their annotation layers show."""
 
     def __init__(
         self,
         *,
-        reader: AnnotationReader,
+        reader: StoredLayers,
         policy: Policy,
         limits: PlanLimits,
-        chart_contexts: ChartContexts,
+        chart_contexts: ContextsOfCharts,
         most_layers: int,
     ) -> None:
         self._reader = reader
@@ -354,7 +382,7 @@ def _source_id(layer: ChartAnnotationLayer) -> int:
 
 
 def _context(
-    chart: Chart, own: ChartContext, layer: ChartAnnotationLayer, host: AnnotatedQuery
+    chart: Chart, own: ContextOfChart, layer: ChartAnnotationLayer, host: AnnotatedQuery
 ) -> tuple[ChartDataQueryContext, list[str]]:
     """Return the chart's query context as the layer wants it, with what a caller should know about it."""
     context = parse_query_context(own.text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -15,11 +15,9 @@ from analytics_core._engine.compile.time_bounds import names_range
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.execution.request_budget import RequestBudget
 from analytics_core._engine.frames.pipeline import Step
-from analytics_core._engine.results.answer import QueryResult
+from analytics_core._engine.results.answer import ChartData, QueryResult
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.datasource import Dataset
-from analytics_core._superset.field_errors import naming_fields
-from analytics_core._superset.payload import BuiltPayload
 from analytics_core.errors import AnalyticsError, Problem, QueryError, UnknownColumnError, nearest
 from analytics_core.models.enums import ResultType
 from analytics_core.models.parsing import unknown_field
@@ -38,6 +36,12 @@ _MARKS: Final = frozenset({"isNew", "datasourceWarning"})
 
 _NESTED: Final = (tuple, BaseModel)
 """What values that hold objects of a payload are."""
+
+RetoldError = Callable[[AnalyticsError, int], AnalyticsError]
+"""Tells an error of the query at a position in the terms of whoever asked."""
+
+Drawn = Callable[[ChartData], dict[str, Any]]
+"""Gives what notebooks show of an answer beside its rows, by media types."""
 
 _Key = tuple[BaseModel, str, str]
 """The object that holds an unread key, the object's place in the payload (with a dot at the end), and the key."""
@@ -252,8 +256,10 @@ class ChartRequest:
         cancel: stops it from another thread.
         budget: what is left of the request; None until the query engine begins with it.
         notes: what each answer tells of the request as a whole.
-        built: how the context was made of the form of a chart; None for any other context.
+        retold: tells an error of the query at a position in the terms of what the context was made of, such as the
+            form of a chart; None: of nothing.
         form: the form data that the answer is drawn by; None where nothing says how.
+        drawn: draws the answer in notebooks; None: its rows are shown alone.
     """
 
     actor: Actor
@@ -267,17 +273,18 @@ class ChartRequest:
     cancel: CancelToken | None = None
     budget: RequestBudget | None = None
     notes: tuple[str, ...] = ()
-    built: BuiltPayload | None = None
+    retold: RetoldError | None = None
     form: Mapping[str, Any] | None = None
+    drawn: Drawn | None = None
 
     def on(self, context: ChartDataQueryContext) -> ChartRequest:
         """Return the same request for another query context."""
         queries = requested_queries(context)
-        return replace(self, context=context, queries=queries, digest=None, force=context.force, built=None)
+        return replace(self, context=context, queries=queries, digest=None, force=context.force, retold=None)
 
     def rejection(self, error: AnalyticsError, position: int) -> AnalyticsError:
-        """Return an error of one of the queries, with the fields of the form that are behind it if it has one."""
-        return error if self.built is None else naming_fields(error, self.built, position)
+        """Return an error of one of the queries, in the terms of what the context was made of."""
+        return error if self.retold is None else self.retold(error, position)
 
 
 CONTRIBUTION = "contribution"

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
-from analytics_core._content.lookups.loading import LoadedDataset
 from analytics_core._engine.compile.fingerprint import fingerprint
 from analytics_core._engine.compile.plan import QueryPlan
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.execution.request_budget import RequestBudget
+from analytics_core._engine.gate.loaded_datasets import LoadedDataset
 from analytics_core._engine.results.answer import QueryResult
 from analytics_core._engine.results.answer_bytes import decode_entry, encode_entry
 from analytics_core._engine.rights.keys import EntrySeal

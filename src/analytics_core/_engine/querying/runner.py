@@ -7,7 +7,6 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 
-from analytics_core._content.lookups.loading import DatasetSource, GivenDatasets, LoadedDataset
 from analytics_core._engine.compile.plan import QueryPlan
 from analytics_core._engine.compile.render import compile_plan
 from analytics_core._engine.compile.series_limit import plan_of_series
@@ -16,6 +15,7 @@ from analytics_core._engine.execution.request_budget import RequestBudget
 from analytics_core._engine.frames.frame import Frame
 from analytics_core._engine.frames.pipeline import run_steps
 from analytics_core._engine.gate.gate import DatasetAdmission, Gate
+from analytics_core._engine.gate.loaded_datasets import DatasetSource, GivenDatasets, LoadedDataset
 from analytics_core._engine.querying.annotations import AnnotatedQuery, Annotator, notes_of_layers
 from analytics_core._engine.querying.chart_request import (
     ChartRequest,
@@ -111,6 +111,7 @@ class QueryRunner:
             result_type=request.context.result_type,
             result_format=request.context.result_format,
             form=request.form,
+            drawn=request.drawn,
         )
 
     def explain(self, request: ChartRequest) -> Explanation:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from analytics_core._content.lookups.loading import DatasetLoader, LoadedDataset
 from analytics_core._engine.compile.explanation import printed
 from analytics_core._engine.compile.lowering.query import RELATION_ALIAS
 from analytics_core._engine.compile.plan import Clause, SqlSource, TableSource
@@ -14,6 +13,7 @@ from analytics_core._engine.compile.planning_context import make_view, table_of
 from analytics_core._engine.compile.row_filters import plan_row_filters
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.gate.guard import check_select
+from analytics_core._engine.gate.loaded_datasets import DatasetSource, LoadedDataset
 from analytics_core._engine.gate.relations import TableRef, tables_of
 from analytics_core._engine.gate.row_security import RowSecurity, RuledActor
 from analytics_core._engine.querying.chart_request import ChartRequest
@@ -109,7 +109,7 @@ class Simulations:
 
     def __init__(
         self,
-        loader: DatasetLoader,
+        loader: DatasetSource,
         preparer: Preparer,
         *,
         policy: Policy,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from analytics_core._content.lookups.loading import LoadedDataset, StoreReadCache
 from analytics_core._engine.engines.registry import EngineRegistry
 from analytics_core._engine.gate.guard import select_in_schema
+from analytics_core._engine.gate.loaded_datasets import LoadedDataset
 from analytics_core._engine.gate.metadata import MetadataReader
 from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.querying.templating import QueryTemplates
@@ -85,6 +85,10 @@ def in_default_schema(loaded: LoadedDataset, sql: str | None) -> str | None:
     return select_in_schema(sql, loaded.default_schema, spec=loaded.spec, place=place)
 
 
+ColumnCache = Callable[[Hashable, Callable[[], tuple[DatasetColumn, ...]]], tuple[DatasetColumn, ...]]
+"""Gives what is believed under a key, else what the function finds."""
+
+
 class StoredStatements:
     """Gives stored statements as datasets; the columns that a database told are believed for a moment."""
 
@@ -96,7 +100,7 @@ class StoredStatements:
         metadata: MetadataReader,
         templates: QueryTemplates,
         *,
-        columns: StoreReadCache[Hashable, tuple[DatasetColumn, ...]],
+        columns: ColumnCache,
     ) -> None:
         self._store = store
         self._registry = registry
@@ -119,7 +123,7 @@ class StoredStatements:
         spec = self._registry.get(database.engine)
         loaded = LoadedDataset(dataset=plain, database=database, spec=spec, default_schema=plain.schema or None)
         key = (request.actor, loaded.versions)
-        columns = self._columns.get(key, partial(self._found, request, loaded))
+        columns = self._columns(key, partial(self._found, request, loaded))
         main = next((column.column_name for column in columns if column.is_dttm), None)
         return replace(loaded, dataset=replace(plain, columns=columns, main_dttm_col=main))
 

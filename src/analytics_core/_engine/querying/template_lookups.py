@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from analytics_core._content.lookups.loading import DatasetLoader, LoadedDataset
 from analytics_core._engine.compile.planner import PlanRequest, plan_query
 from analytics_core._engine.compile.planning_context import make_view
 from analytics_core._engine.compile.render import relation_sql
 from analytics_core._engine.compile.templates import written_clause
 from analytics_core._engine.gate.gate import DatasetAdmission, Gate
+from analytics_core._engine.gate.loaded_datasets import LoadedDataset, StoredDatasets
 from analytics_core._engine.gate.partitions import Partitions
 from analytics_core._engine.querying.preparing import Preparer
 from analytics_core._engine.querying.templating import BoundTemplates, QueryTemplates, TemplateRequest
@@ -30,7 +30,7 @@ class LookupFactory:
     """Binds what templates look up to the query that they belong to."""
 
     def __init__(
-        self, *, loader: DatasetLoader, gate: Gate, policy: Policy, preparer: Preparer, partitions: Partitions
+        self, *, loader: StoredDatasets, gate: Gate, policy: Policy, preparer: Preparer, partitions: Partitions
     ) -> None:
         self.loader = loader
         self.gate = gate

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, SupportsIndex, overload
 
-from analytics_core._content.pictures.display import vega_lite_of
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.frames.arrow_frames import to_arrow
 from analytics_core._engine.frames.frame import Frame, FrameColumn
@@ -310,6 +309,8 @@ class ChartData:
     result_type: ResultType = ResultType.FULL
     result_format: ResultFormat = ResultFormat.JSON
     form: Mapping[str, Any] | None = field(default=None, compare=False)
+    drawn: Callable[[ChartData], Bundle] | None = field(default=None, compare=False)
+    """Draws it in notebooks; None: its rows are shown alone."""
 
     def __repr__(self) -> str:
         return f"<ChartData: {', '.join(map(repr, self.results))}>"
@@ -403,7 +404,7 @@ class ChartData:
     _repr_mimebundle_ = own_mime_bundle
 
     def _bundle(self) -> Bundle:
-        return {**bundle_of(answer_blocks(self.results)), **vega_lite_of(self)}
+        return {**bundle_of(answer_blocks(self.results)), **({} if self.drawn is None else self.drawn(self))}
 
 
 def _written(content: bytes, path: str | os.PathLike[str] | None) -> bytes | None:

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import RowFilter, RowRule, RowRuleType
@@ -215,3 +215,15 @@ def _folded(name: str) -> str:
         return name.casefold().rstrip()
     letters = unicodedata.normalize("NFKD", name.casefold())
     return "".join(letter for letter in letters if letter not in _ACCENTS).casefold().rstrip()
+
+
+class StoredRules(Protocol):
+    """Gives the stored rules that concern questions."""
+
+    def book(
+        self, database_id: int, dataset_id: int | None, tables: frozenset[TableName], *, role_ids: frozenset[int] | None
+    ) -> RuleSet:
+        """Return the rules on a dataset and on those that may stand over the tables; `role_ids` None: for everybody."""
+
+    def tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
+        """Return the physical datasets of a database that may stand over a table."""

@@ -7,19 +7,22 @@ import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 from uuid import uuid4
 
 import sqlalchemy as sa
 
 from analytics_core._content.batches import every
 from analytics_core._content.changes import until_accepted
+from analytics_core._content.charts.namespace import Charts
+from analytics_core._content.databases.namespace import Databases
+from analytics_core._content.datasets.namespace import Datasets
 from analytics_core._content.runtime import Runtime
-from analytics_core._core.adapters.connector import SqlAlchemyConnector
 from analytics_core._engine.execution.handed_over import (
     MARK,
     HandedEngine,
     HandedOver,
+    HandedOverConnector,
     HandedTable,
     HandedTables,
     is_marked,
@@ -34,14 +37,27 @@ from analytics_core._records.repositories import ListFilter
 from analytics_core.errors import AlreadyExistsError, DatabaseError, SourceError
 from analytics_core.models.dataset import DatasetGet
 
-if TYPE_CHECKING:
-    from analytics_core._core.facade import AnalyticsCore
-
 _FRAMES: Final = "frames"
 """The database of frames that were handed over to a core which had none."""
 
 _MOST_TABLES: Final = 100
 """A database of more tables is connected without a dataset for each."""
+
+
+class Registry(Protocol):
+    """The namespaces in which databases and datasets are registered, and asked once."""
+
+    @property
+    def databases(self) -> Databases:
+        """The databases."""
+
+    @property
+    def datasets(self) -> Datasets:
+        """The datasets."""
+
+    @property
+    def charts(self) -> Charts:
+        """The charts."""
 
 
 def url_of(file: DatabaseFile) -> str:
@@ -52,7 +68,7 @@ def url_of(file: DatabaseFile) -> str:
     return url
 
 
-def add_database(core: AnalyticsCore, runtime: Runtime, source: HandedOver, *, name: str) -> int:
+def add_database(core: Registry, runtime: Runtime, source: HandedOver, *, name: str) -> int:
     """Store the database of what was handed over, and return its id."""
     connector, uuid = _connector(runtime), str(uuid4())
     connector.hand_over(uuid, source)
@@ -64,7 +80,7 @@ def add_database(core: AnalyticsCore, runtime: Runtime, source: HandedOver, *, n
         raise
 
 
-def add_datasets(core: AnalyticsCore, database_id: int, source: HandedOver | DatabaseFile) -> None:
+def add_datasets(core: Registry, database_id: int, source: HandedOver | DatabaseFile) -> None:
     """Store a dataset for each table; a database of more than a hundred tables gets none."""
     if isinstance(source, HandedTables):
         made = [_dataset_of(core, database_id, name, table) for name, table in source.tables.items()]
@@ -76,7 +92,7 @@ def add_datasets(core: AnalyticsCore, database_id: int, source: HandedOver | Dat
             core.datasets.create({"database": database_id, "table_name": table})
 
 
-def _dataset_of(core: AnalyticsCore, database_id: int, name: str, table: HandedTable) -> DatasetGet:
+def _dataset_of(core: Registry, database_id: int, name: str, table: HandedTable) -> DatasetGet:
     """Store a dataset of a table; what was read in one of several ways is its description."""
     made = core.datasets.create({"database": database_id, "table_name": name})
     return core.datasets.update(made.id, {"description": "\n".join(table.notes)}) if table.notes else made
@@ -90,7 +106,7 @@ def warn_of_guesses(tables: Mapping[str, HandedTable], *, stacklevel: int) -> No
             warnings.warn(f"dataset {name!r}: {text}", stacklevel=stacklevel + 1)
 
 
-def _read_one_row(core: AnalyticsCore, dataset: DatasetGet) -> None:
+def _read_one_row(core: Registry, dataset: DatasetGet) -> None:
     """Ask for a row as everybody will: what cannot be read shows now, and the first question finds all ready."""
     query = {"columns": [dataset.columns[0].column_name], "row_limit": 1}
     payload = {"datasource": {"id": dataset.id, "type": "table"}, "queries": [query]}
@@ -98,7 +114,7 @@ def _read_one_row(core: AnalyticsCore, dataset: DatasetGet) -> None:
 
 
 def dataset_from(
-    core: AnalyticsCore, runtime: Runtime, thing: Any, name: str, reading: FileReading, *, may_replace: bool
+    core: Registry, runtime: Runtime, thing: Any, name: str, reading: FileReading, *, may_replace: bool
 ) -> DatasetGet:
     """Store a dataset of a frame or of files, or put them in the place of the one of this name; see the facade."""
     taking.check_name(name)
@@ -127,8 +143,8 @@ def _renew(runtime: Runtime, database_id: int) -> None:
     runtime.connector.dispose(database_id)
 
 
-def _connector(runtime: Runtime) -> SqlAlchemyConnector:
-    if not isinstance(runtime.connector, SqlAlchemyConnector):
+def _connector(runtime: Runtime) -> HandedOverConnector:
+    if not isinstance(runtime.connector, HandedOverConnector):
         raise SourceError(
             "this core reaches databases by a connector of the host's own, which takes nothing in hand; make a core "
             "without connector="
@@ -148,7 +164,7 @@ def _uri(source: HandedOver) -> str:
     return named.render_as_string()
 
 
-def _database_of_tables(core: AnalyticsCore, runtime: Runtime, connector: SqlAlchemyConnector) -> Database:
+def _database_of_tables(core: Registry, runtime: Runtime, connector: HandedOverConnector) -> Database:
     """Return the database of what was handed over to this core before, or else the one called `frames`, made now."""
     uuids = tuple(connector.handed_tables())
     found = _databases(runtime, ListFilter(col="uuid", op="in", val=uuids)) if uuids else []

@@ -6,20 +6,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._engine.engines import (
-    bounds,
-    fences,
-    grains,
-    guards,
-    kinds,
-    literals,
-    meanings,
-    nodes,
-    operators,
-    tokens,
-)
+from analytics_core._engine.engines import bounds, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engine.engines.ansi import ansi_engine
 from analytics_core._engine.engines.costs import DRY_RUN
+from analytics_core._engine.engines.fences import limited_by_bigint
 from analytics_core._engine.engines.nodes import Type, call, interval, number, text, verbatim
 from analytics_core._engine.engines.spec import Bind, ConnectionParameters, Syntax, TokenWrapper, UserToken
 from analytics_core._engine.engines.types import TimeFormat, ValueKind
@@ -109,7 +99,7 @@ _GUARDS = guards.Guards(
     row_makers=frozenset(),
     revealing=guards.RevealingRelations.of(relations=_REVEALING, schemas="", harmless="", functions=""),
     table_names=replace(guards.STANDARD_TABLE_NAMES, parted=True),
-    fence=fences.limited_by_bigint,
+    fence=limited_by_bigint,
     by_case=False,
     casts_columns=True,
 )

@@ -10,19 +10,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._engine.engines import (
-    bounds,
-    fences,
-    grains,
-    guards,
-    kinds,
-    literals,
-    meanings,
-    nodes,
-    operators,
-    tokens,
-)
+from analytics_core._engine.engines import bounds, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engine.engines.ansi import ansi_engine
+from analytics_core._engine.engines.fences import limited_by_bigint
 from analytics_core._engine.engines.nodes import Type, call, minus, number, text, times
 from analytics_core._engine.engines.spec import Bind, ConnectionParameters, Syntax, TrustedAuthorities, nulls_are_last
 from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, ValueKind, fixed_width_format
@@ -161,7 +151,7 @@ _GUARDS = guards.Guards(
     row_makers=frozenset(),
     revealing=guards.RevealingRelations.of(relations="", schemas="system", harmless=_HARMLESS, functions=""),
     table_names=replace(guards.STANDARD_TABLE_NAMES, after_in=True, own=guards.name_set("information_schema system")),
-    fence=fences.limited_by_bigint,
+    fence=limited_by_bigint,
     by_case=False,
     casts_columns=True,
 )

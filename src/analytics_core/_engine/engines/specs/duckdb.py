@@ -10,19 +10,9 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from analytics_core._engine.engines import (
-    bounds,
-    costs,
-    fences,
-    grains,
-    guards,
-    kinds,
-    literals,
-    meanings,
-    nodes,
-    operators,
-)
+from analytics_core._engine.engines import bounds, costs, grains, guards, kinds, literals, meanings, nodes, operators
 from analytics_core._engine.engines.ansi import ansi_engine
+from analytics_core._engine.engines.fences import materialised
 from analytics_core._engine.engines.nodes import Type
 from analytics_core._engine.engines.spec import (
     FILE_PARAMETERS,
@@ -299,7 +289,7 @@ _GUARDS = guards.Guards(
         own=guards.name_set("information_schema duckdb_* pg_* sqlite_*"),
         row_ids=frozenset({"rowid"}),
     ),
-    fence=fences.materialised,
+    fence=materialised,
     by_case=False,
     casts_columns=True,
 )

@@ -12,19 +12,9 @@ from functools import partial
 
 from sqlglot import exp
 
-from analytics_core._engine.engines import (
-    bounds,
-    fences,
-    grains,
-    guards,
-    kinds,
-    literals,
-    meanings,
-    nodes,
-    operators,
-    tokens,
-)
+from analytics_core._engine.engines import bounds, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engine.engines.ansi import ansi_engine
+from analytics_core._engine.engines.fences import limited_by_bigint
 from analytics_core._engine.engines.nodes import Type, call, minus, number, remainder, text, times, verbatim
 from analytics_core._engine.engines.spec import Bind, BindValue, ConnectionParameters, ParamStyle, Syntax
 from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, ValueKind, fixed_width_format
@@ -180,7 +170,7 @@ _GUARDS = guards.Guards(
         relations="sysprocesses syslogins syscacheobjects syscomments", schemas="sys", harmless=_HARMLESS, functions=""
     ),
     table_names=guards.STANDARD_TABLE_NAMES,
-    fence=fences.limited_by_bigint,
+    fence=limited_by_bigint,
     by_case=False,
     casts_columns=True,
 )

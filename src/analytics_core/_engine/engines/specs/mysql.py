@@ -18,7 +18,6 @@ from sqlglot import exp
 from analytics_core._engine.engines import (
     bounds,
     costs,
-    fences,
     grains,
     guards,
     kinds,
@@ -29,6 +28,7 @@ from analytics_core._engine.engines import (
     tokens,
 )
 from analytics_core._engine.engines.ansi import ansi_engine
+from analytics_core._engine.engines.fences import limited
 from analytics_core._engine.engines.nodes import Type, call, interval, minus, number, plus, text, times, whole_quotient
 from analytics_core._engine.engines.spec import (
     TOKEN_AS_PASSWORD,
@@ -420,7 +420,7 @@ _GUARDS = guards.Guards(
         own=guards.name_set("dual information_schema mysql performance_schema sys"),
         nested_ctes=False,  # MariaDB; MySQL sees them
     ),
-    fence=fences.limited(2**64 - 1),
+    fence=limited(2**64 - 1),
     by_case=False,
     casts_columns=False,
 )

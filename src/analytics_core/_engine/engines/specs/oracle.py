@@ -12,19 +12,9 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from analytics_core._engine.engines import (
-    bounds,
-    fences,
-    grains,
-    guards,
-    kinds,
-    literals,
-    meanings,
-    nodes,
-    operators,
-    tokens,
-)
+from analytics_core._engine.engines import bounds, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engine.engines.ansi import ansi_engine
+from analytics_core._engine.engines.fences import limited_by_bigint
 from analytics_core._engine.engines.nodes import call, minus, number, plus, text, times, verbatim
 from analytics_core._engine.engines.spec import Bind, BindValue, ParamStyle, Syntax, nulls_are_large
 from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, ValueKind
@@ -167,7 +157,7 @@ _GUARDS = guards.Guards(
     row_makers=frozenset(),
     revealing=guards.RevealingRelations.of(relations=_REVEALING, schemas="", harmless="", functions=""),
     table_names=guards.STANDARD_TABLE_NAMES,
-    fence=fences.limited_by_bigint,
+    fence=limited_by_bigint,
     by_case=False,
     casts_columns=True,
 )

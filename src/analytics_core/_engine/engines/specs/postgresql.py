@@ -13,7 +13,6 @@ from sqlglot import exp
 from analytics_core._engine.engines import (
     bounds,
     costs,
-    fences,
     grains,
     guards,
     kinds,
@@ -25,6 +24,7 @@ from analytics_core._engine.engines import (
     tokens,
 )
 from analytics_core._engine.engines.ansi import ansi_engine
+from analytics_core._engine.engines.fences import joined_with_nothing
 from analytics_core._engine.engines.nodes import Type, interval
 from analytics_core._engine.engines.spec import (
     TOKEN_AS_PASSWORD,
@@ -380,7 +380,7 @@ GUARDS = guards.Guards(
         types=guards.name_set(TYPES),
         row_ids=frozenset({"ctid", "tableoid", "xmin", "xmax", "cmin", "cmax"}),
     ),
-    fence=fences.joined_with_nothing,
+    fence=joined_with_nothing,
     by_case=True,
     casts_columns=False,
 )

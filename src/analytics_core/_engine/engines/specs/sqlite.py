@@ -15,18 +15,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlglot import exp
 
-from analytics_core._engine.engines import (
-    bounds,
-    fences,
-    grains,
-    guards,
-    kinds,
-    literals,
-    meanings,
-    nodes,
-    operators,
-    tokens,
-)
+from analytics_core._engine.engines import bounds, grains, guards, kinds, literals, meanings, nodes, operators, tokens
+from analytics_core._engine.engines.fences import limited
 from analytics_core._engine.engines.spec import (
     FILE_PARAMETERS,
     Bind,
@@ -450,7 +440,7 @@ _GUARDS = guards.Guards(
         own=guards.name_set("sqlite_*"),
         row_ids=frozenset({"rowid", "oid", "_rowid_"}),
     ),
-    fence=fences.limited(-1),
+    fence=limited(-1),
     by_case=False,
     casts_columns=False,
 )

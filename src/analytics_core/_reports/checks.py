@@ -8,7 +8,6 @@ from analytics_core._content.checks.report import CheckedRecord
 from analytics_core._content.reader import Reader
 from analytics_core._content.runtime import Runtime
 from analytics_core._records.report import ReportSchedule
-from analytics_core._reports.content import is_alert
 from analytics_core._reports.messages import FindActor, executor_for
 from analytics_core._reports.records import ScheduleRules, stored_crontab
 from analytics_core._reports.schedule import next_due
@@ -18,7 +17,7 @@ from analytics_core.errors import AnalyticsError
 def checked_schedule(runtime: Runtime, schedule: ReportSchedule, find_actor: FindActor) -> CheckedRecord:
     """Return a schedule with why its next run would fail; charts, and the rows of alerts, are not asked."""
     return CheckedRecord(
-        kind="alert" if is_alert(schedule) else "report",
+        kind="alert" if schedule.is_alert else "report",
         id=schedule.id,
         uuid=schedule.uuid,
         name=schedule.name,
