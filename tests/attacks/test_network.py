@@ -178,7 +178,7 @@ def test_a_stored_password_is_not_sent_to_another_host(trap: Trap, admin: Analyt
 )
 def test_a_notebook_reaches_the_server_of_its_url_alone(url: str, allowed: str, trap: Trap) -> None:
     with connect(url, lazy=True) as core:
-        assert core._runtime.settings.allowed_networks == (allowed,)
+        assert core._runtime.parts.settings.allowed_networks == (allowed,)
         error = rejection(
             lambda: core.databases.test_connection({"orm_uri": f"postgresql://u@127.0.0.1:{trap.port}/d"})
         )

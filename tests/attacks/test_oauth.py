@@ -108,7 +108,7 @@ def unsigned(header: dict[str, Any], told: dict[str, Any]) -> str:
 
 
 def test_a_state_of_ours_is_what_the_forgeries_are_like(core: AnalyticsCore, guard: Provider) -> None:
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         ours = client_digest(OAuth2Client.model_validate(guard.client()), unit.databases.get(1))
     with pytest.raises(errors.OAuth2Error, match="gave no access token"):
         core.oauth.callback(state=signed(claims(client=ours)), code="a code of nobody")
@@ -192,7 +192,9 @@ def test_a_state_counts_once_in_all_threads_and_processes(
 ) -> None:
     given = guard.authorize(core.oauth.start(1).url)
     late = FixedClock(START)  # on a machine whose clock is behind
-    other = AnalyticsCore(core._runtime.settings, metadata_url=f"sqlite:///{tmp_path}/meta.db", acting_as=1, clock=late)
+    other = AnalyticsCore(
+        core._runtime.parts.settings, metadata_url=f"sqlite:///{tmp_path}/meta.db", acting_as=1, clock=late
+    )
 
     def bring(number: int) -> str:
         try:
@@ -331,10 +333,10 @@ def test_what_the_providers_page_is_told_cannot_be_changed_by_its_own_address(tm
 
 
 def test_guests_have_no_tokens_and_start_nothing(small: SmallCore) -> None:
-    runtime = small.core._runtime
+    runtime = small.core._runtime.content
     with runtime.store.unit_of_work() as unit:
         database = unit.databases.get(1)
-    assert runtime.oauth_tokens.access_token(database, 0) is None
+    assert runtime.engine.oauth.tokens.access_token(database, 0) is None
 
 
 @pytest.mark.parametrize(
@@ -344,7 +346,7 @@ def test_guests_have_no_tokens_and_start_nothing(small: SmallCore) -> None:
 def test_a_client_of_a_payload_leads_nowhere_that_the_network_policy_forbids(core: AnalyticsCore, uri: str) -> None:
     """The settings' own client leads to this machine, on one port."""
     own = {**CLIENT, "token_request_uri": uri}
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         secret = Secret(json.dumps({"oauth2_client_info": own}))
         unit.databases.update(replace(unit.databases.get(1), secret_extra=secret), actor_id=1)
     with pytest.raises(errors.TokenEndpointError, match="network policy"):
@@ -364,7 +366,7 @@ def test_who_signs_in_learns_nothing_of_hosts_and_ports_behind_the_token_endpoin
     for uri in uris:
         own = guard.client(token_request_uri=uri) if uri else guard.client()
         guard.misbehaviour = None if uri else "error"
-        with core._runtime.store.unit_of_work() as unit:
+        with core._runtime.content.store.unit_of_work() as unit:
             secret = Secret(json.dumps({"oauth2_client_info": own}))
             unit.databases.update(replace(unit.databases.get(1), secret_extra=secret), actor_id=1)
         for who in (core, plain):
@@ -382,7 +384,7 @@ def test_a_masked_secret_is_sent_nowhere_else(core: AnalyticsCore, guard: Provid
     core.oauth.callback(**guard.authorize(core.oauth.start(1).url))
     clock.advance(timedelta(hours=2))
     with provider() as other:
-        with core._runtime.store.unit_of_work() as unit:
+        with core._runtime.content.store.unit_of_work() as unit:
             secret = Secret(json.dumps({"oauth2_client_info": guard.client(token_request_uri=f"{other.url}/token")}))
             unit.databases.update(replace(unit.databases.get(1), secret_extra=secret), actor_id=1)
         assert core.oauth.access_token(1) is None
@@ -404,16 +406,22 @@ def test_no_secret_is_told_anywhere(
         core.oauth.access_token(1)
     verifier = guard.bodies[0]["code_verifier"]
     secrets = [CLIENT_SECRET, given["code"], verifier, *guard.issued, *guard._refresh_tokens]
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         logged = [entry.json for entry in unit.logs.list(ListQuery(page_size=100))[1]]
         kept = unit.oauth2_tokens.find(database_id=1, user_id=1)
-    texts = [repr(told), repr(kept), str(failed.value.to_payload()), repr(core._runtime.settings), *map(str, logged)]
+    texts = [
+        repr(told),
+        repr(kept),
+        str(failed.value.to_payload()),
+        repr(core._runtime.parts.settings),
+        *map(str, logged),
+    ]
     texts += ["".join(traceback.format_exception(failed.value)), repr(core._runtime), caplog.text]
     assert [secret for secret in secrets if any(secret in text for text in texts)] == []
 
 
 def test_what_signs_states_is_never_pickled(core: AnalyticsCore) -> None:
-    signer = core._runtime.oauth_flow._signer
+    signer = core._runtime.engine.oauth.flow._signer
     for one in (signer, signer._keys[0]):
         with pytest.raises(TypeError, match="never pickled"):
             pickle.dumps(one)

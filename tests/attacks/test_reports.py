@@ -202,7 +202,7 @@ def test_a_late_run_whose_name_has_line_breaks_stops_no_others_and_is_told(peopl
     world.admin.users.update(people.victim_id, {"email": "victim@example.com\r\nBcc: eve@example.com"})
     late = world.report(people.mallory, name="late\r\nBcc: eve@example.com", owners=[people.victim_id])
     good = world.report(people.victim, name="good")
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         run = ReportExecution(
             uuid="11111111-1111-4111-8111-111111111111",
             schedule_id=late.id,

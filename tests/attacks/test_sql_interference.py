@@ -53,7 +53,7 @@ def worlds(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Wor
         security_world(request.param, urls[0], folders[0]) as whole,
         security_world(request.param, urls[1], folders[1]) as less,
     ):
-        less.core._runtime.connector.dispose(1)
+        less.core._runtime.parts.connector.dispose(1)
         owner = sa.create_engine(less.url, poolclass=sa.NullPool)
         with owner.begin() as connection:
             connection.exec_driver_sql("DELETE FROM orders WHERE visible = 0")

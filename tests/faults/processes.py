@@ -136,7 +136,7 @@ def _write(core: AnalyticsCore, acknowledged: set[str]) -> None:
 
 def _fill(kind: str, host: AnalyticsCore, place: Path) -> Callable[[], None]:
     """Let the store's files grow by a little more, and return what lifts the limit."""
-    store = host._runtime.store
+    store = host._runtime.content.store
     if kind == "RLIMIT_FSIZE":
         former = resource.getrlimit(resource.RLIMIT_FSIZE)
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

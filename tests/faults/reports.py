@@ -105,7 +105,7 @@ def looks(folder: Path) -> Tally:
 
 def _looks_ms(world: ReportWorld, tally: Tally, count: int) -> tuple[float, float]:
     """Return the CPU of a look where nothing is due among so many schedules, and of a claim where a few are."""
-    store, clock = world.host._runtime.store, world.clock
+    store, clock = world.host._runtime.content.store, world.clock
     with store.unit_of_work() as unit:
         schedule = unit.report_schedules.get(1)
         for number in range(count):

@@ -108,9 +108,9 @@ class World:
 
     @property
     def lent(self) -> int:
-        with self.host._runtime.store.unit_of_work() as unit:
+        with self.host._runtime.content.store.unit_of_work() as unit:
             database = unit.databases.get(1)
-        engine: Any = self.host._runtime.connector.engine(database, identity=None, access=Access.READ)
+        engine: Any = self.host._runtime.parts.connector.engine(database, identity=None, access=Access.READ)
         return int(engine.pool.checkedout())
 
 
@@ -389,7 +389,7 @@ def _over_a_file(folder: Path) -> AnalyticsCore:
 @pytest.mark.parametrize(("road", "many"), [("datasets", MANY), ("sql", 4 * MANY)])
 def test_a_large_result_takes_little_memory(world: World, road: str, many: int) -> None:
     if world.engine == "duckdb":
-        world.host._runtime.connector.dispose(1)  # a file has one holder
+        world.host._runtime.parts.connector.dispose(1)  # a file has one holder
     texts = {"mysql": "CONCAT('a text of some length ', i)"}.get(world.engine, "'a text of some length ' || i")
     both = [
         f"SELECT i, {texts} AS name, i / 3.0 AS ratio FROM ({SERIES[world.engine].format(count=count)}) AS q"

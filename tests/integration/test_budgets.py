@@ -229,12 +229,12 @@ def test_what_was_spent_goes_by_prune(world_of: World) -> None:
     world = world_of(Budget(rows_per_day=5_000))
     world.ann.sql("SELECT id FROM orders")
     runtime = world.admin._runtime
-    assert runtime.statements._budgets is not None
-    runtime.statements._budgets.flush()
+    assert runtime.engine.statements._budgets is not None
+    runtime.engine.statements._budgets.flush()
     assert world.admin.prune().key_values == 0
     world.clock.advance(timedelta(days=9))
     assert world.admin.prune().key_values == 1
-    with runtime.store.unit_of_work() as unit:
+    with runtime.content.store.unit_of_work() as unit:
         assert unit.key_values.list(ListQuery())[0] == 0
 
 

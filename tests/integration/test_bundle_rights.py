@@ -41,7 +41,7 @@ def shop(store_url: str, tmp_path: Path) -> Iterator[SmallCore]:
 
 def stored(core: AnalyticsCore) -> dict[str, list[Any]]:
     """Return everything that a store holds."""
-    with core._runtime.store._engine.connect() as connection:
+    with core._runtime.content.store._engine.connect() as connection:
         rows = {name: connection.execute(sa.select(table)).all() for name, table in METADATA.tables.items()}
     return {name: sorted(map(tuple, found), key=repr) for name, found in rows.items()}
 

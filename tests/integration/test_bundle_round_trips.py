@@ -78,7 +78,7 @@ def fill(core: AnalyticsCore) -> dict[str, list[int]]:
     odd = chart(core, "Odd | <name>\n/../ \x1f", 1, odd=ODD, cache_timeout=-1, certified_by="me", description="a\nb")
     core.charts.update(odd, {"query_context": context(1, odd)})
     board = core.dashboards.create(dashboard(outer, odd, filtered=virtual.id))
-    with core._runtime.store.unit_of_work() as unit:  # one chart stands beside the layout
+    with core._runtime.content.store.unit_of_work() as unit:  # one chart stands beside the layout
         stored = unit.dashboards.get(board.id)
         chart_ids = (*stored.chart_ids, inner)
         unit.dashboards.update(replace(stored, chart_ids=chart_ids, tag_ids=tuple(tags)), actor_id=1)
@@ -291,7 +291,7 @@ def test_no_secret_of_a_connection_is_in_an_export(tmp_path: Path) -> None:
     tunnel = {"server_address": secrets[6], "username": "u", "password": secrets[7], "private_key": secrets[8]}
     with AnalyticsCore(Settings(secret_key=KEY), metadata_url="sqlite://") as host:
         core = host.as_user(host.create_first_administrator("admin").id)
-        with host._runtime.store.unit_of_work() as unit:
+        with host._runtime.content.store.unit_of_work() as unit:
             database = Database(
                 uuid=SHOP, database_name="far", engine="postgresql", driver="psycopg",
                 uri=Secret(f"postgresql+psycopg://someone:{secrets[0]}@db.example/shop?sslpassword={secrets[1]}"),

@@ -485,8 +485,8 @@ def test_one_cold_question_of_many_callers_is_one_statement(tmp_path: Path) -> N
         reader = add_reader(host, "reader")
         endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1000000) SELECT x FROM n"
         slow = core.datasets.create({"database": 1, "table_name": "slow", "sql": endless})
-        with host._runtime.store.unit_of_work() as unit:
-            engine = host._runtime.connector.engine(unit.databases.get(1))
+        with host._runtime.content.store.unit_of_work() as unit:
+            engine = host._runtime.parts.connector.engine(unit.databases.get(1))
         sent: list[str] = []
         sqlalchemy.event.listen(engine, "checkout", lambda raw, *_: raw.set_trace_callback(sent.append))
         with ThreadPoolExecutor(32) as pool:

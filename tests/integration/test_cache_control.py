@@ -74,7 +74,7 @@ def board(shop: SmallCore, *chart_ids: int, metadata: Any = None, layout: Any = 
         json_metadata=json.dumps(metadata),
         position_json=json.dumps(layout),
     )
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         return unit.dashboards.add(record, actor_id=owner).id
 
 
@@ -253,7 +253,7 @@ def test_many_datasets_are_found_by_as_many_statements_as_one(shop: SmallCore) -
 def test_a_deleted_dataset_leaves_nothing_behind(shop: SmallCore) -> None:
     shop.core.cache.invalidate({"datasource_uids": ["2__table"]})
     shop.core.datasets.delete(2)
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         assert unit.key_values.distinct("key", ListQuery()) == (0, [])
 
 

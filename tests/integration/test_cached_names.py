@@ -68,8 +68,8 @@ def sealed(key: str, rows: list[list[Any]], *, secret: str = KEY) -> bytes:
 
 def test_an_upload_makes_everybodys_kept_tables_be_asked_anew(shop: SmallCore, cache: OpenCache) -> None:
     keep(shop, table_cache_timeout=0)
-    metadata = shop.core._runtime.metadata
-    with shop.core._runtime.store.unit_of_work() as unit:
+    metadata = shop.core._runtime.engine.metadata
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         stored = unit.databases.get(1)
     people = [admission(stored, identity=Identity(username=name)) for name in ("anna", "ben")]
     listed = [[table.name for table in metadata._names.tables(one, "main", force=False)] for one in people]

@@ -111,7 +111,7 @@ def test_template_parameters_of_the_dataset_are_used(core: Any) -> None:
     assert rows(core, {"metrics": ["count"]}, dataset=dataset) == [(len(ORDERS),)]
     core.datasets.update(dataset, {"template_params": '{"least": 3}'})
     assert rows(core, {"metrics": ["count"]}, dataset=dataset) == [(count(lambda row: row["quantity"] >= 3),)]
-    with core._runtime.store.unit_of_work() as unit:  # as it was stored before a key could stand once only
+    with core._runtime.content.store.unit_of_work() as unit:  # as it was stored before a key could stand once only
         before = unit.datasets.get(dataset)
         unit.datasets.update(replace(before, template_params='{"least": 3, "least": 1}'), actor_id=1)
     with pytest.raises(errors.TemplateError, match="template_params names the key 'least' twice"):

@@ -28,7 +28,7 @@ def endless(engine: str) -> str:
 
 def wait_until_it_runs(core: analytics_core.AnalyticsCore) -> None:
     deadline = time.monotonic() + 30
-    while not core._runtime.statements._connections._closing.is_in_use:
+    while not core._runtime.engine.statements._connections._closing.is_in_use:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     time.sleep(0.1)

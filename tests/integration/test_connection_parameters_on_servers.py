@@ -158,7 +158,7 @@ def test_a_password_is_masked_and_its_mask_keeps_it(core: AnalyticsCore) -> None
     kept = core.databases.connection(made.id).parameters
     assert kept is not None
     assert (kept["database"], kept["password"]) == ("other", MASK)
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         stored = unit.databases.get(made.id)
     assert sa.make_url(stored.uri.reveal()).password == PASSWORD
 

@@ -237,7 +237,7 @@ def _statements(core: AnalyticsCore, namespace: str) -> int:
     """Return how many statements one page takes; before, whoever acts is known."""
     getattr(core, namespace).list()
     seen: list[str] = []
-    engine = core._runtime.store._engine  # type: ignore[attr-defined]
+    engine = core._runtime.content.store._engine  # type: ignore[attr-defined]
     listen: Any = lambda *arguments: seen.append(arguments[2])  # noqa: E731
     sa.event.listen(engine, "before_cursor_execute", listen)
     try:
@@ -252,5 +252,5 @@ def _filters(*names: str) -> dict[str, Any]:
 
 
 def _actions(core: AnalyticsCore) -> list[str]:
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         return [entry.action for entry in unit.logs.list(ListQuery(page_size=1_000))[1]]

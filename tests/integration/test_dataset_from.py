@@ -108,10 +108,10 @@ def test_a_frame_that_cannot_be_read_leaves_the_one_before(core: AnalyticsCore) 
 @pytest.mark.parametrize("name", ["sales", "new"])
 def test_a_frame_that_no_dataset_can_be_made_of_is_not_held(core: AnalyticsCore, name: str) -> None:
     core.dataset_from(frame(), "sales")
-    (before,) = core._runtime.connector.handed_tables().values()  # type: ignore[attr-defined]
+    (before,) = core._runtime.parts.connector.handed_tables().values()  # type: ignore[attr-defined]
     with pytest.raises(PayloadSchemaError, match=r"^column 'x{9}"):
         core.dataset_from(pd.DataFrame({"x" * 300: [1]}), name, replace=True)
-    (after,) = core._runtime.connector.handed_tables().values()  # type: ignore[attr-defined]
+    (after,) = core._runtime.parts.connector.handed_tables().values()  # type: ignore[attr-defined]
     assert dict(after.tables) == dict(before.tables)
     assert asked(core, "sales", total("amount")) == [(12.5,)]
 
@@ -133,7 +133,7 @@ def test_a_frame_is_freed_with_its_core() -> None:
     rows = Watched(frame())
     with analytics_core.connect({"sales": rows, "arrow": table(), "polars": pl.DataFrame({"a": [1]})}) as core:
         assert asked(core, "sales", "count") == [(3,)]
-        (handed,) = core._runtime.connector.handed_tables().values()  # type: ignore[attr-defined]
+        (handed,) = core._runtime.parts.connector.handed_tables().values()  # type: ignore[attr-defined]
         held = [weakref.ref(one.data) for one in handed.tables.values()]
         del handed
         gc.collect()
@@ -157,7 +157,7 @@ def test_only_an_administrator_hands_over(core: AnalyticsCore) -> None:
     ann, role = reader(core, core.datasets.create({"database": 1, "table_name": "products"}))
     with pytest.raises(AccessError):
         ann.dataset_from(frame(), "sales")
-    assert not core._runtime.connector.handed_tables()  # type: ignore[attr-defined]
+    assert not core._runtime.parts.connector.handed_tables()  # type: ignore[attr-defined]
     core.roles.grant(role, on=core.dataset_from(frame(), "sales"))
     for replace in (False, True):
         with pytest.raises(AccessError):
@@ -245,7 +245,7 @@ def test_a_forked_child_is_told_and_the_parent_goes_on(service: AnalyticsCore) -
 
 def test_a_core_that_was_closed_holds_nothing(service: AnalyticsCore) -> None:
     service.dataset_from(frame(), "sales")
-    service._runtime.connector.close()
+    service._runtime.parts.connector.close()
     with pytest.raises(DatabaseError, match="hand it over here too"):
         asked(service, "sales", "count")
 

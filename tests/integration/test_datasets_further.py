@@ -92,7 +92,7 @@ def test_a_copy_needs_what_a_virtual_dataset_needs(shop: SmallCore) -> None:
 
 def test_the_row_rules_of_a_dataset_bind_its_copy(shop: SmallCore) -> None:
     base = virtual(shop)
-    store = shop.core._runtime.store
+    store = shop.core._runtime.content.store
     with store.unit_of_work() as unit:
         of_it = unit.row_rules.add(RowRule(name="a", clause="1 = 1", dataset_ids=(base,)), actor_id=1)
         other = unit.row_rules.add(RowRule(name="b", clause="1 = 1", dataset_ids=(1,)), actor_id=1)
@@ -208,7 +208,7 @@ def test_what_hangs_on_a_dataset_and_a_database_as_far_as_one_may_see_it(shop: S
         chart_ids=(first, other),
         owner_ids=(1,),
     )
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         board_id = unit.dashboards.add(board, actor_id=1).id
     found = shop.core.datasets.related_objects(1).to_payload()
     assert found == {

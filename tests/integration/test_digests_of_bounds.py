@@ -38,9 +38,9 @@ DATASETS = {"table": 1, "virtual": 2, "templated": 3}
 def bounds(host: AnalyticsCore, user: str, requested: dict[str, Any]) -> Any:
     """Return what binds somebody on a query context."""
     core = host.as_user(user)
-    queries = ChartQueries(core._runtime, core._actor())
-    runtime = queries._runtime
-    return runtime.queries.bound_by(runtime.contexts.read(requested, actor=queries.actor, now=NOW))
+    queries = ChartQueries(core._runtime.content, core._actor())
+    asked = queries._runtime.engine.questions
+    return asked.runner.bound_by(asked.contexts.read(requested, actor=queries.actor, now=NOW))
 
 
 def asked_of() -> dict[str, dict[str, Any]]:

@@ -235,7 +235,7 @@ def test_a_format_that_no_engine_reads_is_refused_when_saved(core: Any, format_:
 def test_a_stored_format_that_no_engine_reads_gives_nulls_and_is_found_by_a_check(core: Any, format_: str) -> None:
     made, _ = core
     dataset = made.datasets.get_or_create({"database_id": 1, "table_name": "misfits"}).id
-    with made._runtime.store.unit_of_work() as unit:
+    with made._runtime.content.store.unit_of_work() as unit:
         stored = unit.datasets.get(dataset)
         said = [replace(column, is_dttm=True, python_date_format=format_) for column in stored.columns[:1]]
         unit.datasets.update(replace(stored, columns=(*said, *stored.columns[1:])), actor_id=1)

@@ -56,7 +56,7 @@ def test_connections_are_opened_by_the_engine(engine: sa.Engine) -> None:
 
 def test_its_password_is_kept_nowhere(engine: sa.Engine, core: AnalyticsCore) -> None:
     shown = core.databases.connection(1)
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         stored = unit.databases.get(1).uri.reveal()
     assert shown.orm_uri == stored
     assert sa.make_url(stored).password is None
@@ -64,8 +64,8 @@ def test_its_password_is_kept_nowhere(engine: sa.Engine, core: AnalyticsCore) ->
 
 
 def test_its_sessions_only_read(core: AnalyticsCore, engine: sa.Engine) -> None:
-    with core._runtime.store.unit_of_work() as unit:
-        ours = core._runtime.connector.engine(unit.databases.get(1))
+    with core._runtime.content.store.unit_of_work() as unit:
+        ours = core._runtime.parts.connector.engine(unit.databases.get(1))
     for _ in range(2):  # the second time it comes out of the pool
         with pytest.raises(DBAPIError, match=r"(?i)read.only"), ours.connect() as lent:
             lent.exec_driver_sql("INSERT INTO sales VALUES ('Spain', 1, '2024-01-01')")

@@ -58,7 +58,7 @@ def chart(core: AnalyticsCore, **payload: Any) -> int:
 
 
 def keys_stored(shop: SmallCore) -> int:
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         return unit.key_values._connection.exec_driver_sql("SELECT count(*) FROM ac_key_values").scalar_one()
 
 
@@ -125,7 +125,7 @@ def test_only_a_key_that_was_given_is_gone(shop: SmallCore, metadata_url: str, c
 
 def test_a_permalink_of_a_version_before_the_mark_goes_on_until_it_is_pruned(shop: SmallCore) -> None:
     made = shop.core.permalinks.create_for_chart(state()).key
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         record = unit.key_values.find(kind="chart_permalink", key=made)
         assert record is not None
         old = permalink_keys([Secret(KEY)], record.kind, f"{record.kind}\x001\x00{record.value}")[-1]
@@ -514,7 +514,7 @@ def test_a_permalink_outlives_its_chart(shop: SmallCore) -> None:
 def test_a_permalink_holds_the_state_of_a_dashboard(shop: SmallCore) -> None:
     reader = shop.reader()
     record = Dashboard(uuid="00000000-0000-0000-0000-000000000001", owner_ids=(2,))
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         board = unit.dashboards.add(record, actor_id=2).id
     given = {"activeTabs": ["a"], "anchor": "b", "dataMask": {"f": {"x": [1]}}, "urlParams": [["a", "1"]]}
     link = reader.permalinks.create_for_dashboard(board, given)

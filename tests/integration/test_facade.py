@@ -310,7 +310,7 @@ def test_a_core_that_cannot_be_made_leaves_its_store_closed(tmp_path: Path) -> N
 
 def test_a_core_that_cannot_be_made_leaves_the_store_of_its_host_open(tmp_path: Path) -> None:
     with AnalyticsCore(Settings(secret_key=KEY), metadata_url=f"sqlite:///{tmp_path}/meta.db") as other:
-        store = other._runtime.store
+        store = other._runtime.content.store
         with pytest.raises(RuntimeError, match="no queue"):
             AnalyticsCore(Settings(secret_key=KEY), store=store, jobs=BrokenRunner())
         assert store.revision() == 0
@@ -350,11 +350,11 @@ def assert_no_secret(*texts: str) -> None:
 def test_no_secret_in_what_a_core_shows(seeded: Any) -> None:
     host, _, _ = seeded
     admin = host.as_user("admin")
-    shown = [host, admin, admin._runtime, admin._runtime.settings, admin.databases, admin.databases.get(2)]
+    shown = [host, admin, admin._runtime, admin._runtime.parts.settings, admin.databases, admin.databases.get(2)]
     shown += [admin.databases.list(), admin.databases.connection(2), admin.datasets.get(1)]
     for item in shown:
         assert_no_secret(str(item), repr(item))
-    with admin._runtime.store.unit_of_work() as unit:
+    with admin._runtime.content.store.unit_of_work() as unit:
         record = unit.databases.get(2)
     assert SECRET_FORMS[2] in record.uri.reveal()
     assert_no_secret(str(record), repr(record), f"{record.uri}", f"{record.uri!r:>40}", repr(copy.copy(record)))
@@ -491,7 +491,7 @@ def test_what_a_host_hands_over_is_used_also_when_it_is_false() -> None:
     }
     box = EmptyBox(Secret(KEY))
     with AnalyticsCore(Settings(secret_key=KEY), acting_as="ann", secret_box=box, **ports) as core:
-        runtime = core._runtime
+        runtime = core._runtime.parts
         found = (runtime.clock, runtime.cache, runtime.jobs, runtime.policy, runtime.people, runtime.registry)
         assert [mine is given for mine, given in zip(found, ports.values(), strict=True)] == [True] * len(found)
         uri = "postgresql+psycopg://ann:s3cr3t-word@localhost/shop"

@@ -103,7 +103,7 @@ def test_a_job_is_found_by_the_same_guest_and_nobody_else(world: GuestWorld, els
             other.charts.job(job.job_id)
     with pytest.raises(errors.JobNotFoundError):
         world.admin.jobs.get(job.job_id)
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         unit.jobs.delete(job._record.id)
     for guest, is_gone in ((world.guest("acme", username="anna"), True), *((other, False) for other in others)):
         with pytest.raises(errors.JobNotFoundError) as refusal:
@@ -119,7 +119,7 @@ def test_a_guest_has_no_id_and_a_channel_of_their_own(world: GuestWorld, elsewhe
     assert {payload["user_id"] for payload in (mine, again, theirs)} == {None}
     channels = [payload["channel_id"] for payload in (mine, again, theirs)]
     assert channels[0] == channels[1] != channels[2]
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         authors = {job.audit.created_by for job in unit.jobs.list(ListQuery())[1]}
     assert authors == {None}
 
@@ -167,7 +167,7 @@ def test_jobs_of_a_guest_who_may_not_ask_any_more_neither_run_nor_are_read(
     take_away(world)
     world.host.run_job(waiting.job_id)
     assert waiting.state == "failed"
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         stored = unit.jobs.find(job_id=waiting.job_id)
         assert stored is not None
         assert stored.error is not None

@@ -54,7 +54,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> Ite
 
 def rows(kept: Kept) -> dict[str, list[Any]]:
     """Return everything that is in the store."""
-    with kept.admin._runtime.store._engine.connect() as connection:
+    with kept.admin._runtime.content.store._engine.connect() as connection:
         tables = sorted(METADATA.tables.values(), key=lambda table: table.name)
         return {table.name: sorted(map(repr, connection.execute(sa.select(table)))) for table in tables}
 

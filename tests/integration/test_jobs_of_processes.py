@@ -165,7 +165,7 @@ def test_executions_of_a_killed_process_fail_and_others_are_stopped_from_elsewhe
 @pytest.mark.server
 def test_jobs_end_while_another_process_makes_room(make_postgres_database: Callable[..., str], tmp_path: Path) -> None:
     with open_core(make_postgres_database(), str(tmp_path)) as core:
-        store, settings = core._runtime.store, core._runtime.settings
+        store, settings = core._runtime.content.store, core._runtime.parts.settings
         with store.unit_of_work() as unit:
             old = JobRecord(job_id="old", kind="chart-data", payload="{}", user_id=0, expires_on=unit.now())
             unit.jobs.add(replace(old, state=JobState.SUCCESS, ended_on=unit.now()), actor_id=None)

@@ -94,7 +94,7 @@ def test_a_forgotten_job_is_gone_for_its_owner_and_nobody_else(host: Any, core: 
     job = core.charts.submit(context(FAST))
     assert job.wait(HARD_STOP_S)
     other = add_reader(host, "late")
-    with host._runtime.store.unit_of_work() as unit:
+    with host._runtime.content.store.unit_of_work() as unit:
         unit.jobs.delete(job._record.id)
     for find, status in (
         *((find, 410) for find in (core.charts.job, core.jobs.get, core.jobs.cancel)),

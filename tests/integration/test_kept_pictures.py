@@ -45,12 +45,12 @@ def test_pictures_of_other_scales_formats_and_renderers_are_others(tmp_path: Pat
         assert (len(set(first)), first[1] == first[3]) == (3, True)
         newer = FakeRenderer()
         newer.fingerprint = "FakeRenderer 2"
-        drawer = PictureDrawer(replace(world.host._runtime, renderer=newer))
+        drawer = PictureDrawer(replace(world.host._runtime.content, renderer=newer))
         for made in (drawer, drawer):
             made.draw({"mark": "bar"}, PictureFormat.PNG, keep_s=60)
         assert len(newer.drawn) == 1
-        PictureDrawer(world.host._runtime).draw({"mark": "bar"}, PictureFormat.PNG, keep_s=60)
-        assert world.host._runtime.renderer.drawn[-1].specification == {"mark": "bar"}  # type: ignore[union-attr]
+        PictureDrawer(world.host._runtime.content).draw({"mark": "bar"}, PictureFormat.PNG, keep_s=60)
+        assert world.host._runtime.content.renderer.drawn[-1].specification == {"mark": "bar"}  # type: ignore[union-attr]
 
 
 @pytest.mark.slow
@@ -88,7 +88,7 @@ def test_a_picture_of_several_answers_is_kept_for_as_long_as_the_first_that_goes
 def test_a_picture_that_is_larger_than_an_entry_may_be_is_not_kept(
     world: ReportWorld, renderer: FakeRenderer, most_bytes: int, count: int
 ) -> None:
-    runtime = world.host._runtime
+    runtime = world.host._runtime.content
     drawer = PictureDrawer(replace(runtime, settings=replace(runtime.settings, cache_max_bytes=most_bytes)))
     first, second = (drawer.draw({"mark": "bar"}, PictureFormat.PNG, keep_s=60) for _ in range(2))
     assert (first == second, len(renderer.drawn)) == (True, count)
@@ -122,11 +122,11 @@ def test_a_picture_that_somebody_else_put_into_the_cache_is_not_shown(tmp_path: 
     with report_world(tmp_path, renderer=renderer) as world:
         core = AnalyticsCore(
             Settings(secret_key=KEY),
-            store=world.host._runtime.store,
+            store=world.host._runtime.content.store,
             cache=cache,
             renderer=renderer,
             acting_as=1,
-            connector=world.host._runtime.connector,
+            connector=world.host._runtime.parts.connector,
             clock=FixedClock(world.clock.now()),
         )
         first = core.charts.picture(1).data

@@ -149,7 +149,7 @@ def stored_before(tmp_path: Path) -> Iterator[SmallCore]:
         world.orders()
         world.core.charts.create({"slice_name": "c", "datasource_id": 1, "datasource_type": "table"})
         world.core.dashboards.create({"dashboard_title": "d"})
-        with world.core._runtime.store.unit_of_work() as unit:
+        with world.core._runtime.content.store.unit_of_work() as unit:
             chart = replace(unit.charts.get(1), params=TWICE, query_context=CONTEXT)
             unit.charts.update(chart, actor_id=1)
             board = replace(unit.dashboards.get(1), json_metadata=TWICE, position_json=TWICE)
@@ -194,7 +194,7 @@ def test_what_was_stored_before_is_used_nowhere_without_a_word(stored_before: Sm
 
 def test_a_stored_value_that_no_answer_may_have_is_a_typed_error(stored_before: SmallCore) -> None:
     core = stored_before.core
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         unit.charts.update(replace(unit.charts.get(1), params="{"), actor_id=1)
         before = unit.datasets.get(1)
         first, *others = before.columns

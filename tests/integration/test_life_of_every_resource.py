@@ -118,7 +118,7 @@ def test_what_another_system_manages_changes_only_for_that_system(people: People
     life, owner, admin = LIVES[name], people.owner, people.world.admin
     address = "https://elsewhere.example/1"
     key = (getattr(owner, name).create({**first, "is_managed_externally": True, "external_url": address}).id,)
-    with owner._runtime.store.unit_of_work() as unit:
+    with owner._runtime.content.store.unit_of_work() as unit:
         assert getattr(unit, name).get(*key).external_url == address
     assert life.get(owner, key).is_managed_externally
     for core in (owner, admin):

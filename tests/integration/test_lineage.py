@@ -246,7 +246,7 @@ def test_nobody_learns_whether_a_table_without_a_grant_is_read(shop: SmallCore, 
 
 
 def test_sql_that_cannot_be_read_is_told(shop: SmallCore) -> None:
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         stored = unit.saved_queries.get(1)
         unit.saved_queries.update(replace(stored, sql="SELECT FROM WHERE"), actor_id=1)
     found = shop.core.lineage("orders")

@@ -73,7 +73,7 @@ def actions(core: AnalyticsCore) -> list[Any]:
 
 def dashboard(shop: SmallCore, owner: int, title: str = "Board") -> int:
     record = Dashboard(uuid=f"00000000-0000-0000-0000-{owner:012}", dashboard_title=title, owner_ids=(owner,))
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         return unit.dashboards.add(record, actor_id=owner).id
 
 
@@ -243,7 +243,7 @@ def test_another_now_for_queries_moves_no_time_in_the_log(shop: SmallCore, clock
     made = chart(elsewhen)
     assert elsewhen.logs.create({"action": "chart.view", "slice_id": made}).dttm == NOW
     assert {entry.dttm for entry in shop.core.logs.list()} == {NOW}
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         assert unit.charts.get(made).last_saved_at == NOW
     assert [one.action for one in elsewhen.logs.recent_activity().result] == ["chart.view", "chart.create"]
     assert shop.core.as_of(NOW + timedelta(days=10_000)).logs.prune(older_than_days=1) == 0
@@ -251,7 +251,7 @@ def test_another_now_for_queries_moves_no_time_in_the_log(shop: SmallCore, clock
 
 def test_an_act_never_took_less_than_no_time(shop: SmallCore) -> None:
     clock = FixedClock(NOW)
-    runtime = replace(shop.core._runtime, wall_clock=clock)
+    runtime = replace(shop.core._runtime.content, wall_clock=clock)
     act = begin_act(runtime, shop.core._actor(), "chart.update")
     clock.advance(timedelta(hours=-1))
     clock.advance(timedelta(milliseconds=250))
@@ -282,7 +282,7 @@ def test_nobody_records_a_view_of_what_they_may_not_see(shop: SmallCore) -> None
 
 
 def test_recording_a_view_leaves_what_was_read_of_the_store_fresh(shop: SmallCore) -> None:
-    store = shop.core._runtime.store
+    store = shop.core._runtime.content.store
     before = store.revision()
     shop.core.logs.create({"action": "view"})
     assert store.revision() == before
@@ -387,7 +387,7 @@ def test_the_work_for_recent_activity_does_not_grow_with_what_was_done(shop: Sma
         return len(seen)
 
     def log(number: int, **fields: Any) -> None:
-        with shop.core._runtime.store.unit_of_work() as unit:
+        with shop.core._runtime.content.store.unit_of_work() as unit:
             for _ in range(number):
                 unit.logs.append(LogEntry(user_id=1, dttm=NOW, **fields), actor_id=1)
 
@@ -403,7 +403,7 @@ def test_the_work_for_recent_activity_does_not_grow_with_what_was_done(shop: Sma
 def test_an_entry_with_a_dashboard_and_a_chart_is_about_the_dashboard(shop: SmallCore) -> None:
     made, board = chart(shop.core), dashboard(shop, owner=1)
     for slice_id in (made, None, made + 9):
-        with shop.core._runtime.store.unit_of_work() as unit:
+        with shop.core._runtime.content.store.unit_of_work() as unit:
             entry = LogEntry(action="view", user_id=1, dttm=NOW, slice_id=slice_id, dashboard_id=board)
             unit.logs.append(entry, actor_id=1)
     found = shop.core.logs.recent_activity(actions=["view"]).result

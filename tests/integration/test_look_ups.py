@@ -70,7 +70,7 @@ def test_people_without_names_are_sorted_and_found_by_their_user_names(shop: Sma
 
 
 def test_administrators_read_a_page_of_people_and_not_all_of_them(shop: SmallCore) -> None:
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         for number in range(60):
             unit.users.add(User(username=f"u{number:02}"), actor_id=1)
     with statements_of(shop.core) as seen:
@@ -117,7 +117,7 @@ def test_people_of_a_host_stand_between_the_stored_ones_on_every_page(tmp_path: 
         made.orders()
         for key in hosted:
             chart(made.core.as_user(key), "x")
-        with made.core._runtime.store.unit_of_work() as unit:
+        with made.core._runtime.content.store.unit_of_work() as unit:
             for name in "bcegi":
                 unit.users.add(User(username=name), actor_id=1)
         related = made.core.as_user(70).charts.related

@@ -68,13 +68,13 @@ def authorize(core: AnalyticsCore, guard: Provider, account: str = "ada") -> Any
 
 
 def records(core: AnalyticsCore) -> list[OAuth2TokenRecord]:
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         return list(unit.oauth2_tokens.list(ListQuery())[1])
 
 
 def stale(core: AnalyticsCore, **changes: Any) -> None:
     """Change the one token record."""
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         (found,) = unit.oauth2_tokens.list(ListQuery())[1]
         unit.oauth2_tokens.update(replace(found, **changes), actor_id=None)
 
@@ -123,7 +123,7 @@ def test_requests_are_written_as_the_client_says(
 def test_the_state_is_a_jwt_without_periods(core: AnalyticsCore) -> None:
     started = core.oauth.start(1, tab_id="t")
     assert "." not in started.state
-    signer = StateSigner(core._runtime.settings, core._runtime.clock)
+    signer = StateSigner(core._runtime.parts.settings, core._runtime.content.clock)
     key = signer._keys[0].signing
     text = started.state.replace("%2E", ".")
     told = jwt.decode(text, key, algorithms=["HS256"], options={"verify_exp": False})
@@ -191,7 +191,7 @@ def test_the_client_of_the_database_goes_before_those_of_the_settings(
 
     assert id_sent() == "of the name"
     own = Secret(json.dumps({"oauth2_client_info": guard.client(id="its own"), "credentials_info": {}}))
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         unit.databases.update(replace(unit.databases.get(1), secret_extra=own), actor_id=1)
     assert id_sent() == "its own"
 
@@ -206,7 +206,7 @@ def test_the_client_of_the_database_goes_before_those_of_the_settings(
     ],
 )
 def test_a_client_that_cannot_be_read_is_told_without_its_text(core: AnalyticsCore, text: str, match: str) -> None:
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         unit.databases.update(replace(unit.databases.get(1), secret_extra=Secret(text)), actor_id=1)
     for ask in (core.oauth.start, core.oauth.access_token):
         with pytest.raises(errors.OAuth2Error, match=match) as told:
@@ -233,10 +233,10 @@ def test_without_a_code_nothing_is_sent(core: AnalyticsCore, guard: Provider, co
 
 
 def test_a_redirect_tells_what_clients_look_for(core: AnalyticsCore) -> None:
-    database = core._runtime.store.unit_of_work
+    database = core._runtime.content.store.unit_of_work
     with database() as unit:
         found = unit.databases.get(1)
-    told = core._runtime.oauth_flow.redirect_error(found, 1, tab_id="t")
+    told = core._runtime.engine.oauth.flow.redirect_error(found, 1, tab_id="t")
     item = told.to_payload()["errors"][0]
     assert (told.status, item["error_type"], item["level"]) == (403, "OAUTH2_REDIRECT", "warning")
     assert item["extra"].keys() == {"url", "tab_id", "redirect_uri"}
@@ -426,12 +426,12 @@ def test_tokens_go_when_the_client_of_the_database_changes(
 ) -> None:
     core = open_core().core
     authorize(core, guard)
-    runtime = core._runtime
+    runtime = core._runtime.content
     own = Secret(json.dumps({"oauth2_client_info": guard.client(**change)}))
     with runtime.store.unit_of_work() as unit:
         stored = unit.databases.get(1)
         changed = unit.databases.update(replace(stored, secret_extra=own), actor_id=1)
-        runtime.oauth_tokens.drop_for_others(unit, changed, before=stored, is_elsewhere=False)
+        runtime.engine.oauth.tokens.drop_for_others(unit, changed, before=stored, is_elsewhere=False)
     assert bool(records(core)) is stays
 
 
@@ -449,7 +449,7 @@ def test_own_tokens_are_listed_without_their_values(core: AnalyticsCore, guard: 
 def test_what_was_done_stands_in_the_log_without_a_secret(core: AnalyticsCore, guard: Provider) -> None:
     authorize(core, guard)
     core.oauth.forget(1)
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         told = [(entry.action, entry.json) for entry in unit.logs.list(ListQuery())[1]]
     expected = json.dumps({"database_id": 1})
     assert [entry for entry in told if entry[0].startswith("oauth.")] == [
@@ -584,7 +584,7 @@ def test_whoever_waits_goes_on_when_the_other_one_gives_up(
     core = open_core(ports={"lock": lock, "sleeper": sleeper}).core
     authorize(core, guard)
     clock.advance(timedelta(hours=2))
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         end = unit.now() + timedelta(minutes=5)
     stale(core, refresh_until=end)
     sleeper.then[2] = lambda: stale(core, refresh_until=None)

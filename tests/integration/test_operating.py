@@ -63,7 +63,7 @@ def test_it_needs_no_actor_and_takes_administrators_alone(
 
 @pytest.mark.parametrize("world", STORES, indirect=True)
 def test_a_core_that_is_well(world: GuestWorld) -> None:
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         for name, state in {"a": "pending", "b": "pending", "c": "running", "d": "lost", "e": "success"}.items():
             unit.jobs.append(a_job(name, state=JobState(state)), actor_id=1)
         for token, lease in {"alive": DAY, "dead": -DAY}.items():
@@ -93,7 +93,7 @@ def test_parts_that_are_away_are_told(tmp_path: Path) -> None:
 def fill(world: GuestWorld, name: str, *, is_over: bool) -> None:
     """Store a record of each kind that ends."""
     clocks = world.clock.now()
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         end, own_end = (unit.now(), clocks)
         away = -2 * DAY if is_over else DAY
         unit.jobs.append(a_job(name, state=JobState.SUCCESS, expires_on=end + away), actor_id=1)
@@ -105,7 +105,7 @@ def fill(world: GuestWorld, name: str, *, is_over: bool) -> None:
 
 def held(world: GuestWorld) -> dict[str, int]:
     kinds = ("jobs", "job_workers", "locks", "key_values")
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         return {kind: getattr(unit, kind).list(ListQuery())[0] for kind in kinds}
 
 
@@ -142,7 +142,7 @@ def test_a_revoked_guest_token_stays_revoked(world: GuestWorld) -> None:
 
 @pytest.mark.slow
 def test_one_call_is_bounded_and_the_next_goes_on(world: GuestWorld) -> None:
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         ended = LockRecord(name="", owner="o", ends_on=unit.now() - DAY)
         unit.locks.append_all([replace(ended, name=str(number)) for number in range(10_101)], actor_id=None)
     first, second = world.host.prune(), world.host.prune()
@@ -153,7 +153,7 @@ def test_one_call_is_bounded_and_the_next_goes_on(world: GuestWorld) -> None:
 @pytest.mark.slow
 def test_one_process_at_a_time_prunes(world: GuestWorld) -> None:
     fill(world, "goes", is_over=True)
-    lock = world.host._runtime.lock
+    lock = world.host._runtime.parts.lock
     lease = lock.acquire(operating.PRUNE_LOCK, ttl_s=60)
     assert lease is not None
     assert world.host.prune() == operating.PruneCounts(is_complete=False)

@@ -47,7 +47,7 @@ def test_grants_and_rules_on_what_a_bundle_does_not_hold_stay(shop: SmallCore) -
     }
     report = shop.core.load_bundle(packed(documents), databases=HERE, rules=True)
     orders = next(record.id for record in report.records if record.uuid == ORDERS)
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         stored = unit.roles.find(name="few")
         assert stored is not None
         assert {grant.target_id for grant in stored.grants} == {other.id, orders}
@@ -57,7 +57,7 @@ def test_grants_and_rules_on_what_a_bundle_does_not_hold_stay(shop: SmallCore) -
     shop.core.load_bundle(
         packed({**documents, "export/roles/few.yaml": {"name": "few", "grants": []}}), databases=HERE, rules=True
     )
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         stored = unit.roles.find(name="few")
         assert stored is not None
         assert {grant.target_id for grant in stored.grants} == {other.id}
@@ -95,7 +95,7 @@ def test_tags_that_nobody_gave_are_not_exported(shop: SmallCore) -> None:
     report = shop.core.load_bundle(packed(bundle()), databases=HERE)
     key: Any = next(record.id for record in report.records if record.uuid == BY_COUNTRY)
     made = shop.core.tags.create({"name": "mine", "description": "by hand"})
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         implied = unit.tags.add(Tag(name="owner:1", type=3), actor_id=1)
         chart = unit.charts.get(key)
         unit.charts.update(replace(chart, tag_ids=(made.id, implied.id)), actor_id=1)

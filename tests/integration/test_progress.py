@@ -211,7 +211,7 @@ def test_work_that_is_over_soon_shows_no_bar(capfd: pytest.CaptureFixture[str]) 
 
 def test_a_core_without_connect_shows_nothing() -> None:
     with AnalyticsCore(analytics_core.Settings(secret_key="a" * 8 + "b1C2d3E4f5G6h7")) as core:
-        assert isinstance(core._runtime.progress, SilentProgress)
+        assert isinstance(core._runtime.parts.progress, SilentProgress)
 
 
 @pytest.mark.slow

@@ -75,8 +75,8 @@ def test_a_file_that_is_gone_is_an_error_until_one_is_there(core: AnalyticsCore,
 
 
 def test_a_statement_that_runs_meanwhile_is_left_alone(core: AnalyticsCore, engine: str, tmp_path: Path) -> None:
-    with core._runtime.store.unit_of_work() as unit:
-        connect = partial(core._runtime.connector.engine, unit.databases.get(1))
+    with core._runtime.content.store.unit_of_work() as unit:
+        connect = partial(core._runtime.parts.connector.engine, unit.databases.get(1))
     with connect().connect() as running:
         put_in_place(engine, tmp_path)
         meanwhile = [answer(core) for _ in range(3)]

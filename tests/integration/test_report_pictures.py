@@ -25,6 +25,7 @@ from analytics_core import AnalyticsCore, Settings
 from analytics_core._core.adapters.job_runners import ThreadJobRunner
 from analytics_core._reports.namespace import Reports
 from analytics_core._reports.run_log import TOOK_TOO_LONG
+from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core._reports.trials import Trial
 from analytics_core.errors import PayloadSchemaError, PictureError, ReportError
 from analytics_core.notifiers import EmailNotifier, SmtpSettings
@@ -217,7 +218,7 @@ def test_a_run_waits_for_a_renderer_that_has_no_room(tmp_path: Path, busy: int, 
         made = world.report(report_format="PNG")
         world.pass_time()
         assert world.states(made) == [state]
-        assert world.host._runtime.sleeper.slept_s == pauses  # type: ignore[attr-defined]
+        assert world.host._runtime.reports.sleeper.slept_s == pauses  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow
@@ -235,7 +236,7 @@ def test_a_renderer_that_hangs_ends_the_run_at_its_working_timeout_and_nothing_i
         world.clock.advance(HOUR)
         world.host.scheduler.tick(wait=False)
         assert entered.wait(60)
-        with world.host._runtime.store.unit_of_work() as unit:
+        with world.host._runtime.content.store.unit_of_work() as unit:
             run = unit.report_executions.get(world.runs(made)[0].id)
             unit.report_executions.update(replace(run, late_on=NOON), actor_id=None)
         world.host.scheduler.tick(wait=False)
@@ -261,7 +262,7 @@ def test_a_run_that_draws_while_its_process_ends_is_left_to_others(tmp_path: Pat
         world.clock.advance(HOUR)
         world.host.scheduler.tick(wait=False)
         assert begun.wait(20)
-        (job,) = world.host._runtime.job_registry._held.values()
+        (job,) = world.host._runtime.content.job_registry._held.values()
         ending = threading.Thread(target=world.host.close)
         ending.start()
         while not job.cancel.cancelled:
@@ -278,11 +279,17 @@ def test_a_run_that_draws_while_its_process_ends_is_left_to_others(tmp_path: Pat
         assert [len(entry.message.images) for entry in outbox.sent] == [1]
 
 
+def without_renderer(world: ReportWorld) -> ReportsRuntime:
+    """Return the reports of a process that draws nothing."""
+    reports = world.host._runtime.reports
+    return replace(reports, content=replace(reports.content, renderer=None))
+
+
 def test_a_process_without_a_renderer_makes_texts_and_can_put_a_report_with_pictures_to_rest(
     world: ReportWorld,
 ) -> None:
     drawn = world.report(report_format="PNG")
-    reports = Reports(replace(world.host._runtime, renderer=None), world.admin._actor(), lambda _: world.admin._actor())
+    reports = Reports(without_renderer(world), world.admin._actor(), lambda _: world.admin._actor())
     payload = {"name": "text", "type": "Report", "crontab": "0 * * * *", "chart": 1}
     text = reports.create({**payload, "recipients": [mail("bob@example.com")]})
     assert text.report_format == "TEXT"
@@ -293,8 +300,8 @@ def test_a_process_without_a_renderer_makes_texts_and_can_put_a_report_with_pict
 
 
 def test_a_process_without_a_renderer_says_what_it_lacks(world: ReportWorld) -> None:
-    made, runtime = world.report(report_format="PNG"), replace(world.host._runtime, renderer=None)
-    with runtime.store.unit_of_work() as unit:
+    made, runtime = world.report(report_format="PNG"), without_renderer(world)
+    with runtime.content.store.unit_of_work() as unit:
         trial = Trial.of(runtime, unit.report_schedules.get(made.id), lambda _: world.admin._actor(), at=None)
     with pytest.raises(ReportError, match=re.escape('pip install "analytics-core[charts]"')):
         list(trial.contents(None))

@@ -149,7 +149,7 @@ def test_an_outage_of_weeks_leaves_no_due_time_without_a_row(world: ReportWorld)
     made = world.report(crontab="*/15 * * * *", log_retention=100)
     told = world.pass_time(30 * DAY)
     assert (told.claimed, told.missed) == (1, 30 * 96 - 1)
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         progress = unit.report_progress.find(schedule_id=made.id)
     assert progress is not None
     assert progress.next_due_on == NOON + 30 * DAY + timedelta(minutes=15)
@@ -636,7 +636,7 @@ def test_a_receiver_that_stays_away_is_given_up_with_one_notice(world: ReportWor
     world.host.scheduler.tick()
     tries = 1
     while world.states(made) == ["Working"]:
-        with world.host._runtime.store.unit_of_work() as unit:
+        with world.host._runtime.content.store.unit_of_work() as unit:
             pause = unit.report_executions.get(world.runs(made)[0].id).lease_until - unit.now()  # type: ignore[operator]
         assert timedelta(seconds=58) < pause < timedelta(seconds=902)
         world.clock.advance(pause)
@@ -685,7 +685,7 @@ def test_a_run_that_waits_is_over_before_the_due_times_of_a_new_crontab(world: R
     world.host.scheduler.tick()
     for crontab, longest_s in (("0 8 * * 2", 10_800), ("0 * * * *", 3_540)):
         world.admin.reports.update(made.id, {"crontab": crontab})
-        with world.host._runtime.store.unit_of_work() as unit:
+        with world.host._runtime.content.store.unit_of_work() as unit:
             row = unit.report_executions.get(world.runs(made)[0].id)
             assert timedelta(seconds=longest_s - 10) < row.lease_until - unit.now() <= timedelta(seconds=longest_s)
     world.clock.advance(timedelta(minutes=59))
@@ -754,14 +754,14 @@ def far(tmp_path: Path) -> Iterator[tuple[ReportWorld, ForgetfulRunner]]:
 
 def set_run(world: ReportWorld, schedule: Any, **changes: Any) -> None:
     """Change the row of the last run, as time or another process would."""
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         row = unit.report_executions.get(world.runs(schedule)[-1].id)
         unit.report_executions.update(replace(row, **changes), actor_id=None)
 
 
 def lose_job(world: ReportWorld, runner: ForgetfulRunner) -> None:
     """Let the job of the last submission end with its process."""
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         job = unit.jobs.find(job_id=runner.taken[-1])
         assert job is not None
         unit.jobs.delete(job.id)
@@ -880,7 +880,7 @@ def test_a_due_time_waits_until_it_is_known_whether_the_run_before_was_killed(tm
     runner = ThreadJobRunner(workers=1)
     with report_world(tmp_path, jobs=runner, url=url, settings={"job_lease_s": 600.0}) as world:
         made = world.report()
-        world.host._runtime.deliveries._sleeper = Pause(gate.wait)
+        world.host._runtime.reports.deliveries._sleeper = Pause(gate.wait)
         world.outbox.fail_next()
         world.clock.advance(HOUR)
         world.host.scheduler.tick(wait=False)
@@ -920,13 +920,13 @@ def test_a_schedule_that_is_deactivated_midway_sends_nothing_more(far: tuple[Rep
     world.pass_time()
     world.outbox.fail_next()
     stop = Pause(lambda: world.admin.reports.update(made.id, {"active": False}))
-    world.host._runtime.deliveries._sleeper = stop
+    world.host._runtime.reports.deliveries._sleeper = stop
     runner.run(runner.taken[-1])
     assert (world.outbox.sent, world.states(made)) == ((), ["Not triggered"])
     by_hand = world.admin.reports.run_now(made.id)
     world.outbox.fail_next()
     world.admin.reports.update(made.id, {"active": True})
-    world.host._runtime.deliveries._sleeper = stop
+    world.host._runtime.reports.deliveries._sleeper = stop
     runner.run(runner.taken[-1])
     assert world.admin.reports.execution(made.id, by_hand.id).state == "Success"
 
@@ -977,7 +977,7 @@ class KilledError(BaseException):
 
 def _send_until_killed(world: ReportWorld, runner: ForgetfulRunner, *, at: int) -> None:
     """Run the last job, and let its process end when it has handed over so many messages."""
-    deliveries = world.host._runtime.deliveries
+    deliveries = world.host._runtime.reports.deliveries
     (outbox,) = deliveries._notifiers
 
     class Dying:
@@ -1020,7 +1020,7 @@ def test_runs_that_find_no_room_wait_and_lose_no_attempt(tmp_path: Path) -> None
 
 def _end_leases(world: ReportWorld) -> None:
     """Let the leases of runs that nobody began end."""
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         for run in unit.report_executions.list(ListQuery(page_size=100))[1]:
             if run.lease_until is not None:
                 unit.report_executions.update(replace(run, lease_until=NOON - HOUR), actor_id=None)
@@ -1037,11 +1037,11 @@ def test_a_schedule_that_cannot_be_read_keeps_nobody_from_theirs(
     for job_id in runner.taken[1:]:
         runner.run(job_id)
     ((column, value),) = wrong.items()
-    with world.host._runtime.store._engine.connect() as connection:  # type: ignore[attr-defined]
+    with world.host._runtime.content.store._engine.connect() as connection:  # type: ignore[attr-defined]
         connection.exec_driver_sql(f"UPDATE ac_report_schedules SET {column} = ? WHERE id = ?", (value, damaged.id))
         connection.commit()
     lose = runner.taken[0]
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         unit.jobs.delete_matching([ListFilter(col="job_id", op="eq", val=lose)])
     for _ in range(MOST_ATTEMPTS + 1):
         _end_leases(world)
@@ -1053,7 +1053,7 @@ def test_a_schedule_that_cannot_be_read_keeps_nobody_from_theirs(
 
 def test_recipients_that_no_key_opens_hide_no_schedule_and_are_saved_anew(world: ReportWorld) -> None:
     made = world.report(), world.report(name="sound")
-    with world.host._runtime.store._engine.connect() as connection:  # type: ignore[attr-defined]
+    with world.host._runtime.content.store._engine.connect() as connection:  # type: ignore[attr-defined]
         connection.exec_driver_sql("UPDATE ac_report_schedules SET recipients = 'not sealed' WHERE name = 'orders'")
         connection.commit()
     reports = world.admin.reports
@@ -1099,7 +1099,8 @@ def test_a_scheduler_goes_on_after_an_unexpected_error(world: ReportWorld) -> No
 
         monotonic = world.clock.monotonic
 
-    scheduler = Scheduler(replace(world.host._runtime, clock=BrokenClock()))
+    reports = world.host._runtime.reports
+    scheduler = Scheduler(replace(reports, content=replace(reports.content, clock=BrokenClock())))
     scheduler.serve(0.05, stop=ended)
     assert len(told) == 2
 
@@ -1126,7 +1127,7 @@ def test_a_message_that_was_not_taken_is_in_no_doubt_when_its_sender_dies(
     def die() -> None:
         raise KilledError
 
-    world.host._runtime.deliveries._sleeper = Pause(die)
+    world.host._runtime.reports.deliveries._sleeper = Pause(die)
     with pytest.raises(KilledError):
         runner.run(runner.taken[-1])
     assert world.deliveries(made) == [("bob@example.com", "unavailable")]
@@ -1153,7 +1154,7 @@ def test_a_run_that_waits_for_a_receiver_is_neither_lost_nor_doubled_where_proce
         assert world.deliveries(made) == [("a@example.com", "unavailable"), ("#ops", "delivered")]
         lose_job(world, runner)  # nobody is left who knows of it
         assert (world.host.scheduler.tick().taken_up, len(runner.taken)) == (0, 1)
-        world.host._runtime.deliveries._sleeper = Pause(die)
+        world.host._runtime.reports.deliveries._sleeper = Pause(die)
         world.outbox.fail_next()
         for is_killed in (True, False):
             set_run(world, made, lease_until=NOON - HOUR)
@@ -1179,7 +1180,7 @@ def test_a_due_time_during_the_last_attempt_of_the_run_before_waits_for_it(
     set_run(world, made, lease_until=NOON - HOUR)
     assert world.host.scheduler.tick().taken_up == 1
     looks = []
-    world.host._runtime.deliveries._sleeper = Pause(lambda: looks.append(world.pass_time(MINUTE)))
+    world.host._runtime.reports.deliveries._sleeper = Pause(lambda: looks.append(world.pass_time(MINUTE)))
     runner.run(runner.taken[-1])
     assert [look.claimed for look in looks] == [1]
     runner.run(runner.taken[-1])
@@ -1201,7 +1202,7 @@ def test_a_run_that_others_ended_between_two_attempts_sends_nothing_more(
         set_run(world, made, late_on=NOON)
         world.host.scheduler.tick()
 
-    world.host._runtime.deliveries._sleeper = Pause(end)
+    world.host._runtime.reports.deliveries._sleeper = Pause(end)
     runner.run(runner.taken[-1])
     assert seen == [[("a@example.com", "unavailable"), ("b@example.com", "unavailable")]]
     assert [run.error_message for run in world.runs(made)] == [TOOK_TOO_LONG]
@@ -1217,10 +1218,10 @@ def test_a_run_whose_store_is_away_for_a_moment_is_taken_up(far: tuple[ReportWor
     def away(_: int) -> Any:
         raise StoreUnavailableError("the metadata store is restarted")
 
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         job = unit.jobs.find(job_id=runner.taken[0])
     assert job is not None
-    runs = ReportRuns(runtime_of=lambda _: world.host._runtime, find_actor=away)
+    runs = ReportRuns(runtime_of=lambda _: world.host._runtime.reports, find_actor=away)
     with pytest.raises(StoreUnavailableError):
         runs.run(job, CancelToken())
     lose_job(world, runner)
@@ -1235,11 +1236,11 @@ def test_a_schedule_that_is_deleted_midway_sends_nothing_more(far: tuple[ReportW
     made = world.report(recipients=[mail("a@example.com"), mail("b@example.com")])
     world.pass_time()
     world.outbox.fail_next()
-    world.host._runtime.deliveries._sleeper = Pause(lambda: world.admin.reports.delete(made.id))
+    world.host._runtime.reports.deliveries._sleeper = Pause(lambda: world.admin.reports.delete(made.id))
     runner.run(runner.taken[-1])
     assert not world.outbox.sent
     assert world.pass_time().due == 0
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         assert unit.report_deliveries.list(ListQuery())[0] == unit.report_executions.list(ListQuery())[0] == 0
         assert [job.state for job in unit.jobs.list(ListQuery())[1]] == [JobState.SUCCESS]
 
@@ -1259,7 +1260,7 @@ def test_a_run_whose_process_closes_is_taken_up_by_another(tmp_path: Path) -> No
     with AnalyticsCore(
         settings, metadata_url=url, clock=world.clock, notifiers=[world.outbox], jobs=ForgetfulRunner()
     ) as other:
-        with other._runtime.store.unit_of_work() as unit:
+        with other._runtime.content.store.unit_of_work() as unit:
             run = unit.report_executions.get(1)
         assert (run.end_dttm, run.attempts) == (None, 1)
         assert other.scheduler.tick(wait=False).taken_up == 1
@@ -1269,7 +1270,7 @@ def test_a_run_whose_process_closes_is_taken_up_by_another(tmp_path: Path) -> No
 def test_each_message_of_many_reads_what_became_of_it_alone(world: ReportWorld) -> None:
     world.report(recipients=[mail(f"a{number}@example.com") for number in range(20)])
     statements: list[str] = []
-    engine = world.host._runtime.store._engine  # type: ignore[attr-defined]
+    engine = world.host._runtime.content.store._engine  # type: ignore[attr-defined]
     sa.event.listen(engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
     world.pass_time()
     read = [one for one in statements if "FROM ac_report_deliveries" in one and "execution_id =" in one]
@@ -1359,7 +1360,7 @@ def test_a_tick_with_nothing_due_costs_two_statements(world: ReportWorld) -> Non
     for number in range(5):
         world.report(name=f"r{number}")
     statements: list[str] = []
-    engine = world.host._runtime.store._engine  # type: ignore[attr-defined]
+    engine = world.host._runtime.content.store._engine  # type: ignore[attr-defined]
     sa.event.listen(engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
     world.host.scheduler.tick()
     assert len([one for one in statements if one.startswith("SELECT")]) == 2

@@ -122,7 +122,7 @@ def test_a_queue_names_receivers_by_kind_and_host_and_no_secret(tmp_path: Path) 
     with report_world(tmp_path, jobs=InlineJobRunner()) as world:
         hooks = [chat(f"https://hooks.example.com/secret-{number}") for number in range(2)]
         made = world.report(recipients=[mail("a@example.com"), mail("b@example.com"), *hooks])
-        with world.host._runtime.store.unit_of_work() as unit:
+        with world.host._runtime.content.store.unit_of_work() as unit:
             queue = queue_of(unit.report_schedules.get(made.id))
             unreadable = queue_of(replace(unit.report_schedules.get(made.id), extra="[", executor_id=None))
     hook = shown_address("https://hooks.example.com/x")
@@ -139,7 +139,7 @@ def test_runs_begin_while_others_are_still_claimed(tmp_path: Path) -> None:
     with report_world(tmp_path, jobs=InlineJobRunner(), notifiers=[gate]) as world:
 
         def count() -> None:
-            with world.host._runtime.store.unit_of_work() as unit:
+            with world.host._runtime.content.store.unit_of_work() as unit:
                 seen.append(unit.report_executions.list(ListQuery())[0])
 
         gate._before = count
@@ -157,7 +157,7 @@ def test_a_mail_server_that_hangs_does_not_hold_up_the_look_that_ends_a_late_run
         world.clock.advance(HOUR)
         world.host.scheduler.tick(wait=False)
         assert gate.entered.acquire(timeout=20)
-        with world.host._runtime.store.unit_of_work() as unit:
+        with world.host._runtime.content.store.unit_of_work() as unit:
             (run,) = unit.report_executions.list(ListQuery())[1]
             unit.report_executions.update(replace(run, late_on=NOON), actor_id=None)
         world.host.scheduler.tick(wait=False)
@@ -177,7 +177,7 @@ def test_a_process_that_lost_its_lease_hands_over_nothing_more(tmp_path: Path, p
     with report_world(tmp_path, jobs=InlineJobRunner(), notifiers=[first]) as world:
 
         def lose_lease() -> None:
-            with world.host._runtime.store.unit_of_work() as unit:
+            with world.host._runtime.content.store.unit_of_work() as unit:
                 (worker,) = unit.job_workers.list(ListQuery())[1]
                 unit.job_workers.update(replace(worker, lease_until=unit.now() - HOUR), actor_id=None)
 
@@ -188,7 +188,7 @@ def test_a_process_that_lost_its_lease_hands_over_nothing_more(tmp_path: Path, p
         assert world.deliveries(made) == [("a@example.com", "delivered")]
         assert (world.states(made), world.outbox.sent) == (["Working"], ())
         first._before = lambda: None
-        with world.host._runtime.store.unit_of_work() as unit:
+        with world.host._runtime.content.store.unit_of_work() as unit:
             (run,) = unit.report_executions.list(ListQuery())[1]
             assert (run.end_dttm, run.attempts) == (None, 1)
             (worker,) = unit.job_workers.list(ListQuery())[1]

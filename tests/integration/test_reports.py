@@ -361,7 +361,7 @@ def test_the_schedules_of_others_are_counted_and_not_named(world: ReportWorld) -
 
 def test_a_stored_key_that_nothing_reads_is_in_the_way_of_no_other_change(world: ReportWorld) -> None:
     made = world.report()
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         row = unit.report_schedules.get(made.id)
         unit.report_schedules.update(replace(row, extra='{"colour": "red"}'), actor_id=None)
     assert not world.admin.reports.update(made.id, {"active": False}).active

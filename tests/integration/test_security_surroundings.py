@@ -153,7 +153,7 @@ def broad_calls(admin: AnalyticsCore, url: str) -> Iterator[Any]:
     yield lambda: admin.databases.update(2, {"extra": json.dumps({"password": WORDS["extra"]})})
     token = f"mysql+pymysql://joe@127.0.0.1:1/x?token={WORDS['query token']}"
     yield lambda: admin.databases.create({"database_name": "token", "orm_uri": token})
-    yield lambda: copy.copy(admin._runtime.settings)
+    yield lambda: copy.copy(admin._runtime.parts.settings)
 
 
 # ------------------------------------------------------------------------------------------------------------- files

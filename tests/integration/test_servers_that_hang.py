@@ -234,7 +234,7 @@ def test_a_store_that_hangs_in_the_middle_of_a_unit_is_given_up(
     host, proxy = store_behind
 
     def write() -> None:
-        with host._runtime.store.unit_of_work() as unit:
+        with host._runtime.content.store.unit_of_work() as unit:
             dataset = unit.datasets.get(1)
             proxy.stall()
             unit.datasets.update(replace(dataset, description="half"), actor_id=1)
@@ -288,7 +288,7 @@ def test_columns_of_virtual_datasets_are_asked_no_longer_than_the_limit(
 ) -> None:
     core, database, made = datasets_behind
     if not is_pooled:
-        core._runtime.connector.dispose(database)
+        core._runtime.parts.connector.dispose(database)
     new = {"database": database, "table_name": "w", "sql": "SELECT 2 AS two"}
     behind.proxy.stall()
     failures = failures_of(

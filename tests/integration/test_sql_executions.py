@@ -228,7 +228,7 @@ def test_rows_that_are_gone_are_an_error_of_the_results_backend(shop: SmallCore)
     shop.core.databases.update(1, {"allow_run_async": True})
     key = shop.execute("SELECT 1 AS one", runAsync=True).query.results_key
     assert shop.core.jobs.get(key).wait(10)
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         unit.jobs.delete_matching([ListFilter(col="job_id", op="eq", val=key)])
     with pytest.raises(QueryError) as caught:
         shop.core.sql.results(key)
@@ -269,14 +269,14 @@ def test_a_time_limit_ends_an_execution_as_timed_out(tmp_path: Path) -> None:
         with pytest.raises(StatementTimeoutError), shop.core.sql.batches(LONG) as batches:
             list(batches)
         assert [one.status for one in shop.core.queries.list()] == ["timed_out"] * 3
-        with shop.core._runtime.store.unit_of_work() as unit:
+        with shop.core._runtime.content.store.unit_of_work() as unit:
             records = unit.sql_queries.list(ListQuery())[1]
         assert {record.error_type for record in records} == {"SQLLAB_TIMEOUT_ERROR"}
 
 
 def begun(shop: SmallCore, sql: str = "SELECT 1 AS one") -> tuple[SqlQuery, Database]:
     """Return the record of an execution that waits to be run, and its database."""
-    runtime, actor = shop.core._runtime, shop.core.sql._actor
+    runtime, actor = shop.core._runtime.content, shop.core.sql._actor
     with runtime.store.unit_of_work() as unit:
         database = unit.databases.get(1)
     query = new_query(runtime, database, actor, in_background=False, client_id="c", sql=sql)
@@ -285,7 +285,7 @@ def begun(shop: SmallCore, sql: str = "SELECT 1 AS one") -> tuple[SqlQuery, Data
 
 def run_with(shop: SmallCore, **parts: Any) -> Any:
     """Run a statement in this thread with other parts of the runtime, which count after its record is made."""
-    return SqlRuns(replace(shop.core._runtime, **parts), shop.core.sql._actor).run_here(*begun(shop))
+    return SqlRuns(replace(shop.core._runtime.content, **parts), shop.core.sql._actor).run_here(*begun(shop))
 
 
 def test_what_is_stopped_before_it_began_never_begins(shop: SmallCore) -> None:
@@ -293,7 +293,7 @@ def test_what_is_stopped_before_it_began_never_begins(shop: SmallCore) -> None:
     waiting = begun(shop, "DELETE FROM orders")
     shop.core.queries.stop("c")
     with pytest.raises(StatementStoppedError):
-        SqlRuns(shop.core._runtime, shop.core.sql._actor).run_here(*waiting)
+        SqlRuns(shop.core._runtime.content, shop.core.sql._actor).run_here(*waiting)
     record = shop.core.queries.get(1)
     assert (record.status, record.error_message) == ("stopped", "it was stopped before it began")
     assert shop.core.sql("SELECT COUNT(*) FROM orders").rows() == [(2,)]
@@ -302,7 +302,7 @@ def test_what_is_stopped_before_it_began_never_begins(shop: SmallCore) -> None:
 @pytest.mark.parametrize("is_file", [False, True], ids=["memory", "file"])
 def test_executions_whose_process_died_have_failed(tmp_path: Path, is_file: bool) -> None:
     with small_core(tmp_path, metadata_url=f"sqlite:///{tmp_path / 'store.db'}" if is_file else "sqlite://") as shop:
-        with shop.core._runtime.store.unit_of_work() as unit:
+        with shop.core._runtime.content.store.unit_of_work() as unit:
             unit.sql_queries.add(LOST, actor_id=1)
             unit.sql_queries.add(replace(LOST, client_id="d", extra='{"changes_data": true}'), actor_id=1)
             running = replace(LOST, client_id="e", job_id="held", results_key="held")
@@ -323,7 +323,7 @@ ENDS = {
 
 def test_an_execution_ends_as_its_job_did_where_nobody_recorded_it(shop: SmallCore) -> None:
     ends = [(state, JobState(job), status) for state, found in ENDS.items() for job, status in found.items()]
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         for state, job_state, name in ((state, job, f"{state}{job}"[:11]) for state, job, _ in ends):
             unit.sql_queries.add(replace(LOST, client_id=name, job_id=name, state=state), actor_id=1)
             job = JobRecord(job_id=name, kind="sql", payload="{}", user_id=1, state=job_state, ended_on=unit.now())
@@ -334,7 +334,7 @@ def test_an_execution_ends_as_its_job_did_where_nobody_recorded_it(shop: SmallCo
 def test_what_never_began_has_failed_after_the_time_of_a_lease(shop: SmallCore) -> None:
     now_ms = time.time() * 1_000
     waiting = replace(LOST, state=QueryState.PENDING)
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         unit.sql_queries.add(replace(waiting, start_time=now_ms), actor_id=1)
         unit.sql_queries.add(replace(waiting, client_id="d", start_time=now_ms - 31_000), actor_id=1)
     assert [one.status for one in shop.core.queries.list(order_by="id")] == ["pending", "failed"]
@@ -384,7 +384,7 @@ def test_an_interrupted_execution_is_stopped(shop: SmallCore) -> None:
 
 
 def test_a_state_is_recorded_when_the_store_is_back(shop: SmallCore) -> None:
-    store = shop.core._runtime.store
+    store = shop.core._runtime.content.store
 
     class AwayOnce:
         tries = 0
@@ -404,7 +404,7 @@ def test_an_execution_that_runs_before_its_answer_is_there_is_not_lost(tmp_path:
 
     class AtOnce(QueueOfOthers):
         def submit(self, job_id: str, *, queue: str = "") -> None:
-            with shop.core._runtime.store.unit_of_work() as unit:  # as a worker elsewhere that is quick
+            with shop.core._runtime.content.store.unit_of_work() as unit:  # as a worker elsewhere that is quick
                 unit.sql_queries.update(replace(unit.sql_queries.get(1), state=QueryState.RUNNING), actor_id=1)
             seen.extend(one.status for one in shop.core.queries.list())
             shop.core.run_job(job_id)
@@ -416,7 +416,7 @@ def test_an_execution_that_runs_before_its_answer_is_there_is_not_lost(tmp_path:
 
 
 def test_an_end_that_is_read_after_its_job_expired_is_a_success(shop: SmallCore) -> None:
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         unit.sql_queries.add(replace(LOST, results_key="gone", end_time=1.0), actor_id=1)
     assert shop.core.queries.get(1).status == "success"
 

@@ -87,7 +87,7 @@ def test_old_executions_are_pruned(tmp_path: Path) -> None:
     now_ms = time.time() * 1_000
     query = SqlQuery(client_id="", user_id=1, database_id=1, sql="SELECT 1", job_id="gone")
     with small_core(tmp_path, sql_query_keep_s=60) as shop:
-        with shop.core._runtime.store.unit_of_work() as unit:
+        with shop.core._runtime.content.store.unit_of_work() as unit:
             for client_id, age_s in (("old", 65), ("new", 50)):
                 unit.sql_queries.add(replace(query, client_id=client_id, start_time=now_ms - age_s * 1_000), actor_id=1)
         assert shop.core.prune().sql_queries == 1

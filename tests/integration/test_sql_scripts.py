@@ -20,7 +20,6 @@ from analytics_core import AnalyticsCore
 from analytics_core._engine.compile.plan import SqlSource, Statement
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.execution.sessions.base import ScriptStatement
-from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.querying.sql_queries import SqlQuestion
 from analytics_core.errors import (
     AnalyticsError,
@@ -162,7 +161,7 @@ def test_what_is_made_of_ruled_rows_holds_those_of_its_maker_and_says_so(world: 
 
 def test_a_session_that_may_not_write_changes_nothing_whatever_the_guard_lets_through(world: TenantWorld) -> None:
     before = rows_of(world, "SELECT id FROM targets")
-    runtime = world.admin._runtime
+    runtime = world.admin._runtime.content
     with runtime.store.unit_of_work() as unit:
         reading = admission(unit.databases.get(1))
     for sql in (
@@ -173,7 +172,7 @@ def test_a_session_that_may_not_write_changes_nothing_whatever_the_guard_lets_th
         statement = Statement(sql=sql, parameters=(), display_sql=sql, labels=(), kinds=())
         step = ScriptStatement(statement=statement, is_query=False, gives_rows=False)
         with pytest.raises(AnalyticsError):
-            runtime.gate.statements.run_script(reading, [step], limits=LIMITS, done=lambda _rows: None)
+            runtime.engine.gate.statements.run_script(reading, [step], limits=LIMITS, done=lambda _rows: None)
     assert rows_of(world, "SELECT id FROM targets") == before
 
 
@@ -207,7 +206,9 @@ WRITING = {
 def test_without_the_guard_nothing_that_writes_changes_a_database_without_the_flag(world: TenantWorld) -> None:
     before = rows_of(world, "SELECT * FROM targets")
     world.admin.databases.update(1, {"allow_dml": False})
-    runtime = replace(world.admin._runtime, gate=UnguardedGate(world.admin._runtime.gate))  # type: ignore[arg-type]
+    runtime = world.admin._runtime.content
+    unguarded = replace(runtime.engine, gate=UnguardedGate(runtime.engine.gate))  # type: ignore[arg-type]
+    runtime = replace(runtime, engine=unguarded)
     with runtime.store.unit_of_work() as unit:
         database = unit.databases.get(1)
     actor = world.admin.sql._actor
@@ -222,9 +223,9 @@ def test_without_the_guard_nothing_that_writes_changes_a_database_without_the_fl
         "ALTER TABLE targets ADD COLUMN more INTEGER",
         *WRITING[world.engine],
     ):
-        request = runtime.queries.begun(ChartRequest(actor=actor, now=runtime.clock.now()))
+        request = runtime.request(actor)
         with pytest.raises((DatabaseError, StatementRefusedError)) as caught:  # the session asks for a query, too
-            runtime.sql_queries.run(request, database, SqlQuestion(sql=sql))
+            runtime.engine.sql_queries.run(request, database, SqlQuestion(sql=sql))
         assert "this is not a query" in caught.value.message or isinstance(caught.value, DatabaseError), sql
     world.admin.databases.update(1, FLAGS)
     assert rows_of(world, "SELECT * FROM targets") == before

@@ -103,12 +103,12 @@ def failure_of(core: AnalyticsCore, url: str, tunnel: dict[str, Any]) -> tuple[s
 
 def stored(core: AnalyticsCore, url: str, tunnel: dict[str, Any], **more: Any) -> Database:
     made = core.databases.create({"database_name": "behind", "orm_uri": url, "ssh_tunnel": tunnel, **more})
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         return unit.databases.get(made.id)
 
 
 def engine_of(core: AnalyticsCore, database: Database, access: Access = Access.READ) -> sa.Engine:
-    engine: sa.Engine = core._runtime.connector.engine(database, access=access)
+    engine: sa.Engine = core._runtime.parts.connector.engine(database, access=access)
     return engine
 
 

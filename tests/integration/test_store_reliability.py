@@ -40,12 +40,12 @@ def url(request, tmp_path):
     with open_core(url) as core:
         core.create_first_administrator("admin")
         core.users.create({"username": "second", "roles": [1]})
-        with core._runtime.store.unit_of_work() as unit:
+        with core._runtime.content.store.unit_of_work() as unit:
             database = unit.databases.add(a_database(), actor_id=None)
             unit.datasets.append(a_dataset(database.id), actor_id=None)
         for name in "abc":
             core.tags.create({"name": name})
-        with core._runtime.store.unit_of_work() as unit:
+        with core._runtime.content.store.unit_of_work() as unit:
             unit.charts.append(
                 Chart(uuid="c", slice_name="counted", description="0", tag_ids=TAGS_OF_EVEN, owner_ids=(1,)), actor_id=1
             )
@@ -72,7 +72,7 @@ def test_writers_killed_in_the_middle_lose_nothing_that_was_acknowledged(url, tm
     lines = [line.split(" ", 1) for line in ledger.read_text().splitlines()]
     acknowledged = {kind: [value for seen, value in lines if seen == kind] for kind in ("created", "counted")}
     assert len(lines) >= ROUNDS  # each writer finished at least one
-    with open_core(url) as core, core._runtime.store.unit_of_work() as unit:
+    with open_core(url) as core, core._runtime.content.store.unit_of_work() as unit:
         charts = {chart.slice_name: chart for chart in unit.charts.list(EVERYTHING)[1] if chart.id != COUNTED}
         counted = unit.charts.get(COUNTED)
         logged = Counter((entry.action, entry.slice_id) for entry in unit.logs.list(EVERYTHING)[1])
@@ -112,7 +112,7 @@ def test_eight_writers_of_one_record_lose_no_update(url, retry):
     accepted, rejected = map(int, run_writers("count", url, COUNTED, 8, 12, retry).split())
     assert accepted == 96 if retry == "retry" else accepted + rejected == 96
     assert rejected > 0
-    with open_core(url) as core, core._runtime.store.unit_of_work() as unit:
+    with open_core(url) as core, core._runtime.content.store.unit_of_work() as unit:
         chart = unit.charts.get(COUNTED)
     assert (int(chart.description), chart.audit.version) == (accepted, accepted + 1)
 
@@ -140,7 +140,7 @@ def test_a_file_that_is_deleted_while_a_unit_writes_is_told(stored):
     core, file = stored
 
     def write():
-        with core._runtime.store.unit_of_work() as unit:
+        with core._runtime.content.store.unit_of_work() as unit:
             unit.tags.delete(1)
             file.unlink()
 
@@ -173,7 +173,7 @@ def test_a_file_that_is_replaced_while_a_unit_writes_is_told_though_others_read_
     core, file = stored
 
     def write():
-        with core._runtime.store.unit_of_work() as unit:
+        with core._runtime.content.store.unit_of_work() as unit:
             unit.tags.delete(1)
             replace_by_a_copy(file)
             assert core.tags.list().count == 1
@@ -207,7 +207,7 @@ def test_the_error_of_a_file_tells_what_is_wrong_with_it(tmp_path, spoil, cause)
         elif spoil == "drop a table":
             other.execute("DROP TABLE ac_tags")
         else:
-            event.listen(core._runtime.store._engine, "checkout", leave_no_room)
+            event.listen(core._runtime.content.store._engine, "checkout", leave_no_room)
         with pytest.raises(StoreUnavailableError, match=cause) as rejection, a_store_of(f"sqlite:///{file}") as again:
             (core if spoil == "fill" else again).tags.create({"name": "x", "description": "y" * 100_000})
     assert str(tmp_path) not in str(rejection.value)
@@ -249,10 +249,13 @@ def test_the_error_of_a_server_tells_why_it_takes_no_write(request, kind):
     url = request.getfixturevalue(f"make_{kind}_database")()
     with a_store_of(url) as core, create_engine(url, poolclass=NullPool).connect() as other:
         read_only = "BEGIN READ ONLY" if kind == "postgres" else "START TRANSACTION READ ONLY"
-        event.listen(core._runtime.store._engine, "begin", lambda used: used.exec_driver_sql(read_only))
+        event.listen(core._runtime.content.store._engine, "begin", lambda used: used.exec_driver_sql(read_only))
         with pytest.raises(StoreUnavailableError, match="may only be read"):
             core.tags.create({"name": "x"})
         other.exec_driver_sql("DROP TABLE ac_favourites")
         other.commit()
-        with pytest.raises(StoreUnavailableError, match="lacks a table"), core._runtime.store.unit_of_work() as unit:
+        with (
+            pytest.raises(StoreUnavailableError, match="lacks a table"),
+            core._runtime.content.store.unit_of_work() as unit,
+        ):
             unit.favourites.list(EVERYTHING)

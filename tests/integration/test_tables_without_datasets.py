@@ -109,7 +109,7 @@ def test_a_table_is_described_as_its_database_knows_it(shop: SmallCore) -> None:
 
 
 def _url(shop: SmallCore) -> str:
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         return unit.databases.get(2).uri.reveal()
 
 
@@ -139,7 +139,7 @@ def test_names_with_quotes_of_any_engine_are_those_of_the_database(shop: SmallCo
 @for_each("name", ["orders", "rich", ODD])
 def test_the_select_of_the_first_rows_runs_on_its_engine(shop: SmallCore, name: str) -> None:
     sql = shop.core.databases.select_star(2, name, rows=2)
-    shop.core._runtime.connector.dispose(2)  # a file of DuckDB has one holder
+    shop.core._runtime.parts.connector.dispose(2)  # a file of DuckDB has one holder
     owner = as_owner(_url(shop))
     with owner.connect() as connection:
         rows = connection.execute(sa.text(sql.replace(":", "\\:"))).all()

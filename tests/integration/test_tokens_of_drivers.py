@@ -101,7 +101,7 @@ def world(tls_server: PrivateServer, tmp_path: Path) -> Iterator[Guarded]:
 
 def _dataset_of(world: Guarded) -> int:
     """Make the dataset as somebody did who had signed in."""
-    with world.shop.core._runtime.store.unit_of_work() as unit:
+    with world.shop.core._runtime.content.store.unit_of_work() as unit:
         record = Dataset(
             uuid=str(uuid4()),
             database_id=world.database_id,
@@ -233,7 +233,7 @@ def test_the_secrets_of_extra_are_sealed_masked_and_kept_when_the_mask_comes_bac
     for stolen in (elsewhere, {**client, "id": "XXXXXXXXXX"}, {**client, "id": "another"}):
         with pytest.raises(errors.PayloadSchemaError):
             admin.databases.update(world.database_id, {"extra": json.dumps({"oauth2_client_info": stolen})})
-    with admin._runtime.store.unit_of_work() as unit:
+    with admin._runtime.content.store.unit_of_work() as unit:
         assert unit.databases.get(world.database_id).extra is None
 
 

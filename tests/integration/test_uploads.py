@@ -733,14 +733,14 @@ def test_the_nearest_schema_is_named(target: UploadTarget) -> None:
 
 def test_an_upload_of_a_core_that_is_closed_meanwhile_writes_nothing(small: UploadTarget) -> None:
     with pytest.raises(errors.StatementStoppedError):
-        small.upload(MeanwhileFile(b"id\n1\n", small.core._runtime.uploads.close))
+        small.upload(MeanwhileFile(b"id\n1\n", small.core._runtime.engine.uploads.close))
     assert [table.value for table in small.core.databases.tables(1)] == []
 
 
 def test_an_upload_whose_log_entry_cannot_be_stored_is_told_as_written(
     small: UploadTarget, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = small.upload(MeanwhileFile(b"id\n1\n", small.core._runtime.store.close))
+    told = small.upload(MeanwhileFile(b"id\n1\n", small.core._runtime.content.store.close))
     assert told.rows == 1
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
         "an upload into database 1 is not in the log: the metadata store is closed"

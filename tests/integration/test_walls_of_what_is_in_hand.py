@@ -55,7 +55,7 @@ def reads(folder: Path) -> list[str]:
 @pytest.mark.slow
 def test_sql_of_the_session_reads_no_other_file(core: AnalyticsCore, folder: Path) -> None:
     """The second wall alone: what would hold if the check of SQL were wrong."""
-    tables = next(iter(core._runtime.connector.handed_tables().values())).tables  # type: ignore[attr-defined]
+    tables = next(iter(core._runtime.parts.connector.handed_tables().values())).tables  # type: ignore[attr-defined]
     root = open_tables(tables, CONFIG)
     secret = pd.DataFrame({"a": [MARK]})
     for relation in (*reads(folder), "secret"):
@@ -88,7 +88,7 @@ def test_sql_of_the_session_reads_no_other_file(core: AnalyticsCore, folder: Pat
     ],
 )
 def test_the_root_is_locked(statement: str, core: AnalyticsCore, folder: Path) -> None:
-    tables = next(iter(core._runtime.connector.handed_tables().values())).tables  # type: ignore[attr-defined]
+    tables = next(iter(core._runtime.parts.connector.handed_tables().values())).tables  # type: ignore[attr-defined]
     before = sorted(folder.iterdir())
     root = open_tables(tables, CONFIG)
     with pytest.raises(duckdb.Error):
@@ -107,7 +107,7 @@ def test_sql_of_datasets_reads_no_other_file(core: AnalyticsCore, folder: Path) 
 
 
 def test_the_catalog_tells_neither_paths_nor_addresses(core: AnalyticsCore, folder: Path) -> None:
-    tables = next(iter(core._runtime.connector.handed_tables().values())).tables  # type: ignore[attr-defined]
+    tables = next(iter(core._runtime.parts.connector.handed_tables().values())).tables  # type: ignore[attr-defined]
     root = open_tables(tables, CONFIG)
     told = str(root.execute("SELECT * FROM duckdb_views() WHERE NOT internal").fetchall())
     told += str(root.execute("SELECT * FROM information_schema.views").fetchall())
@@ -262,7 +262,7 @@ def test_sql_on_a_connection_of_the_hosts_changes_nothing(sql: str, handed: tupl
 def test_transactions_on_a_connection_of_the_hosts_only_read(handed: tuple[Any, AnalyticsCore]) -> None:
     _, core = handed
     asked(core, "sales", "count")
-    engine = core._runtime.connector.engine(_database(core))
+    engine = core._runtime.parts.connector.engine(_database(core))
     with engine.connect() as lent:
         raw: Any = lent.connection.driver_connection
         raw.begin()
@@ -272,5 +272,5 @@ def test_transactions_on_a_connection_of_the_hosts_only_read(handed: tuple[Any, 
 
 
 def _database(core: AnalyticsCore) -> Any:
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         return unit.databases.get(1)

@@ -163,7 +163,7 @@ class World:
 
     def stored(self, name: str, key: Key) -> Any:
         """Return the record as the store has it, its secrets, version and moments too."""
-        with self.admin._runtime.store.unit_of_work() as unit:
+        with self.admin._runtime.content.store.unit_of_work() as unit:
             repository = getattr(unit, REPOSITORIES.get(name, name))
             return repository.find(dashboard_id=key[0]) if name == "embedded" else repository.get(key[-1])
 

@@ -39,7 +39,7 @@ def kill(url: str, ledger: str, rounds: str, seed: str) -> None:
     with open_core(url) as core:
         _write_once(core, f"{seed}-first", lambda line: None)
         for number in range(int(rounds)):
-            core._runtime.store._engine.dispose()  # each writer connects anew
+            core._runtime.content.store._engine.dispose()  # each writer connects anew
             reader, writer = os.pipe()
             pid = _forked(partial(_write_for_ever, core, ledger, f"{seed}-{number}", ready=writer))
             os.close(writer)
@@ -92,7 +92,7 @@ def count(url: str, chart_id: str, writers: str, updates: str, retry: str) -> No
 def _add(url: str, chart_id: int, updates: int, chance: random.Random, *, retry: bool, go: int, out: int) -> None:
     accepted = rejected = 0
     with open_core(url) as core:
-        store = core._runtime.store
+        store = core._runtime.content.store
         core.charts.get(chart_id)
         os.read(go, 1)
         while accepted + (0 if retry else rejected) < updates:

@@ -30,7 +30,7 @@ def engine_of(core: AnalyticsCore) -> Engine:
 
 
 def _store_of(core: AnalyticsCore) -> SqlMetadataStore:
-    store = core._runtime.store
+    store = core._runtime.content.store
     assert isinstance(store, SqlMetadataStore)
     return store
 

@@ -188,7 +188,7 @@ def _stored(
     rows: defaultdict[int, list[ReportExecution]] = defaultdict(list)
     deliveries = {}
     all_of_them = ListQuery(filters=(ListFilter(col="id", op="gt", val=0),), page_size=10_000_000)
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         for row in unit.report_executions.list(all_of_them)[1]:
             rows[row.schedule_id].append(row)
         for one in unit.report_deliveries.list(all_of_them)[1]:

@@ -95,7 +95,7 @@ class ReportWorld:
     def deliveries(self, schedule: Any) -> list[tuple[str, str]]:
         """Return addresses and states of the last run's deliveries."""
         last = self.runs(schedule)[-1].id
-        with self.host._runtime.store.unit_of_work() as unit:
+        with self.host._runtime.content.store.unit_of_work() as unit:
             of_run = ListQuery(filters=(ListFilter(col="execution_id", op="eq", val=last),))
             return [(one.address, one.state) for one in unit.report_deliveries.list(of_run)[1]]
 

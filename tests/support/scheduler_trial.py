@@ -216,7 +216,7 @@ class Trial:
         now = self._clock.now()
         due = ListQuery(filters=(ListFilter(col="next_due_on", op="lt", val=now + timedelta(seconds=1)),), page_size=1)
         unfinished = ListQuery(filters=(ListFilter(col="end_dttm", op="is_null", val=True),), page_size=1)
-        with core._runtime.store.unit_of_work() as unit:
+        with core._runtime.content.store.unit_of_work() as unit:
             return unit.report_progress.list(due)[0], unit.report_executions.list(unfinished)[0]
 
     def _quiet(self, core: AnalyticsCore) -> float:
@@ -235,7 +235,7 @@ class Trial:
 def _end_rests(core: AnalyticsCore) -> None:
     """Let runs go on that wait for receivers: they wait by the store's time, which does not pass as the clock does."""
     resting = tuple(ListFilter(col=name, op="is_null", val=val) for name, val in (("end_dttm", True), ("job_id", True)))
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         for run in unit.report_executions.list(ListQuery(filters=resting, page_size=1_000))[1]:
             if run.is_put_off and run.lease_until is not None and run.lease_until > unit.now():
                 unit.report_executions.update(replace(run, lease_until=unit.now()), actor_id=None)

@@ -41,7 +41,7 @@ class SmallCore:
 
     def stored_orders(self) -> Any:
         """Store the dataset `orders` without asking its database, which may let nobody in yet."""
-        with self.core._runtime.store.unit_of_work() as unit:
+        with self.core._runtime.content.store.unit_of_work() as unit:
             record = Dataset(uuid=str(uuid4()), database_id=1, table_name="orders")
             stored = unit.datasets.add(record, actor_id=1)
         return self.core.datasets.get(stored.id)

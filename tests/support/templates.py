@@ -54,7 +54,7 @@ def furnish(core: AnalyticsCore, key: str, fill: Callable[[], object], *, file: 
 
 def _move_databases(core: AnalyticsCore, driver: Any, first_file: str, file: str) -> None:
     """Let the databases of a loaded store name the file of this world; their addresses are sealed."""
-    box = core._runtime.store._secret_box  # type: ignore[attr-defined]
+    box = core._runtime.content.store._secret_box  # type: ignore[attr-defined]
     found = driver.execute("SELECT * FROM ac_databases")
     names = [column[0] for column in found.description]
     for row in [dict(zip(names, values, strict=True)) for values in found]:
@@ -65,6 +65,6 @@ def _move_databases(core: AnalyticsCore, driver: Any, first_file: str, file: str
 
 def _driver(core: AnalyticsCore) -> Any:
     """Return the one connection of a store in memory."""
-    store: Any = core._runtime.store
+    store: Any = core._runtime.content.store
     with store._engine.connect() as connection:
         return connection.connection.driver_connection

@@ -88,7 +88,7 @@ class TenantWorld:
 
     def release(self) -> None:
         """Let go of the database: DuckDB gives a file to one holder at a time."""
-        self.admin._runtime.connector.dispose(1)
+        self.admin._runtime.parts.connector.dispose(1)
 
     def virtual(self, name: str, sql: str) -> int:
         """Return the id of a new virtual dataset."""

@@ -69,7 +69,7 @@ def expire(core: AnalyticsCore, guard: Provider) -> None:
     """Make the one stored token stale, and count the provider's requests anew."""
     guard.requests.clear()
     guard.issued.clear()
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         (found,) = unit.oauth2_tokens.list(ListQuery())[1]
         over = replace(found, access_token_expiration=datetime(2020, 1, 1, tzinfo=UTC))
         unit.oauth2_tokens.update(over, actor_id=None)

@@ -56,11 +56,11 @@ def churn(folder: Path, sshd: OpensshServer, url: str, *, seconds: float) -> Chu
 
 
 def _query_and_cut(core: AnalyticsCore, number: int, sshd: OpensshServer, churned: Churned, seconds: float) -> None:
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         database = unit.databases.get(number)
-    spec = core._runtime.registry.get(database.engine)
+    spec = core._runtime.engine.registry.get(database.engine)
     admission = Admission(actor=core.databases._actor, database=database, spec=spec, identity=None, may_know_why=True)
-    connections = Connections(core._runtime.connector)
+    connections = Connections(core._runtime.parts.connector)
     end, turns, guard = time.monotonic() + seconds, itertools.count(), threading.Lock()
 
     def work() -> None:

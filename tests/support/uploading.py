@@ -51,7 +51,7 @@ class UploadTarget:
 
     def own(self, *statements: str) -> list[Any]:
         """Run statements as the owner of the database, outside of the core; the last one's rows."""
-        self.core._runtime.connector.dispose(1)  # a DuckDB file is for one at a time
+        self.core._runtime.parts.connector.dispose(1)  # a DuckDB file is for one at a time
         engine = sa.create_engine(driver_url(self.url), poolclass=sa.NullPool)
         with engine.begin() as connection:
             for statement in statements:

@@ -143,7 +143,7 @@ def test_a_guest_is_nobody_in_the_log_and_in_templates(tmp_path: Path) -> None:
         request = world.request({"clause": "city = 'Bonn'"}, username="anna")
         answer = world.host.as_guest(world.admin.embedded.guest_token(request)).charts.data(5).raise_for_error()
         assert answer.results[0].data == [{"who": "anna", "number": "nobody"}]
-        with world.host._runtime.store.unit_of_work() as unit:
+        with world.host._runtime.content.store.unit_of_work() as unit:
             _, entries = unit.logs.list(ListQuery(page_size=500))
     assert {entry.user_id for entry in entries} <= {1, None}
 

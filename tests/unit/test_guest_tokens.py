@@ -377,7 +377,7 @@ def test_what_is_no_id_and_no_uuid_is_embedded_nowhere(world: GuestWorld, key: A
 def test_a_stored_cut_off_that_cannot_be_read_lets_nobody_in(world: GuestWorld) -> None:
     token = world.token("acme")
     world.admin.embedded.revoke_guest_tokens(dashboard_id=2)
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         found = unit.key_values.find(kind="guest-cutoff", key="dashboard 2")
         assert found is not None
         unit.key_values.update(replace(found, key="dashboard 1", value="{}"), actor_id=None)
@@ -554,7 +554,7 @@ def test_a_dataset_without_a_rule_must_be_named_as_seen_whole(world: GuestWorld)
 def test_minting_and_revoking_are_logged_without_the_token(world: GuestWorld) -> None:
     token = world.token("acme", username="anna")
     world.admin.embedded.revoke_guest_tokens(subject="anna")
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         _, entries = unit.logs.list(ListQuery(page_size=500))
     told = {entry.action: entry for entry in entries}
     assert told["embedded.guest_token"].dashboard_id == 1

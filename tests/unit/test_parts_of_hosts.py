@@ -10,7 +10,7 @@ import pytest
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._core.adapters.clock import SystemSleeper
 from analytics_core._core.adapters.progress_bars import SilentProgress
-from analytics_core._core.wiring import address_finder
+from analytics_core._core.wiring.parts import address_finder
 from analytics_core._engine.rights.policy import Policy
 from analytics_core.errors import DatabaseError
 from analytics_core.ports import DestinationPurpose
@@ -29,8 +29,8 @@ PARTS: dict[str, Any] = {
 
 def test_a_core_uses_what_it_is_given_and_else_a_part_of_its_own() -> None:
     with AnalyticsCore(SETTINGS, **PARTS) as core, AnalyticsCore(SETTINGS) as plain:
-        used = {name: getattr(core._runtime, name) for name in PARTS}
-        own = {name: getattr(plain._runtime, name) for name in PARTS}
+        used = {name: getattr(core._runtime.parts, name) for name in PARTS}
+        own = {name: getattr(plain._runtime.parts, name) for name in PARTS}
     assert {name for name, part in used.items() if part is not PARTS[name]} == set()
     assert {name for name, part in own.items() if part is PARTS[name]} == set()
 

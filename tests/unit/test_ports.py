@@ -160,7 +160,7 @@ def use(small: SmallCore) -> None:
     assert small.core.charts.picture(COUNT).data
     assert small.core.prune().is_complete
     assert small.core.charts.submit(COUNT).result(timeout_s=30).results[0].rowcount == 1
-    oauth, lock = small.core.oauth, small.core._runtime.lock
+    oauth, lock = small.core.oauth, small.core._runtime.parts.lock
     guarded = small.core.databases.create({"database_name": "guarded", "orm_uri": "postgresql://u@127.0.0.1:1/x"}).id
     oauth.callback(state=oauth.start(guarded).state, code="c")
     assert lock.acquire(f"refresh_oauth2_token/1/{guarded}", ttl_s=0.2) is not None  # somebody renews it, and dies

@@ -304,5 +304,5 @@ def test_every_write_is_logged_with_what_it_was_done_to(shop: SmallCore) -> None
 def _log(shop: SmallCore) -> list[Any]:
     from analytics_core._records.repositories import ListQuery
 
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         return list(unit.logs.list(ListQuery(page_size=100))[1])

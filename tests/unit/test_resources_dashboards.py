@@ -70,7 +70,7 @@ def test_an_empty_payload_makes_a_draft(shop: SmallCore) -> None:
 def test_a_dashboard_is_found_by_id_uuid_and_slug(shop: SmallCore) -> None:
     made = add_dashboard(shop.core, slug="sales-2024")
     (item,) = shop.core.dashboards.list(filters=[{"col": "slug", "op": "eq", "val": "sales-2024"}])
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         uuid = unit.dashboards.get(made.id).uuid
     keys = (made.id, str(made.id), "sales-2024", uuid, uuid.upper())
     assert [shop.core.dashboards.get(key).id for key in keys] == [item.id] * 5

@@ -305,7 +305,7 @@ def test_a_chart_whose_stored_type_is_not_named_is_drawn_from_the_dataset_everyw
     made = shop.orders()
     given = {"slice_name": "c", "datasource_id": made.id, "datasource_type": "table"}
     chart_id = shop.core.charts.create(given).id
-    with shop.core._runtime.store.unit_of_work() as unit:
+    with shop.core._runtime.content.store.unit_of_work() as unit:
         unit.charts.update(replace(unit.charts.get(chart_id), datasource_type=None), actor_id=1)
     reader = shop.reader(("dataset", made.id))
     assert [item.id for item in reader.charts.list()] == [chart_id]

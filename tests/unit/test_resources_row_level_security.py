@@ -176,7 +176,7 @@ def test_each_change_is_in_the_log(admin: AnalyticsCore) -> None:
     made = admin.row_level_security.create(rule())
     admin.row_level_security.update(made.id, {"clause": "id > 1"})
     admin.row_level_security.delete(made.id)
-    with admin._runtime.store.unit_of_work() as unit:
+    with admin._runtime.content.store.unit_of_work() as unit:
         of_rules = ListQuery(filters=(ListFilter(col="action", op="starts_with", val="row_level_security."),))
         logged = [(entry.action, entry.user_id, entry.json) for entry in unit.logs.list(of_rules)[1]]
     details = f'{{"row_rule_id": {made.id}}}'
@@ -267,7 +267,7 @@ def test_rules_cost_no_statement_of_the_store_for_each_query(url: str) -> None:
         for dataset in (1, virtual.id):
             ask(anna, {"metrics": ["count"]}, dataset=dataset)
         statements: list[str] = []
-        engine = host._runtime.store._engine
+        engine = host._runtime.content.store._engine
         sa.event.listen(engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
         for dataset, number in itertools.product((1, virtual.id), range(3)):
             ask(anna, {"metrics": ["count"], "row_limit": 10 + number}, dataset=dataset)

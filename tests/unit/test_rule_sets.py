@@ -27,7 +27,7 @@ def core() -> Iterator[AnalyticsCore]:
 
 @pytest.fixture(scope="module")
 def books(core: AnalyticsCore) -> StoredRuleSets:
-    return StoredRuleSets(core._runtime.store, SystemClock(), freshness_s=3_600)
+    return StoredRuleSets(core._runtime.content.store, SystemClock(), freshness_s=3_600)
 
 
 def names(books: StoredRuleSets, *, tables: Sequence[TableName] = (OWN,), roles: frozenset[int] | None = None) -> Any:

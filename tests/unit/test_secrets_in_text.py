@@ -137,7 +137,7 @@ def parts_of(item: Any) -> list[Any]:
 
 
 def test_no_object_of_a_core_prints_or_pickles_a_secret(world: GuestWorld) -> None:
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         record = unit.databases.get(2)
     assert told(record.uri.reveal())
     found = [*reached(world.host), *reached(world.guest()), record]
@@ -158,7 +158,7 @@ def test_what_holds_a_derived_key_is_not_pickled(holder: Callable[[], Any]) -> N
 
 
 def test_copies_of_a_record_tell_no_secret(world: GuestWorld) -> None:
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         record = unit.databases.get(2)
     for made in (copy.copy(record), dataclasses.replace(record, id=7)):
         assert not told(f"{made!r} {made}")

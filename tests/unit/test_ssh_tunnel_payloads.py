@@ -57,7 +57,7 @@ def add(core: AnalyticsCore, tunnel: Any, uri: str = URI) -> int:
 
 
 def kept(core: AnalyticsCore, number: int) -> StoredTunnel:
-    with core._runtime.store.unit_of_work() as unit:
+    with core._runtime.content.store.unit_of_work() as unit:
         held = unit.databases.get(number).ssh_tunnel
     assert held is not None
     return StoredTunnel.from_secret(held)

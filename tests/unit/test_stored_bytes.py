@@ -111,7 +111,7 @@ def world(tmp_path: Path) -> Iterator[GuestWorld]:
 
 def poisoned(world: GuestWorld, kind: str, key: str, value: str) -> None:
     """Write other bytes under a key, as somebody could who reaches the store."""
-    with world.host._runtime.store.unit_of_work() as unit:
+    with world.host._runtime.content.store.unit_of_work() as unit:
         record = unit.key_values.find(kind=kind, key=key)
         assert record is not None
         unit.key_values.update(replace(record, value=value), actor_id=None)

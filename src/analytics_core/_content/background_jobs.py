@@ -15,7 +15,7 @@ from analytics_core._content.jobs.handlers import JobKind
 from analytics_core._content.jobs.job import Job
 from analytics_core._content.lists import check_page
 from analytics_core._content.namespace import Namespace
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.compile.fingerprint import digest_of
 from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.rights.actor import Actor
@@ -96,7 +96,7 @@ class Jobs(Namespace):
 
 
 def submit_job(
-    runtime: Runtime,
+    runtime: ContentRuntime,
     actor: Actor,
     kind: JobKind,
     payload: str,
@@ -128,12 +128,12 @@ def submit_job(
     return job_of(runtime, record, find_actor=find_actor)
 
 
-def new_job_key(runtime: Runtime, owner: str) -> str:
+def new_job_key(runtime: ContentRuntime, owner: str) -> str:
     """Return an id that no job has, and that tells whose it is when the job is forgotten."""
     return marked_key(runtime.settings.key, _MARK.format(owner), secrets.token_bytes(24))
 
 
-def job_record(runtime: Runtime, job_id: str, *, owner: str) -> JobRecord:
+def job_record(runtime: ContentRuntime, job_id: str, *, owner: str) -> JobRecord:
     """Return a job, whose ever it is; JobNotFoundError otherwise, JobGoneError where the id was made for this owner."""
     try:
         return runtime.job_registry.find(job_id)
@@ -143,7 +143,7 @@ def job_record(runtime: Runtime, job_id: str, *, owner: str) -> JobRecord:
         raise
 
 
-def job_of(runtime: Runtime, record: JobRecord, *, find_actor: Callable[[], Actor]) -> Job[Any]:
+def job_of(runtime: ContentRuntime, record: JobRecord, *, find_actor: Callable[[], Actor]) -> Job[Any]:
     """Return what an actor holds of a job; `find_actor` tells who reads its result."""
     key = derived_key(runtime.settings.key, Purpose.JOB_CHANNEL)
     channel = hashlib.blake2b(_owner_key(record).encode(), key=key, digest_size=16).hexdigest()
@@ -154,7 +154,7 @@ def job_of(runtime: Runtime, record: JobRecord, *, find_actor: Callable[[], Acto
 _CLAIMS: Final[TypeAdapter[User | GuestVisit]] = TypeAdapter(User | GuestVisit)
 
 
-def _claims_of(runtime: Runtime, actor: Actor) -> Secret | None:
+def _claims_of(runtime: ContentRuntime, actor: Actor) -> Secret | None:
     """Return the claims of an actor whose rights are not those of the directory; None where they are.
 
     Raises:

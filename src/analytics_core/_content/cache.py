@@ -24,7 +24,7 @@ from analytics_core._content.questions.extra_filters import GivenFilters, given_
 from analytics_core._content.questions.queries import ChartQueries
 from analytics_core._content.questions.shown_charts import ShownCharts
 from analytics_core._content.related_names import charts_drawn_from
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.rights.actor import Actor
@@ -61,7 +61,7 @@ _MOST_DATASETS = 1_000
 class CacheControl(Namespace):
     """The cache of answers, as one actor may empty and fill it; `cancel` stops a warm-up from another thread."""
 
-    def __init__(self, runtime: Runtime, actor: Actor, *, cancel: CancelToken | None = None) -> None:
+    def __init__(self, runtime: ContentRuntime, actor: Actor, *, cancel: CancelToken | None = None) -> None:
         super().__init__(runtime, actor)
         self._cancel = cancel
 
@@ -291,7 +291,9 @@ class WarmUpJobs:
         find_actor: tells who acts for a job; each chart has the rights that they have then.
     """
 
-    def __init__(self, *, runtime_of: Callable[[JobRecord], Runtime], find_actor: Callable[[JobRecord], Actor]) -> None:
+    def __init__(
+        self, *, runtime_of: Callable[[JobRecord], ContentRuntime], find_actor: Callable[[JobRecord], Actor]
+    ) -> None:
         self._runtime_of = runtime_of
         self._find_actor = find_actor
 

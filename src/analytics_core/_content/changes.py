@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.audit import LogEntry, StoredRecord
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
@@ -177,7 +177,7 @@ class LoggedAction:
         unit.logs.append(entry, actor_id=self.actor_id)
 
 
-def begin_act(runtime: Runtime, actor: Actor, action: str) -> LoggedAction:
+def begin_act(runtime: ContentRuntime, actor: Actor, action: str) -> LoggedAction:
     """Return an act that begins now; `action` is `resource.verb`, for example `dashboard.update`."""
     return LoggedAction(
         action=action, actor_id=actor.stored_id, started_s=runtime.wall_clock.monotonic(), clock=runtime.wall_clock

@@ -182,7 +182,7 @@ class Explore(Namespace):
             >>> core.explore.advanced_data_types
             ('internet_address', 'port')
         """
-        return tuple(sorted(self._runtime.advanced_types))
+        return tuple(sorted(self._runtime.engine.advanced_types))
 
     def advanced_data_type(self, name: str, values: Sequence[str | int]) -> AdvancedDataTypeResult:
         """Return how values read as an advanced data type (contract, `AdvancedDataTypeSchema`).
@@ -201,7 +201,7 @@ class Explore(Namespace):
         """
         if name not in self.advanced_data_types:
             raise UnknownNameError(name, place="the list of advanced data types", known=self.advanced_data_types)
-        kind = self._runtime.advanced_types[name]
+        kind = self._runtime.engine.advanced_types[name]
         operators = tuple(op.value for op in kind.operators)
         spans: list[Span] = []
         problem = ""
@@ -259,7 +259,7 @@ class Explore(Namespace):
             dataset = dataset_of_source(self._reader(unit), source)
             database = unit.databases.get(dataset.database_id)
         dataset = self._with_columns(source, dataset)
-        readable, spec = readable_now(self._runtime), self._runtime.registry.get(database.engine)
+        readable, spec = readable_now(self._runtime), self._runtime.engine.registry.get(database.engine)
         fields = {**form_data(chart), **start.fields, "slice_id": chart.id} if chart else _without_chart(start.fields)
         return ExploreContext(
             dataset=describe_dataset(dataset, database=database, spec=spec, readable=readable),
@@ -274,7 +274,7 @@ class Explore(Namespace):
             return dataset
         request = ChartRequest(actor=self._actor, now=self._runtime.clock.now())
         named = ChartDataDatasource(id=source.id, type=DatasourceType(source.type))
-        return self._runtime.queries.load(request, named).dataset
+        return self._runtime.engine.questions.runner.load(request, named).dataset
 
     def _from_permalink(self, key: str) -> _Start:
         link = Permalinks(self._runtime, self._actor).get_for_chart(key)

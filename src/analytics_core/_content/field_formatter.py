@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import humanize
 from pydantic import BaseModel
 
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._pictures.pages.markdown_lines import has_readable_tables
 from analytics_core._records.audit import StoredRecord
 from analytics_core._records.settings import Settings
@@ -115,7 +115,7 @@ class FieldFormatter:
         return self.settings.url_for(kind, {**values, "digest": digest})
 
 
-def readable_now(runtime: Runtime) -> FieldFormatter:
+def readable_now(runtime: ContentRuntime) -> FieldFormatter:
     """Return what writes computed fields at this moment: the real one, which `as_of` does not move."""
     return FieldFormatter(now=runtime.wall_clock.now(), settings=runtime.settings)
 

@@ -18,7 +18,7 @@ from typing import Any, Generic, SupportsIndex, TypeVar, cast, overload
 from analytics_core._content.batches import every_value, is_list
 from analytics_core._content.field_formatter import FieldFormatter, Shown, readable_now, shown_as
 from analytics_core._content.reader import DASHBOARD_PARTS, Kind, Reader
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.user_directory import ChoiceQuery, UserIndex, all_users, people_unstored, read_users
 from analytics_core._engine.engines.registry import EngineRegistry
 from analytics_core._engine.rights.actor import Actor
@@ -371,7 +371,7 @@ class ResourceLists(Generic[Item]):
 class Lists(Generic[Item]):
     """The lists of one resource, as one actor may ask for them: `list`, `related` and `distinct` of a namespace."""
 
-    runtime: Runtime
+    runtime: ContentRuntime
     actor: Actor
     resource: ResourceLists[Item]
 
@@ -389,7 +389,7 @@ class Lists(Generic[Item]):
             linked = resource.linked(reader, found)
         people = read_users(self.runtime.people, (person for record in found for person in resource.people_of(record)))
         facts = PageFacts(
-            linked=linked, people=people, readable=readable_now(self.runtime), registry=self.runtime.registry
+            linked=linked, people=people, readable=readable_now(self.runtime), registry=self.runtime.engine.registry
         )
         return Page(count=count, result=tuple(only(resource.item(record, facts), fields) for record in found))
 

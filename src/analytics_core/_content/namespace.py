@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from analytics_core._content.lists import Columns, Filters, Item, Lists, Order, Page, ResourceLists
 from analytics_core._content.namespace_display import namespace_blocks
 from analytics_core._content.reader import Reader
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.written_back import Answers
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.repositories import UnitOfWork
@@ -34,7 +34,7 @@ class Namespace:
     _make: Callable[[], Self] | None = None
     _is_call = False
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+    def __init__(self, runtime: ContentRuntime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
 

@@ -84,7 +84,9 @@ class OAuth(Namespace):
         _check_tab_id(tab_id)
         act = begin_act(self._runtime, self._actor, "oauth.start")
         database = self._database(database_id)
-        request = self._runtime.oauth_flow.start(database, self._actor.id, redirect_to=redirect_to, tab_id=tab_id)
+        request = self._runtime.engine.oauth.flow.start(
+            database, self._actor.id, redirect_to=redirect_to, tab_id=tab_id
+        )
         with self._runtime.store.unit_of_work() as unit:
             act.log(unit, details={"database_id": database_id})
         return request
@@ -111,22 +113,22 @@ class OAuth(Namespace):
             (2, 'https://app.example/sales')
         """
         act = begin_act(self._runtime, self._actor, "oauth.callback")
-        signed = self._runtime.oauth_flow.read(state, self._actor.id)
+        signed = self._runtime.engine.oauth.flow.read(state, self._actor.id)
         database = self._database(signed.claims.database_id)
         told = {"database_id": database.id, **({} if error is None else {"error": known_refusal(error) or "other"})}
         with self._runtime.store.unit_of_work() as unit:
-            self._runtime.oauth_flow.use(unit, signed)
+            self._runtime.engine.oauth.flow.use(unit, signed)
             act.log(unit, details=told)
         if error is not None:
             reason = known_refusal(error)
             raise OAuth2Error(f"the provider refused the authorization{f': {reason}' if reason else ''}")
         if not isinstance(code, str) or not 0 < len(code) <= _LONGEST_CODE:
             raise OAuth2Error("the provider gave no code; start the authorization anew")
-        self._asking(lambda: self._runtime.oauth_flow.finish(database, signed, Secret(code)), database)
+        self._asking(lambda: self._runtime.engine.oauth.flow.finish(database, signed, Secret(code)), database)
         return CompletedAuthorization(
             database_id=database.id,
             tab_id=signed.claims.tab_id,
-            redirect_to=self._runtime.oauth_flow.leads_to(database, signed),
+            redirect_to=self._runtime.engine.oauth.flow.leads_to(database, signed),
         )
 
     def access_token(self, database_id: int) -> str | None:
@@ -147,7 +149,7 @@ class OAuth(Namespace):
             'token for authorization_code'
         """
         database = self._database(database_id)
-        return self._asking(lambda: self._runtime.oauth_tokens.access_token(database, self._actor.id), database)
+        return self._asking(lambda: self._runtime.engine.oauth.tokens.access_token(database, self._actor.id), database)
 
     @repeated
     def forget(self, database_id: int) -> None:

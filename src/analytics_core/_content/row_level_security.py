@@ -12,7 +12,7 @@ from analytics_core._content.changes import begin_act, reject_later_change, repe
 from analytics_core._content.field_formatter import shown_as
 from analytics_core._content.lists import DATASETS, ROLES, Listing, ResourceLists, all_of_it
 from analytics_core._content.namespace import NamespaceWithDistinct
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.written_back import read_changes
 from analytics_core._engine.querying.simulation import RowSecurityReport
 from analytics_core._engine.rights.actor import Actor
@@ -56,7 +56,7 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
 
     _resource = LISTS
 
-    def __init__(self, runtime: Runtime, actor: Actor, find_actor: FindActor) -> None:
+    def __init__(self, runtime: ContentRuntime, actor: Actor, find_actor: FindActor) -> None:
         super().__init__(runtime, actor)
         self._find_actor = find_actor
 
@@ -168,10 +168,10 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
         dataset_id: object = dataset.id if isinstance(dataset, DatasetGet | DatasetListItem) else dataset
         if not is_id(dataset_id):
             raise payload_error("simulation of row rules", "dataset", "must be the id of a dataset, or a dataset")
-        return self._runtime.simulations.run(someone, dataset_id, now=self._runtime.clock.now())
+        return self._runtime.engine.questions.simulations.run(someone, dataset_id, now=self._runtime.clock.now())
 
 
-def check_clause(runtime: Runtime, unit: UnitOfWork, rule: RowRule) -> None:
+def check_clause(runtime: ContentRuntime, unit: UnitOfWork, rule: RowRule) -> None:
     """Read the clause of a rule for each of its datasets on its own engine."""
     if not rule.clause.strip():
         raise payload_error("row rule", "clause", "is empty; write a condition, for example region = 'EU'")
@@ -180,7 +180,7 @@ def check_clause(runtime: Runtime, unit: UnitOfWork, rule: RowRule) -> None:
         dataset = unit.datasets.get(dataset_id)
         database = databases.get(dataset.database_id) or unit.databases.get(dataset.database_id)
         databases[database.id] = database
-        runtime.row_security.check(rule.clause, dataset, runtime.registry.get(database.engine))
+        runtime.engine.row_security.check(rule.clause, dataset, runtime.engine.registry.get(database.engine))
 
 
 def with_given(rule: RowRule, payload: RowRulePost | RowRulePut) -> RowRule:

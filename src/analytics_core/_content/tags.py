@@ -14,7 +14,7 @@ from analytics_core._content.lists import MOST_VALUES, Listing, Page, ResourceLi
 from analytics_core._content.namespace import NamespaceWithDistinct
 from analytics_core._content.reader import Reader
 from analytics_core._content.related_names import tag_reference
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.user_directory import UserIndex, read_users
 from analytics_core._content.written_back import read_changes
 from analytics_core._engine.rights.actor import Actor
@@ -276,7 +276,7 @@ def custom_tags(unit: UnitOfWork, names: Sequence[str]) -> dict[str, Tag]:
 class Favourites:
     """One actor's stars on records of one kind."""
 
-    def __init__(self, runtime: Runtime, actor: Actor, target: TagTarget) -> None:
+    def __init__(self, runtime: ContentRuntime, actor: Actor, target: TagTarget) -> None:
         self._runtime = runtime
         self._actor = actor
         self._target = target

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analytics_core._content.batches import by_ids, unknown_ids
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.storage.store_backed import StoredUserDirectory
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import User
@@ -120,14 +120,14 @@ class ChoiceQuery:
         return response(len(matching), matching[self.start :][: self.page_size])
 
 
-def people_unstored(unit: UnitOfWork, runtime: Runtime, actor: Actor, named: Iterable[int]) -> set[int]:
+def people_unstored(unit: UnitOfWork, runtime: ContentRuntime, actor: Actor, named: Iterable[int]) -> set[int]:
     """Return which of the actor and the people whom records name (`named`, read if need be) the store does not hold."""
     is_own = isinstance(runtime.people, StoredUserDirectory)  # it knows nobody whom the store does not list
     ids = {actor.id} if is_own else {actor.id, *named}
     return ids - by_ids(unit.users, ids, without=_PARTS).keys()
 
 
-def all_users(runtime: Runtime, actor: Actor, strangers: set[int], wanted: ChoiceQuery) -> RelatedResponse:
+def all_users(runtime: ContentRuntime, actor: Actor, strangers: set[int], wanted: ChoiceQuery) -> RelatedResponse:
     """Return the choices among all stored users, and of the `strangers` those whom a host's directory knows."""
     hosted = {user.id: user for user in read_users(runtime.people, strangers - {actor.id}).users.values()}
     if actor.id in strangers:

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from analytics_core._content.background_jobs import claimed
-from analytics_core._content.runtime import Runtime
 from analytics_core._content.storage.store_backed import StoredUserDirectory
+from analytics_core._core.runtime import CoreRuntime
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import GuestVisit, Role, User
 from analytics_core._records.repositories import UnitOfWork
@@ -30,7 +30,7 @@ class HostUser:
 class Actors:
     """Finds who acts, with the roles that they have now."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: CoreRuntime) -> None:
         self._runtime = runtime
 
     def find(self, key: UserKey | HostUser) -> Actor:
@@ -50,7 +50,7 @@ class Actors:
             return self.find(job.user_id)
         acting = claimed(job)
         if isinstance(acting, GuestVisit):
-            return self._runtime.guests.actor(acting)
+            return self._runtime.content.guests.actor(acting)
         return self._read_host_user(HostUser(user=acting, is_known=True))
 
     def lasting_key(self, user: UserKey) -> UserKey | HostUser:
@@ -58,23 +58,23 @@ class Actors:
         check_user_key(user)
         if not isinstance(user, User):
             return self.find(user).id if isinstance(user, str) else user
-        known = self._runtime.known_user(user.id)
+        known = self._runtime.content.known_user(user.id)
         if known is not None and known.rights() == user.rights():
             return user.id
         return HostUser(user=user, is_known=known is not None)
 
     def _read(self, key: UserKey) -> Actor:
-        people = self._runtime.people
+        people = self._runtime.content.people
         if isinstance(key, str | int) and isinstance(people, StoredUserDirectory):
-            with self._runtime.store.unit_of_work() as unit:  # our own people and their roles are of one moment
+            with self._runtime.content.store.unit_of_work() as unit:  # our own people and their roles are of one moment
                 return _checked_actor(key, people.find_in(unit, key), unit)
         user = key if isinstance(key, User) else people.find(key)
-        with self._runtime.store.unit_of_work() as unit:
+        with self._runtime.content.store.unit_of_work() as unit:
             return _checked_actor(key, user, unit)
 
     def _read_host_user(self, key: HostUser) -> Actor:
         if key.is_known:
-            known = self._runtime.known_user(key.user.id)
+            known = self._runtime.content.known_user(key.user.id)
             if known is None or not known.active:
                 raise _nobody(key.user)
         return self._read(key.user)

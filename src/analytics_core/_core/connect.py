@@ -12,7 +12,7 @@ from typing import Any, Final, TypedDict, Unpack
 
 from analytics_core._core.adapters.progress_bars import shown_progress
 from analytics_core._core.facade import AnalyticsCore
-from analytics_core._core.wiring import added_by_packages
+from analytics_core._core.wiring.parts import added_by_packages
 from analytics_core._engine.engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engine.engines.registry import EngineRegistry, installed_engines
 from analytics_core._engine.execution.connection_uri import check_uri
@@ -184,7 +184,7 @@ def _register(core: AnalyticsCore, source: Taken, address: str, *, lazy: bool) -
         if not lazy:
             core.databases.test_connection(database)
     else:
-        database_id = add_database(core, core._runtime, source, name=_NAME)
+        database_id = add_database(core, core._runtime.content, source, name=_NAME)
     if not isinstance(source, str) and (isinstance(source, HandedTables) or not lazy):
         add_datasets(core, database_id, source)
     if isinstance(source, HandedTables):

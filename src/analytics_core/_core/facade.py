@@ -18,7 +18,6 @@ from analytics_core._content.checks.checking import ContentCheck
 from analytics_core._content.checks.comparing import ContentDiff
 from analytics_core._content.checks.difference import DiffReport
 from analytics_core._content.checks.report import CheckReport
-from analytics_core._content.runtime import Components, Runtime
 from analytics_core._content.storage.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._core.actors import Actors, HostUser, UserKey
 from analytics_core._core.adapters.clock import SystemSleeper
@@ -27,18 +26,18 @@ from analytics_core._core.adapters.progress_bars import SilentProgress
 from analytics_core._core.display import core_blocks
 from analytics_core._core.guest_core import GuestCore
 from analytics_core._core.operator_calls import OperatorCalls
-from analytics_core._core.wiring import (
+from analytics_core._core.runtime import Components, CoreRuntime
+from analytics_core._core.wiring.parts import (
     IN_MEMORY,
-    build_runtime,
     https_endpoint,
     installed_renderer,
-    job_handlers,
     job_threads,
     memory_or_guarded,
     opened_store,
     pools,
     surroundings,
 )
+from analytics_core._core.wiring.rooms import build_runtime, job_handlers
 from analytics_core._engine.engines.registry import EngineRegistry
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.policy import Policy
@@ -163,14 +162,14 @@ class AnalyticsCore(OperatorCalls):
             )
             self._begin(build_runtime(components, added), acting_as)
 
-    def _begin(self, runtime: Runtime, acting_as: UserKey | None) -> None:
+    def _begin(self, runtime: CoreRuntime, acting_as: UserKey | None) -> None:
         self._bind(runtime, acting_as)
         actors = Actors(runtime)
-        runtime.job_registry.start(job_handlers(runtime, actors.of_job, actors.find))
+        runtime.content.job_registry.start(job_handlers(runtime, actors.of_job, actors.find))
         if isinstance(acting_as, User):
             self._bind(runtime, self._actors.lasting_key(acting_as))
 
-    def _bind(self, runtime: Runtime, acting_as: UserKey | HostUser | None) -> None:
+    def _bind(self, runtime: CoreRuntime, acting_as: UserKey | HostUser | None) -> None:
         self._runtime = runtime
         self._actors = Actors(runtime)
         self._acting_as = acting_as
@@ -218,7 +217,7 @@ class AnalyticsCore(OperatorCalls):
             >>> [row[0] for row in guest.charts.data(1)[0]]
             ['France']
         """
-        guest = GuestCore(self, GuestVisit(grant=self._runtime.guests.tokens.read(token), origin=origin))
+        guest = GuestCore(self, GuestVisit(grant=self._runtime.content.guests.tokens.read(token), origin=origin))
         guest._actor()
         return guest
 
@@ -239,7 +238,7 @@ class AnalyticsCore(OperatorCalls):
         return self._sibling(self._runtime.pinned_at(moment), self._acting_as)
 
     @staticmethod
-    def _sibling(runtime: Runtime, acting_as: UserKey | HostUser | None) -> AnalyticsCore:
+    def _sibling(runtime: CoreRuntime, acting_as: UserKey | HostUser | None) -> AnalyticsCore:
         core = AnalyticsCore.__new__(AnalyticsCore)
         core._bind(runtime, acting_as)
         return core
@@ -290,7 +289,7 @@ class AnalyticsCore(OperatorCalls):
         given = checked_stand_ins(stand_ins)
         if on_problem not in ("refuse", "leave_out"):
             raise payload_error("load_bundle", "on_problem", "must be 'refuse' or 'leave_out'")
-        loader = BundleLoader(self._runtime, self._actor())
+        loader = BundleLoader(self._runtime.content, self._actor())
         leaves_out = on_problem == "leave_out"
         return loader.load(source, given, with_rules=rules, leaves_out=leaves_out, dry_run=dry_run)
 
@@ -315,7 +314,7 @@ class AnalyticsCore(OperatorCalls):
             >>> content[:2]
             b'PK'
         """
-        return BundleWriter(self._runtime, self._actor()).write(path, named)
+        return BundleWriter(self._runtime.content, self._actor()).write(path, named)
 
     def check(self, *, answers: bool = False) -> CheckReport:
         """Compile all charts against their tables as they are today, and return what broke and why; nothing is changed.
@@ -338,8 +337,8 @@ class AnalyticsCore(OperatorCalls):
             >>> [record.name for record in core.check().broken]
             ['Revenue by country', 'Revenue by month']
         """
-        of_schedule = partial(checked_schedule, self._runtime, find_actor=self._actors.find)
-        report = ContentCheck(self._runtime, self._actor(), of_schedule).report(answers=answers)
+        of_schedule = partial(checked_schedule, self._runtime.content, find_actor=self._actors.find)
+        report = ContentCheck(self._runtime.content, self._actor(), of_schedule).report(answers=answers)
         return CheckReport(records=(*report.records, *self.saved_queries._checked()))
 
     def diff(self, a: Any, b: Any = None, *, answers: bool = True, **stand_ins: Unpack[StandIns]) -> DiffReport:
@@ -367,7 +366,7 @@ class AnalyticsCore(OperatorCalls):
             ['Revenue by country', 'Revenue by month']
         """
         given = checked_stand_ins(stand_ins)
-        return ContentDiff(self._runtime, self._actor()).report(a, b, given, answers=answers)
+        return ContentDiff(self._runtime.content, self._actor()).report(a, b, given, answers=answers)
 
     # ------------------------------------------------------------------------------------------------------- in hand
     def dataset_from(
@@ -404,9 +403,9 @@ class AnalyticsCore(OperatorCalls):
             ['data', 'parks']
             >>> core.close()
         """
-        self._runtime.policy.require_manage_databases(self._actor())
-        how = FileReading(settings=self._runtime.settings, **reading)
-        return dataset_from(self, self._runtime, frame, name, how, may_replace=replace)
+        self._runtime.content.policy.require_manage_databases(self._actor())
+        how = FileReading(settings=self._runtime.parts.settings, **reading)
+        return dataset_from(self, self._runtime.content, frame, name, how, may_replace=replace)
 
     # --------------------------------------------------------------------------------------------------------- jobs
     # ---------------------------------------------------------------------------------------------------- operating
@@ -426,16 +425,7 @@ class AnalyticsCore(OperatorCalls):
                 ...
             analytics_core.errors.StoreUnavailableError: the metadata store is closed
         """
-        runtime = self._runtime
-        for work in (runtime.job_registry, runtime.batches, runtime.uploads, runtime.statements, runtime.reflector):
-            work.close()
-        runtime.oauth_tokens.close()
-        for notifier in runtime.notifiers:
-            notifier.close()
-        if runtime.renderer is not None:
-            runtime.renderer.close()
-        for way in (runtime.observer, runtime.connector, runtime.store):
-            way.close()
+        self._runtime.close()
 
     def __enter__(self) -> Self:
         return self

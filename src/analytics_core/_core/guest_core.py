@@ -32,12 +32,12 @@ class GuestCore:
     @property
     def charts(self) -> GuestCharts:
         """The charts of the guest's dashboards, and their answers."""
-        return GuestCharts(self._runtime, self._visit)
+        return GuestCharts(self._runtime.content, self._visit)
 
     @property
     def dashboards(self) -> GuestDashboards:
         """The dashboards of the guest's token."""
-        return GuestDashboards(self._runtime, self._visit)
+        return GuestDashboards(self._runtime.content, self._visit)
 
     def as_of(self, moment: datetime) -> GuestCore:
         """Return the same with `moment` as now for time ranges and templates; errors as in `AnalyticsCore.as_of`."""
@@ -49,11 +49,11 @@ class GuestCore:
 
     def _actor(self) -> Actor:
         """Return the guest who acts, with what their token opens now."""
-        return self._runtime.guests.actor(self._visit)
+        return self._runtime.content.guests.actor(self._visit)
 
     def _questions(self) -> ChartQueries:
         """Return the answers of the guest without their door, for `testing`: all rules bind."""
-        return ChartQueries(self._runtime, self._actor())
+        return ChartQueries(self._runtime.content, self._actor())
 
     if not TYPE_CHECKING:  # for type checkers, what is refused is not there
 

@@ -22,9 +22,10 @@ from analytics_core._content.people.roles import Roles
 from analytics_core._content.people.users import Users
 from analytics_core._content.permalinks import Permalinks
 from analytics_core._content.row_level_security import RowLevelSecurity
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.tags import Tags
 from analytics_core._core.actors import Actors
+from analytics_core._core.runtime import CoreRuntime
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._notebook.builder.dataset import DatasetHandle, find_dataset
 from analytics_core._reports.namespace import Reports
@@ -41,16 +42,16 @@ Part = TypeVar("Part", bound=Namespace)
 class Namespaces:
     """The kinds of content of a core, each as whoever acts may see and change it."""
 
-    _runtime: Runtime
+    _runtime: CoreRuntime
     _actors: Actors
 
     def _actor(self) -> Actor:
         """Return who acts."""
         raise NotImplementedError
 
-    def _open(self, kind: Callable[[Runtime, Actor], Part]) -> Part:
+    def _open(self, kind: Callable[[ContentRuntime, Actor], Part]) -> Part:
         """Return a namespace that asks at each of its calls who acts."""
-        return live(lambda: kind(self._runtime, self._actor()))
+        return live(lambda: kind(self._runtime.content, self._actor()))
 
     @property
     def databases(self) -> Databases:
@@ -310,7 +311,7 @@ class Namespaces:
             >>> core.reports.get(1).name
             'Sales of the week'
         """
-        return self._open(lambda runtime, actor: Reports(runtime, actor, self._actors.find))
+        return self._open(lambda _, actor: Reports(self._runtime.reports, actor, self._actors.find))
 
     @property
     def oauth(self) -> OAuth:

@@ -13,8 +13,8 @@ from analytics_core._content.batches import every_id, every_value
 from analytics_core._content.jobs.handlers import WORKERS_KEPT
 from analytics_core._content.logs import oldest_after_pruning
 from analytics_core._content.lookups.guests import CUT_OFF_KIND
-from analytics_core._content.runtime import Runtime
 from analytics_core._content.storage.store import SqlMetadataStore
+from analytics_core._core.runtime import CoreRuntime
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ExpendableRepository, ListFilter, ListQuery, Record, UnitOfWork
 from analytics_core._records.shared_state import JobState
@@ -106,26 +106,26 @@ class PruneCounts:
         return object_blocks(self)
 
 
-def health(runtime: Runtime) -> Health:
+def health(runtime: CoreRuntime) -> Health:
     """Return how the parts of a core are; one that is away is told, not raised."""
     found: list[JobsHealth] = []
     revisions: list[str | None] = []
 
     def ask_store() -> None:
-        with runtime.store.unit_of_work() as unit:
+        with runtime.content.store.unit_of_work() as unit:
             found.append(_jobs(unit))
-        if isinstance(runtime.store, SqlMetadataStore):
-            revisions.append(runtime.store.table_revision())
+        if isinstance(runtime.content.store, SqlMetadataStore):
+            revisions.append(runtime.content.store.table_revision())
 
     def ask_cache() -> None:
         key, value = f"analytics_core-health-{secrets.token_hex(8)}", secrets.token_bytes(8)
-        runtime.cache.set(key, value, timeout_s=_PROBE_S)
-        if runtime.cache.get(key) != value:
+        runtime.parts.cache.set(key, value, timeout_s=_PROBE_S)
+        if runtime.parts.cache.get(key) != value:
             raise AnalyticsError("it does not give back what it was given")
-        runtime.cache.delete(key)
+        runtime.parts.cache.delete(key)
 
     here: list[bool] = []
-    _probe(lambda: here.append(runtime.jobs.is_local))
+    _probe(lambda: here.append(runtime.parts.jobs.is_local))
     return Health(
         store=_probe(ask_store),
         cache=_probe(ask_cache),
@@ -160,19 +160,19 @@ def _jobs(unit: UnitOfWork) -> JobsHealth:
     )
 
 
-def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> PruneCounts:
+def prune(runtime: CoreRuntime, *, logs_older_than_days: int | None) -> PruneCounts:
     """Remove what is over, at most 10,000 records of a kind; one process at a time does it."""
-    now = runtime.wall_clock.now()
+    now = runtime.content.wall_clock.now()
     oldest = None
     if logs_older_than_days is not None:
         oldest = oldest_after_pruning(logs_older_than_days, now=now, shape="prune")
-    lease = runtime.lock.acquire(PRUNE_LOCK, ttl_s=_PRUNE_S)
+    lease = runtime.parts.lock.acquire(PRUNE_LOCK, ttl_s=_PRUNE_S)
     if lease is None:
         return PruneCounts(is_complete=False)
     try:
-        with runtime.store.unit_of_work() as unit:
+        with runtime.content.store.unit_of_work() as unit:
             stores_now = unit.now()
-        cut_offs_before = now - max(_CUT_OFFS_KEPT, timedelta(seconds=runtime.settings.guest_token_max_life_s))
+        cut_offs_before = now - max(_CUT_OFFS_KEPT, timedelta(seconds=runtime.parts.settings.guest_token_max_life_s))
         of_cut_offs = ListFilter(col="kind", op="eq", val=CUT_OFF_KIND)
         removed = {
             "jobs": _remove(runtime, lambda unit: unit.jobs, _before("expires_on", stores_now)),
@@ -192,13 +192,13 @@ def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> PruneCounts:
             ),
         }
     finally:
-        runtime.lock.release(lease)
+        runtime.parts.lock.release(lease)
     return PruneCounts(**removed, is_complete=max(removed.values()) < _MOST)
 
 
-def _too_old_ms(runtime: Runtime, now: datetime) -> float:
+def _too_old_ms(runtime: CoreRuntime, now: datetime) -> float:
     """Return the time in milliseconds since 1970 before which executions of the SQL editor began that may go."""
-    return (now - timedelta(seconds=runtime.settings.sql_query_keep_s)).timestamp() * 1_000
+    return (now - timedelta(seconds=runtime.parts.settings.sql_query_keep_s)).timestamp() * 1_000
 
 
 def _before(column: str, moment: object) -> ListFilter:
@@ -206,12 +206,12 @@ def _before(column: str, moment: object) -> ListFilter:
 
 
 def _remove(
-    runtime: Runtime, repository: Callable[[UnitOfWork], ExpendableRepository[Record]], *over: ListFilter
+    runtime: CoreRuntime, repository: Callable[[UnitOfWork], ExpendableRepository[Record]], *over: ListFilter
 ) -> int:
     """Remove the records that match, in small transactions, so that nobody waits long for them."""
     removed = 0
     for _ in range(_BATCHES):
-        with runtime.store.unit_of_work() as unit:
+        with runtime.content.store.unit_of_work() as unit:
             records = repository(unit)
             _, ids = records.distinct("id", ListQuery(filters=over, page_size=_BATCH))
             removed += records.delete_matching([ListFilter(col="id", op="in", val=list(ids)), *over]) if ids else 0
@@ -220,7 +220,7 @@ def _remove(
     return removed
 
 
-def _remove_runs(runtime: Runtime, now: datetime) -> int:
+def _remove_runs(runtime: CoreRuntime, now: datetime) -> int:
     """Remove runs of alerts and reports that ended longer ago than `log_retention`.
 
     A run that ends forgets those before it; this is for schedules of which none ends any more.
@@ -234,10 +234,10 @@ def _remove_runs(runtime: Runtime, now: datetime) -> int:
     return removed
 
 
-def _kept_alike(runtime: Runtime) -> Sequence[tuple[int, Sequence[int]]]:
+def _kept_alike(runtime: CoreRuntime) -> Sequence[tuple[int, Sequence[int]]]:
     """Return the days of each `log_retention`, with the ids of schedules that have it, so many at a time."""
     found = []
-    with runtime.store.unit_of_work() as unit:
+    with runtime.content.store.unit_of_work() as unit:
         schedules = unit.report_schedules
         for days in every_value(schedules, "log_retention", ListQuery(), batch=_BATCH):
             ids = tuple(every_id(schedules, (ListFilter(col="log_retention", op="eq", val=days),)))
@@ -253,10 +253,10 @@ class PersonNames(TypedDict, total=False):
     email: str | None
 
 
-def create_first_administrator(runtime: Runtime, username: str, names: PersonNames) -> User:
+def create_first_administrator(runtime: CoreRuntime, username: str, names: PersonNames) -> User:
     """Create user 1, an administrator, in a store without people, and return them."""
     requested = parse(FirstAdministrator, {**names, "username": username}, shape="first administrator")
-    with runtime.store.unit_of_work() as unit:
+    with runtime.content.store.unit_of_work() as unit:
         _reject_second_start(unit)
         role = unit.roles.add(Role(name=ADMINISTRATORS, is_admin=True), actor_id=None)
         return unit.users.add(User(role_ids=(role.id,), **requested.model_dump()), actor_id=None)

@@ -60,7 +60,7 @@ class OperatorCalls(Namespaces):
             3
         """
         self._require_operator("seal secrets anew")
-        return self._runtime.store.reseal_secrets()
+        return self._runtime.content.store.reseal_secrets()
 
     def run_job(self, job_id: str) -> None:
         """Run a job that was submitted to a runner of a host: what a worker calls, in any process on any machine.
@@ -78,7 +78,7 @@ class OperatorCalls(Namespaces):
             True
         """
         self._require_operator("run jobs")
-        self._runtime.job_registry.run(job_id)
+        self._runtime.content.job_registry.run(job_id)
 
     @property
     def scheduler(self) -> Scheduler:
@@ -96,7 +96,7 @@ class OperatorCalls(Namespaces):
 
         def scheduler() -> Scheduler:
             self._require_operator("run what is due")
-            return Scheduler(self._runtime)
+            return Scheduler(self._runtime.reports)
 
         return live(scheduler)
 

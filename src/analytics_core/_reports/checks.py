@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from analytics_core._content.checks.report import CheckedRecord
 from analytics_core._content.reader import Reader
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._records.report import ReportSchedule
 from analytics_core._reports.messages import FindActor, executor_for
 from analytics_core._reports.records import ScheduleRules, stored_crontab
@@ -14,7 +14,7 @@ from analytics_core._reports.schedule import next_due
 from analytics_core.errors import AnalyticsError
 
 
-def checked_schedule(runtime: Runtime, schedule: ReportSchedule, find_actor: FindActor) -> CheckedRecord:
+def checked_schedule(runtime: ContentRuntime, schedule: ReportSchedule, find_actor: FindActor) -> CheckedRecord:
     """Return a schedule with why its next run would fail; charts, and the rows of alerts, are not asked."""
     return CheckedRecord(
         kind="alert" if schedule.is_alert else "report",
@@ -25,7 +25,7 @@ def checked_schedule(runtime: Runtime, schedule: ReportSchedule, find_actor: Fin
     )
 
 
-def _broken(runtime: Runtime, schedule: ReportSchedule, find_actor: FindActor) -> Iterator[str]:
+def _broken(runtime: ContentRuntime, schedule: ReportSchedule, find_actor: FindActor) -> Iterator[str]:
     now = runtime.clock.now()
     try:
         next_due(stored_crontab(schedule), schedule.timezone, after=now)
@@ -40,7 +40,7 @@ def _broken(runtime: Runtime, schedule: ReportSchedule, find_actor: FindActor) -
                 settings=runtime.settings,
                 draws_pictures=True,
                 takes=lambda _recipient: True,
-                check_query=runtime.alert_queries.check,
+                check_query=runtime.engine.questions.alerts.check,
                 now=now,
             )
             yield from (f"{problem.path}: {problem.message}" for problem in rules.problems(schedule))

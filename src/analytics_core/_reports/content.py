@@ -18,7 +18,6 @@ from analytics_core._content.field_formatter import MarkdownToHtml
 from analytics_core._content.pictures.picture import Picture
 from analytics_core._content.questions.acting import given_state
 from analytics_core._content.questions.queries import ChartQueries
-from analytics_core._content.runtime import Runtime
 from analytics_core._content.stored_json import json_object
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.cancel import CancelToken
@@ -37,6 +36,7 @@ from analytics_core._records.report import ReportSchedule
 from analytics_core._reports.options import AttachedFormat, options_of
 from analytics_core._reports.pictures import ReportPictures
 from analytics_core._reports.records import format_of, selected_tabs
+from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core._reports.texts import RunFacts, filled_in
 from analytics_core.errors import AnalyticsError, QueryError, ReportError
 from analytics_core.models.enums import ResultType
@@ -95,23 +95,23 @@ class Content:
 class ContentMaker:
     """Makes the messages of schedules as one actor sees them, at the moment that the runtime's clock tells."""
 
-    def __init__(self, runtime: Runtime, actor: Actor, cancel: CancelToken) -> None:
+    def __init__(self, runtime: ReportsRuntime, actor: Actor, cancel: CancelToken) -> None:
         self._runtime = runtime
         self._actor = actor
         self._cancel = cancel
-        self._queries = ChartQueries(runtime, actor)
+        self._queries = ChartQueries(runtime.content, actor)
 
     def title_of(self, schedule: ReportSchedule) -> str:
         """Return what the chart or dashboard of a schedule is called; AccessError where the actor may not read it."""
         if schedule.chart_id is not None:
             return self._queries.chart(schedule.chart_id).slice_name
-        with self._runtime.store.unit_of_work() as unit:
-            found = Dashboards(self._runtime, self._actor)._reader(unit).dashboard(schedule.dashboard_id or 0)
+        with self._runtime.content.store.unit_of_work() as unit:
+            found = Dashboards(self._runtime.content, self._actor)._reader(unit).dashboard(schedule.dashboard_id or 0)
         return found.dashboard_title or f"dashboard {found.id}"
 
     def link_of(self, schedule: ReportSchedule) -> str | None:
         """Return the address of the chart or dashboard at the host; None where the host has none."""
-        url_for = self._runtime.settings.url_for
+        url_for = self._runtime.content.settings.url_for
         if url_for is None:
             return None
         kind, key = ("chart", schedule.chart_id) if schedule.chart_id else ("dashboard", schedule.dashboard_id)
@@ -129,7 +129,7 @@ class ContentMaker:
             requests, filters = self._requests(schedule)
             found = [repr([state.to_payload() for state in filters])]
             for request in requests:
-                begun = self._runtime.queries.begun(request)
+                begun = self._runtime.content.engine.questions.runner.begun(request)
                 if any(self._is_of_one_person(begun, one) for one in begun.queries):
                     return self._actor.id
                 statements = begun.on(begun.context.model_copy(update={"result_type": ResultType.QUERY}))
@@ -142,14 +142,16 @@ class ContentMaker:
     def _is_of_one_person(self, request: ChartRequest, requested: RequestedQuery) -> bool:
         if requested.query.annotation_layers:
             return True
-        return self._runtime.queries.admit(request, requested).identity is not None
+        return self._runtime.content.engine.questions.runner.admit(request, requested).identity is not None
 
     def _requests(self, schedule: ReportSchedule) -> tuple[Sequence[ChartRequest], Sequence[FilterState]]:
         """Return what the chart or the charts of the dashboard request, and what the filters are set to."""
         if schedule.chart_id is not None:
             return (self._queries.request(schedule.chart_id),), ()
-        with self._runtime.store.unit_of_work() as unit:
-            dashboard = Dashboards(self._runtime, self._actor)._reader(unit).dashboard(schedule.dashboard_id or 0)
+        with self._runtime.content.store.unit_of_work() as unit:
+            dashboard = (
+                Dashboards(self._runtime.content, self._actor)._reader(unit).dashboard(schedule.dashboard_id or 0)
+            )
         given = given_state(filters=options_of(schedule.extra).filters)
         return DashboardQuestions(self._queries, dashboard, given).requests(tabs=self._tabs(schedule))
 
@@ -213,7 +215,7 @@ class ContentMaker:
     def _dashboard(self, schedule: ReportSchedule) -> AnsweredDashboard:
         options = options_of(schedule.extra)
         return answered_dashboard(
-            self._runtime,
+            self._runtime.content,
             self._actor,
             schedule.dashboard_id or 0,
             filters=options.filters,
@@ -226,7 +228,7 @@ class ContentMaker:
         return options_of(schedule.extra).tabs or self._selected(schedule) or None
 
     def _selected(self, schedule: ReportSchedule) -> tuple[str, ...]:
-        with self._runtime.store.unit_of_work() as unit:
+        with self._runtime.content.store.unit_of_work() as unit:
             dashboard = unit.dashboards.get(schedule.dashboard_id or 0)
         try:
             return selected_tabs(schedule, dashboard)
@@ -279,13 +281,13 @@ class ContentMaker:
         """Return how the numbers and times of a chart are written in the text of a message."""
         if format_of(schedule) != ReportFormat.TEXT:
             return ChartFormats()
-        chart, dataset = self._runtime.charts.load(chart_id)
+        chart, dataset = self._runtime.content.charts.load(chart_id)
         stored = () if dataset is None else dataset.metrics
         metrics = {one.metric_name: MetricFormat(number=one.d3format, currency=one.currency) for one in stored}
         return ChartFormats(form=json_object(chart.params), metrics=metrics)
 
     def _verbose_names(self, chart: Chart) -> dict[str, str]:
-        _, dataset = self._runtime.charts.load(chart.id)
+        _, dataset = self._runtime.content.charts.load(chart.id)
         if dataset is None:
             return {}
         columns = ((column.column_name, column.verbose_name) for column in dataset.columns)

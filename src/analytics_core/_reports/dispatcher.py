@@ -15,11 +15,11 @@ from typing import Any, Final
 from analytics_core._content.jobs.handlers import Ending, JobKind
 from analytics_core._content.jobs.registry import new_job_id
 from analytics_core._content.jobs.turns import BESIDE, OWNER, Turns
-from analytics_core._content.runtime import Runtime
 from analytics_core._records.report import ReportExecution, ReportSchedule
 from analytics_core._reports.claims import begun_runs, first_open
 from analytics_core._reports.recipients import receivers
 from analytics_core._reports.run_log import DEACTIVATED, TOOK_TOO_LONG, RunLog
+from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core._reports.states import RunEvent
 from analytics_core._tools.log import line_log
 from analytics_core.errors import (
@@ -83,10 +83,10 @@ class RunDispatcher:
         waits: whether `finish` waits for the jobs of this process.
     """
 
-    def __init__(self, runtime: Runtime, *, waits: bool) -> None:
+    def __init__(self, runtime: ReportsRuntime, *, waits: bool) -> None:
         self._runtime = runtime
         self._waits = waits and runtime.jobs.is_local
-        self._lease = timedelta(seconds=runtime.settings.job_lease_s)
+        self._lease = timedelta(seconds=runtime.content.settings.job_lease_s)
         self._log = RunLog(runtime)
         self._turns: Turns[_Turn] = Turns(_MOST_IN_FLIGHT)
         self._flying: deque[_Flight] = deque()
@@ -99,7 +99,7 @@ class RunDispatcher:
         """Yield those of the first runs of schedules that nobody does any more; end those that take too long."""
         if not first_runs:
             return
-        with self._runtime.store.unit_of_work() as unit:
+        with self._runtime.content.store.unit_of_work() as unit:
             now = unit.now()
         for run in first_runs:
             if run.lease_until is not None and run.lease_until > now:
@@ -114,14 +114,14 @@ class RunDispatcher:
 
     def stop(self, schedule_id: int) -> None:
         """End the runs of a schedule that have begun, but for those that somebody asked for: it was deactivated."""
-        with self._runtime.store.unit_of_work() as unit:
+        with self._runtime.content.store.unit_of_work() as unit:
             begun = begun_runs(unit, schedule_id)
         for run in begun:
             self._end(run, RunEvent.DEACTIVATED, DEACTIVATED)
 
     def _goes_on(self, job_id: str) -> bool:
         try:
-            return not self._runtime.job_registry.find(job_id).state.is_over
+            return not self._runtime.content.job_registry.find(job_id).state.is_over
         except JobNotFoundError:
             return False
 
@@ -129,12 +129,12 @@ class RunDispatcher:
         self, run: ReportExecution, event: RunEvent, why: str, error_type: ErrorType = ErrorType.GENERIC_COMMAND_ERROR
     ) -> None:
         if run.job_id is not None:
-            self._runtime.job_registry.cancel(run.job_id)
+            self._runtime.content.job_registry.cancel(run.job_id)
         self._close(run, event, why, error_type)
 
     def _behind(self, run: ReportExecution) -> ReportExecution | None:
         """Return the run of a schedule that waits behind one that is over; None: there is none, or somebody does it."""
-        with self._runtime.store.unit_of_work() as unit:
+        with self._runtime.content.store.unit_of_work() as unit:
             following = first_open(unit, run.schedule_id)
         if following is None or following.id == run.id:
             return None
@@ -153,7 +153,7 @@ class RunDispatcher:
     def follow(self, run_id: int) -> None:
         """Have the run done that waits behind one that is over; where jobs are done at once, all of them."""
         with suppress(NotFoundError):
-            with self._runtime.store.unit_of_work() as unit:
+            with self._runtime.content.store.unit_of_work() as unit:
                 run = unit.report_executions.get(run_id)
             while (following := self._behind(run)) is not None and self.submit(following) is not None:
                 run = following
@@ -185,12 +185,12 @@ class RunDispatcher:
 
     def wait_for(self, job_id: str) -> None:
         """Wait until a job of this process is over."""
-        ending = self._runtime.job_registry.ending(job_id)
+        ending = self._runtime.content.job_registry.ending(job_id)
         while ending is not None and not ending.is_told and self._goes_on(job_id):
             ending.wait(_LOOK_S)
 
     def _turn(self, run: ReportExecution) -> _Turn:
-        with self._runtime.store.unit_of_work() as unit:
+        with self._runtime.content.store.unit_of_work() as unit:
             schedule = unit.report_schedules.get(run.schedule_id)
         return _Turn(run=run, user_id=schedule.executor_id or 0, queue=queue_of(schedule))
 
@@ -208,7 +208,7 @@ class RunDispatcher:
                 self._wait_later(job_id, turn[1])
 
     def _wait_later(self, job_id: str, turn: _Turn | None) -> None:
-        ending = self._runtime.job_registry.ending(job_id)
+        ending = self._runtime.content.job_registry.ending(job_id)
         self._flying.append(_Flight(job_id=job_id, ending=ending, turn=turn))
         if ending is None:
             self._is_any_over.set()
@@ -268,19 +268,19 @@ class RunDispatcher:
     def _submit_job(
         self, payload: Mapping[str, Any], queue: str, user_id: int, *, job_id: str, moment: datetime
     ) -> None:
-        self._runtime.job_registry.submit(
+        self._runtime.content.job_registry.submit(
             JobKind.REPORT, json.dumps(payload), user_id=user_id, moment=moment, queue=queue, job_id=job_id
         )
 
     def _give_back(self, taken: ReportExecution) -> None:
         """Let others take up a run at once, as if nobody had tried it."""
         free = replace(taken, job_id=None, attempts=taken.attempts - 1, lease_until=None)
-        with suppress(StaleVersionError, NotFoundError), self._runtime.store.unit_of_work() as unit:
+        with suppress(StaleVersionError, NotFoundError), self._runtime.content.store.unit_of_work() as unit:
             unit.report_executions.update(free, actor_id=None)
 
     def _taken(self, run: ReportExecution, job_id: str) -> ReportExecution:
         """Record which job does a run, and return it; StaleVersionError where others were faster."""
-        with self._runtime.store.unit_of_work() as unit:
+        with self._runtime.content.store.unit_of_work() as unit:
             taken = replace(run, job_id=job_id, attempts=run.attempts + 1, lease_until=unit.now() + self._lease)
             return unit.report_executions.update(taken, actor_id=None)
 

@@ -8,10 +8,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from datetime import datetime
 from typing import Any, Final
 
-from analytics_core._content.runtime import Runtime
 from analytics_core._content.user_directory import read_users
 from analytics_core._engine.execution.cancel import CancelToken
-from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.message import Message, Recipient
@@ -25,6 +23,7 @@ from analytics_core._reports.mail import parse_address
 from analytics_core._reports.options import RunAs, options_of
 from analytics_core._reports.recipients import receivers
 from analytics_core._reports.records import validator_config
+from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core._reports.texts import RunFacts, local_time
 from analytics_core._tools.log import line_log
 from analytics_core.errors import ActorRequiredError, AlertError, AnalyticsError, NotificationError, ReportError
@@ -59,17 +58,17 @@ def executor_for(schedule: ReportSchedule, find_actor: FindActor, policy: Policy
     return executor
 
 
-def verdict_of(runtime: Runtime, executor: Actor, schedule: ReportSchedule, cancel: CancelToken) -> Verdict:
+def verdict_of(runtime: ReportsRuntime, executor: Actor, schedule: ReportSchedule, cancel: CancelToken) -> Verdict:
     """Return what an alert's query says now.
 
     Raises:
         AlertError: it gave more than one value, or one that its validator cannot judge.
         AnalyticsError: what the query fails with.
     """
-    with runtime.store.unit_of_work() as unit:
+    with runtime.content.store.unit_of_work() as unit:
         database = unit.databases.get(schedule.database_id or 0)
-    request = runtime.queries.begun(ChartRequest(actor=executor, now=runtime.clock.now(), cancel=cancel))
-    found = runtime.alert_queries.read(request, database, schedule.sql or "", name=schedule.name)
+    request = runtime.content.request(executor, cancel=cancel)
+    found = runtime.content.engine.questions.alerts.read(request, database, schedule.sql or "", name=schedule.name)
     if schedule.validator_type == AlertValidator.NOT_NULL:
         return fires_unless_empty(found.columns, found.rows)
     config = validator_config(schedule)
@@ -79,7 +78,7 @@ def verdict_of(runtime: Runtime, executor: Actor, schedule: ReportSchedule, canc
 
 
 def messages_of(
-    runtime: Runtime,
+    runtime: ReportsRuntime,
     schedule: ReportSchedule,
     executor: Actor,
     *,
@@ -117,11 +116,11 @@ def messages_of(
     return found
 
 
-def _actor_at(runtime: Runtime, address: str, find_actor: FindActor) -> Actor:
+def _actor_at(runtime: ReportsRuntime, address: str, find_actor: FindActor) -> Actor:
     """Return the person of the store whose e-mail address this is, with or without a name, with their rights."""
     bare = parse_address(address).address
     same = (ListFilter(col="email", op="eq", val=bare), ListFilter(col="active", op="eq", val=True))
-    with runtime.store.unit_of_work() as unit:
+    with runtime.content.store.unit_of_work() as unit:
         _, people = unit.users.list(ListQuery(filters=same, page_size=2))
     if len(people) != 1:
         many = "several people have" if people else "nobody active has"
@@ -138,7 +137,7 @@ def _run_facts(
 
 
 def tell_owners(
-    runtime: Runtime,
+    runtime: ReportsRuntime,
     schedule: ReportSchedule,
     execution: ReportExecution,
     problem: str,
@@ -151,7 +150,7 @@ def tell_owners(
     whom it runs as, or of the first administrator, and not those of each other: anybody may name anybody as an owner.
     `outages` are receivers that the run found away; where mail does not get through, another notifier of mail is asked.
     """
-    people = read_users(runtime.people, schedule.owner_ids).users
+    people = read_users(runtime.content.people, schedule.owner_ids).users
     owners = (people.get(user_id or 0) for user_id in (schedule.executor_id, *schedule.owner_ids))
     addresses, why = _addresses(owners), ""
     if not addresses:
@@ -167,7 +166,9 @@ def tell_owners(
         _LOG.warning("the notice of %s %s %r to its owners: %s", schedule.type, schedule.id, schedule.name, failures)
 
 
-def _failures(runtime: Runtime, message: Message, addresses: Sequence[str], outages: Outages | None) -> Iterator[str]:
+def _failures(
+    runtime: ReportsRuntime, message: Message, addresses: Sequence[str], outages: Outages | None
+) -> Iterator[str]:
     """Send a notice to people who do not see each other's addresses; yield whom it did not reach, and why."""
     if not addresses:
         yield "no owner or administrator is active and has an e-mail address"
@@ -187,9 +188,9 @@ def _addresses(people: Iterable[User | None]) -> tuple[str, ...]:
     return tuple(filter(_takes_mail, dict.fromkeys(mails)))
 
 
-def _administrators(runtime: Runtime) -> Sequence[User]:
+def _administrators(runtime: ReportsRuntime) -> Sequence[User]:
     """Return the active administrators whom the store knows; a host's own directory cannot list its people."""
-    with runtime.store.unit_of_work() as unit:
+    with runtime.content.store.unit_of_work() as unit:
         roles = unit.roles.list(ListQuery(filters=(ListFilter(col="is_admin", op="eq", val=True),), page_size=_MOST))[1]
         found: dict[int, User] = {}
         for role in roles:

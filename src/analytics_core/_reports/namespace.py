@@ -204,7 +204,7 @@ class Reports(ScheduleRuns):
             details = {"report_schedule": schedule_id}
             stored = act.update(unit, unit.report_schedules, before, record, chart_id=record.chart_id, details=details)
         if before.active and not stored.active:
-            RunDispatcher(self._runtime, waits=False).stop(schedule_id)
+            RunDispatcher(self._reports, waits=False).stop(schedule_id)
         return self._answer(stored)
 
     @repeated
@@ -233,8 +233,8 @@ class Reports(ScheduleRuns):
             reader=self._reader(unit),
             settings=runtime.settings,
             draws_pictures=runtime.draws_pictures,
-            takes=runtime.deliveries.takes,
-            check_query=runtime.alert_queries.check,
+            takes=self._reports.deliveries.takes,
+            check_query=runtime.engine.questions.alerts.check,
             now=runtime.clock.now(),
         )
 

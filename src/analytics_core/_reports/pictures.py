@@ -10,7 +10,6 @@ from analytics_core._content.dashboards.answers import AnsweredDashboard
 from analytics_core._content.dashboards.pictures import USUAL, DashboardDrawer
 from analytics_core._content.pictures.drawing import Look, PictureDrawer, checked_look, form_of_chart, largest_scale
 from analytics_core._content.pictures.picture import Picture
-from analytics_core._content.runtime import Runtime
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.results.answer import ChartData, QueryResult
 from analytics_core._pictures.data import Size
@@ -18,6 +17,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.message import Attachment
 from analytics_core._records.report import ReportSchedule
 from analytics_core._reports.options import FurtherFormat
+from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core.errors import PictureError, ReportError, StatementStoppedError
 from analytics_core.models.enums import PictureFormat
 from analytics_core.models.report import ReportFormat
@@ -38,7 +38,7 @@ _PAUSE_S: Final = 1.0
 class _PatientRenderer:
     """A renderer for runs (port `Renderer`): it asks again where that may help, and stops when the run is stopped."""
 
-    def __init__(self, runtime: Runtime, renderer: Renderer, cancel: CancelToken) -> None:
+    def __init__(self, runtime: ReportsRuntime, renderer: Renderer, cancel: CancelToken) -> None:
         self._renderer = renderer
         self._sleeper = runtime.sleeper
         self._cancel = cancel
@@ -82,18 +82,19 @@ class ReportPictures:
         ReportError: it is one, and no renderer is wired any more.
     """
 
-    def __init__(self, runtime: Runtime, schedule: ReportSchedule, asked: str, cancel: CancelToken) -> None:
+    def __init__(self, runtime: ReportsRuntime, schedule: ReportSchedule, asked: str, cancel: CancelToken) -> None:
         self._schedule = schedule
         self._format = _FORMATS.get(asked)
-        self._runtime = runtime
+        self._runtime = runtime.content
         if self._format is None:
             return
-        if runtime.renderer is None:
+        if runtime.content.renderer is None:
             raise ReportError(
                 f"report schedule {schedule.id} asks for {asked}, and the process that runs it draws no pictures: "
                 'pip install "analytics-core[charts]" there, or choose another format'
             )
-        self._runtime = replace(runtime, renderer=_PatientRenderer(runtime, runtime.renderer, cancel))
+        patient = _PatientRenderer(runtime, runtime.content.renderer, cancel)
+        self._runtime = replace(runtime.content, renderer=patient)
 
     def of_chart(self, chart: Chart | None, results: Sequence[QueryResult]) -> Picture | None:
         """Return the picture of a chart that was answered."""

@@ -13,7 +13,6 @@ from typing import Any, Final, TypeVar
 
 from analytics_core._content.changes import until_accepted
 from analytics_core._content.jobs.heartbeat import is_dead
-from analytics_core._content.runtime import Runtime
 from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, shown_address
 from analytics_core._records.report import (
     ReportDelivery,
@@ -33,6 +32,7 @@ from analytics_core._reports.messages import (
     tell_owners,
 )
 from analytics_core._reports.options import DeliveryPromise, options_of
+from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core._reports.states import RunEvent, is_notice_due, is_within_grace, next_state
 from analytics_core._tools.log import line_log
 from analytics_core.errors import (
@@ -76,14 +76,14 @@ class RunEndedError(Exception):
 class RunLog:
     """Writes what becomes of runs; each act is a transaction of its own."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: ReportsRuntime) -> None:
         self.runtime = runtime
 
     def begin(self, execution_id: int, job: JobRecord) -> CurrentRun | None:
         """Record that a run begins; None where it is over, belongs to another job, or need not be done."""
 
         def begin() -> CurrentRun | None:
-            with self.runtime.store.unit_of_work() as unit:
+            with self.runtime.content.store.unit_of_work() as unit:
                 return self._begin(unit, execution_id, job)
 
         try:
@@ -119,7 +119,7 @@ class RunLog:
 
     def has_begun_to_send(self, run: CurrentRun, recipient: Recipient | None = None) -> bool:
         """Tell whether a run before this one, of the same due time, has begun to send, to this recipient or to any."""
-        with self.runtime.store.unit_of_work() as unit:
+        with self.runtime.content.store.unit_of_work() as unit:
             if recipient is not None:
                 return bool(_known_deliveries(unit, run.execution, [_key(recipient, recipient.addresses[0])]))
             of_run = (ListFilter(col="execution_id", op="eq", val=run.execution.id),)
@@ -142,7 +142,7 @@ class RunLog:
         """
 
         def end() -> bool:
-            with self.runtime.store.unit_of_work() as unit:
+            with self.runtime.content.store.unit_of_work() as unit:
                 held = self._held(unit, run)
                 done = replace(held, execution=replace(held.execution, **_facts(verdict, messages, held)))
                 return self._end(unit, done, event, message=message, error_type=error_type)
@@ -159,7 +159,7 @@ class RunLog:
         """
 
         def keep() -> None:
-            with self.runtime.store.unit_of_work() as unit:
+            with self.runtime.content.store.unit_of_work() as unit:
                 held = self._held(unit, run)
                 unit.report_executions.update(replace(held.execution, **_facts(verdict, (), held)), actor_id=None)
 
@@ -173,7 +173,7 @@ class RunLog:
         """
 
         def put_off() -> None:
-            with self.runtime.store.unit_of_work() as unit:
+            with self.runtime.content.store.unit_of_work() as unit:
                 held = self._held(unit, run)
                 waits = replace(
                     held.execution,
@@ -197,7 +197,7 @@ class RunLog:
         """
 
         def end() -> tuple[ReportSchedule, bool]:
-            with self.runtime.store.unit_of_work() as unit:
+            with self.runtime.content.store.unit_of_work() as unit:
                 schedule = unit.report_schedules.get(execution.schedule_id)
                 held = self._held(unit, CurrentRun(schedule=schedule, execution=execution))
                 return schedule, self._end(unit, held, event, message=message, error_type=error_type)
@@ -212,7 +212,7 @@ class RunLog:
     def tell_owners(self, execution_id: int) -> None:
         """Tell the owners of a schedule of a run that failed; nobody where either is gone."""
         with suppress(NotFoundError):
-            with self.runtime.store.unit_of_work() as unit:
+            with self.runtime.content.store.unit_of_work() as unit:
                 execution = unit.report_executions.get(execution_id)
                 schedule = unit.report_schedules.get(execution.schedule_id)
             tell_owners(self.runtime, schedule, execution, execution.error_message or "")
@@ -291,7 +291,7 @@ class RunLog:
         """
 
         def opened() -> tuple[Sequence[str], Sequence[NotificationError]]:
-            with self.runtime.store.unit_of_work() as unit:
+            with self.runtime.content.store.unit_of_work() as unit:
                 asked = recipient.addresses if only is None else tuple(only)
                 if run.worker is not None and is_dead(unit, run.worker):
                     raise RunEndedError
@@ -341,7 +341,7 @@ class RunLog:
         keys = [_key(recipient, delivery.address) for delivery in found]
 
         def close() -> None:
-            with self.runtime.store.unit_of_work() as unit:
+            with self.runtime.content.store.unit_of_work() as unit:
                 known = _known_deliveries(unit, run.execution, keys)
                 for key, delivery in zip(keys, found, strict=True):
                     before = known.get(key)
@@ -368,17 +368,17 @@ class RunLog:
 
     def _patiently(self, change: Callable[[], Result]) -> Result:
         """Return the result of a change that must not be lost: while the store is away it is tried again."""
-        begun = self.runtime.wall_clock.monotonic()
+        begun = self.runtime.content.wall_clock.monotonic()
         while True:
             try:
                 return until_accepted(change)
             except StoreUnavailableError as error:
-                if not error.retryable or self.runtime.wall_clock.monotonic() - begun > _STORE_AWAY_S:
+                if not error.retryable or self.runtime.content.wall_clock.monotonic() - begun > _STORE_AWAY_S:
                     raise
                 self.runtime.sleeper.sleep(_STORE_PAUSE_S)
 
     def _now(self) -> datetime:
-        return self.runtime.wall_clock.now()
+        return self.runtime.content.wall_clock.now()
 
     def _moment(self, run: CurrentRun) -> datetime:
         """Return when a run counts as done: now, or its due time, where somebody's clock was put back meanwhile."""

@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from analytics_core._content.jobs.handlers import JobOutcome
-from analytics_core._content.runtime import Runtime
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.message import Recipient
@@ -32,6 +31,7 @@ from analytics_core._reports.messages import (
 from analytics_core._reports.options import DeliveryPromise, options_of
 from analytics_core._reports.records import stored_crontab
 from analytics_core._reports.run_log import EMPTY, CurrentRun, RunEndedError, RunLog
+from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core._reports.schedule import next_due
 from analytics_core._reports.states import RunEvent
 from analytics_core._tools.log import line_log
@@ -55,7 +55,7 @@ class ReportRuns:
         find_actor: finds executors and recipients.
     """
 
-    def __init__(self, *, runtime_of: Callable[[JobRecord], Runtime], find_actor: FindActor) -> None:
+    def __init__(self, *, runtime_of: Callable[[JobRecord], ReportsRuntime], find_actor: FindActor) -> None:
         self._runtime_of = runtime_of
         self._find_actor = find_actor
         self._here = threading.local()
@@ -76,7 +76,7 @@ class ReportRuns:
         if run is not None:
             with suppress(RunEndedError):
                 self._do(log, run, cancel)
-        if FOLLOW in asked and not log.runtime.job_registry.is_closing:
+        if FOLLOW in asked and not log.runtime.content.job_registry.is_closing:
             self._follow(log.runtime, asked[RUN])
         return JobOutcome(state=JobState.SUCCESS, data=b"")
 
@@ -87,7 +87,7 @@ class ReportRuns:
     def read(self, job: JobRecord, data: bytes) -> None:
         """Nothing is read of these jobs: the log of the schedule has it."""
 
-    def _follow(self, runtime: Runtime, run_id: int) -> None:
+    def _follow(self, runtime: ReportsRuntime, run_id: int) -> None:
         """Have the run done that waits behind one that is over; where that fails, the next look does."""
         if getattr(self._here, "is_following", False):  # a runner does jobs at once: whoever followed before goes on
             return
@@ -103,7 +103,7 @@ class ReportRuns:
     def _do(self, log: RunLog, run: CurrentRun, cancel: CancelToken) -> None:
         schedule = run.schedule
         try:
-            executor = executor_for(schedule, self._find_actor, log.runtime.policy)
+            executor = executor_for(schedule, self._find_actor, log.runtime.content.policy)
             verdict = self._verdict(log, run, executor, cancel)
             if verdict is not None and not verdict.is_triggered:
                 log.end(run, RunEvent.NOT_TRIGGERED, message=verdict.reason, verdict=verdict)
@@ -126,7 +126,7 @@ class ReportRuns:
             log.end(run, RunEvent.SENT, verdict=verdict, messages=messages)
             return
         told = ";".join(error.message for error in failures)
-        seconds = _later_s(run, failures, log.runtime.wall_clock.now())
+        seconds = _later_s(run, failures, log.runtime.content.wall_clock.now())
         if seconds is None:
             failed = ErrorType.REPORT_NOTIFICATION_ERROR
             self._fail(log, run, told, failed, messages=messages, verdict=verdict, outages=outages)
@@ -144,7 +144,7 @@ class ReportRuns:
         return verdict_of(log.runtime, executor, run.schedule, cancel)
 
     def _messages(
-        self, runtime: Runtime, run: CurrentRun, executor: Actor, verdict: Verdict | None, cancel: CancelToken
+        self, runtime: ReportsRuntime, run: CurrentRun, executor: Actor, verdict: Verdict | None, cancel: CancelToken
     ) -> Sequence[tuple[Recipient, Content]]:
         """Return what goes to whom, all of it made; recipients whose rows are the same share one message."""
         return messages_of(
@@ -211,9 +211,9 @@ def _later_s(run: CurrentRun, failures: Sequence[NotificationError], now: dateti
     return later_s(failures, waited_s=(now - begun).total_seconds(), left_s=(until - now).total_seconds())
 
 
-def _is_left_to_others(error: AnalyticsError, runtime: Runtime) -> bool:
+def _is_left_to_others(error: AnalyticsError, runtime: ReportsRuntime) -> bool:
     """Tell whether a run may end well elsewhere or later: its store is away, or its process ends."""
-    is_stopped = isinstance(error, StatementStoppedError) and runtime.job_registry.is_closing
+    is_stopped = isinstance(error, StatementStoppedError) and runtime.content.job_registry.is_closing
     return is_stopped or isinstance(error, StoreUnavailableError)
 
 

@@ -25,7 +25,6 @@ from analytics_core._content.lists import (
 )
 from analytics_core._content.namespace import NamespaceWithDistinct
 from analytics_core._content.reader import Reader
-from analytics_core._content.runtime import Runtime
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.report import ReportDelivery, ReportExecution, ReportSchedule, RunCause
@@ -34,6 +33,7 @@ from analytics_core._reports.alerts import Verdict
 from analytics_core._reports.dispatcher import RunDispatcher
 from analytics_core._reports.messages import FindActor, manifest, verdict_of
 from analytics_core._reports.records import stored_crontab
+from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core._reports.schedule import due_times
 from analytics_core._reports.trials import DryRun, Replay, Trial, compared, for_viewer, stored_manifest
 from analytics_core.errors import ErrorType, NotFoundError, NotificationError, ReportError
@@ -66,8 +66,9 @@ _RESOLUTION: Final = timedelta(microseconds=1)
 class ScheduleRuns(NamespaceWithDistinct[ReportScheduleListItem]):
     """Runs schedules, tries them, and tells of their runs, for one actor."""
 
-    def __init__(self, runtime: Runtime, actor: Actor, find_actor: FindActor) -> None:
-        super().__init__(runtime, actor)
+    def __init__(self, runtime: ReportsRuntime, actor: Actor, find_actor: FindActor) -> None:
+        super().__init__(runtime.content, actor)
+        self._reports = runtime
         self._find_actor = find_actor
 
     def next_runs(self, schedule_id: int, n: int = 5, *, after: datetime | None = None) -> tuple[datetime, ...]:
@@ -167,9 +168,9 @@ class ScheduleRuns(NamespaceWithDistinct[ReportScheduleListItem]):
             )
             run = unit.report_executions.add(asked, actor_id=None)
             act.log(unit, chart_id=schedule.chart_id, details={"report_schedule": schedule_id})
-        dispatcher = RunDispatcher(self._runtime, waits=True)
+        dispatcher = RunDispatcher(self._reports, waits=True)
         job_id = dispatcher.submit(run)
-        if job_id is not None and self._runtime.jobs.is_local:
+        if job_id is not None and self._reports.jobs.is_local:
             dispatcher.wait_for(job_id)
         over = self.execution(schedule_id, run.id)
         if raise_errors and over.error_type is not None:
@@ -263,7 +264,7 @@ class ScheduleRuns(NamespaceWithDistinct[ReportScheduleListItem]):
         """Return a run of a schedule at a moment, as whom it would run as."""
         with self._runtime.store.unit_of_work() as unit:
             schedule = self._reader(unit).report(schedule_id)
-        return Trial.of(self._runtime, schedule, find_actor or self._find_actor, at=at)
+        return Trial.of(self._reports, schedule, find_actor or self._find_actor, at=at)
 
     def _runs(self, schedule_id: int) -> Lists[ReportExecutionLogListItem]:
         def of_schedule(_reader: Reader, query: ListQuery) -> ListQuery:

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 from analytics_core._content.namespace import Namespace
-from analytics_core._content.runtime import Runtime
 from analytics_core._reports.claims import Claims, DueRuns
 from analytics_core._reports.dispatcher import RunDispatcher
+from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core._tools.display.blocks import Blocks
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core._tools.display.objects import object_blocks
@@ -50,14 +50,14 @@ class Tick:
 class Scheduler(Namespace):
     """Runs alerts and reports when they are due; call it from as many processes as there are."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        settings = runtime.settings
+    def __init__(self, runtime: ReportsRuntime) -> None:
+        self._reports = runtime
+        settings = runtime.content.settings
         self._due = DueRuns(
-            runtime.store,
+            runtime.content.store,
             on_time_s=settings.report_on_time_s,
             lease_s=settings.job_lease_s,
-            is_held=runtime.job_registry.is_held,
+            is_held=runtime.content.job_registry.is_held,
         )
 
     def tick(self, now: datetime | None = None, *, wait: bool = True) -> Tick:
@@ -79,7 +79,7 @@ class Scheduler(Namespace):
             Tick(due=0, claimed=0, taken_up=0, missed=0, finished=0)
         """
         moment = self._moment(now)
-        dispatcher = RunDispatcher(self._runtime, waits=wait)
+        dispatcher = RunDispatcher(self._reports, waits=wait)
         due = claimed = taken_up = missed = 0
         first_runs = self._due.open_runs()
         for claims in self._claimed(moment):  # before a run that died is taken up: it did not work at their due times
@@ -138,7 +138,7 @@ class Scheduler(Namespace):
 
     def _moment(self, now: datetime | None) -> datetime:
         if now is None:
-            return self._runtime.clock.now()
+            return self._reports.content.clock.now()
         if not isinstance(now, datetime):
             raise payload_error("tick", "now", "must be a datetime")
         return now.replace(tzinfo=UTC) if now.utcoffset() is None else now.astimezone(UTC)

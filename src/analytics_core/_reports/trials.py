@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from analytics_core._content.runtime import Runtime
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.message import Message, Recipient, shown_address
@@ -16,6 +15,7 @@ from analytics_core._records.report import ReportExecution, ReportSchedule
 from analytics_core._reports.alerts import Verdict
 from analytics_core._reports.content import Content
 from analytics_core._reports.messages import FindActor, executor_for, messages_of
+from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core._tools.display.blocks import Blocks, HeadingBlock, fold, table
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core._tools.display.objects import object_blocks
@@ -74,13 +74,15 @@ class Replay:
 class Trial:
     """A run that is not on record: a schedule at a moment, with the rights of whoever it runs as."""
 
-    runtime: Runtime
+    runtime: ReportsRuntime
     schedule: ReportSchedule
     executor: Actor
     find_actor: FindActor
 
     @classmethod
-    def of(cls, runtime: Runtime, schedule: ReportSchedule, find_actor: FindActor, *, at: datetime | None) -> Trial:
+    def of(
+        cls, runtime: ReportsRuntime, schedule: ReportSchedule, find_actor: FindActor, *, at: datetime | None
+    ) -> Trial:
         """Return the trial of a schedule; `at` None is now.
 
         Raises:
@@ -89,7 +91,7 @@ class Trial:
         """
         if at is not None:
             runtime = runtime.pinned_at(at, shape="trial run", name="at")
-        executor = executor_for(schedule, find_actor, runtime.policy)
+        executor = executor_for(schedule, find_actor, runtime.content.policy)
         return cls(runtime=runtime, schedule=schedule, executor=executor, find_actor=find_actor)
 
     def contents(self, verdict: Verdict | None, *, key: str = "trial") -> Sequence[tuple[Recipient, Content]]:
@@ -100,7 +102,7 @@ class Trial:
             self.executor,
             find_actor=self.find_actor,
             verdict=verdict,
-            scheduled=self.runtime.clock.now(),
+            scheduled=self.runtime.content.clock.now(),
             key=key,
             cancel=CancelToken(),
         )

@@ -20,7 +20,7 @@ from analytics_core.errors import QueryError, UnknownNameError
 from analytics_core.models.query import PostProcessingOperation
 
 if TYPE_CHECKING:
-    from analytics_core._content.runtime import Runtime
+    from analytics_core._content.runtime import ContentRuntime
     from analytics_core._engine.results.answer import QueryResult
 
 _LOOK: Final[Mapping[str, Any]] = {"format": "png", "theme": "light", "width_px": None, "height_px": None, "scale": 1.0}
@@ -38,7 +38,7 @@ class ColumnUses:
     is_time: bool
 
 
-def draw(result: QueryResult, kind: str, options: Mapping[str, Any], runtime: Runtime | None) -> Picture:
+def draw(result: QueryResult, kind: str, options: Mapping[str, Any], runtime: ContentRuntime | None) -> Picture:
     """Return the picture of a result.
 
     Raises:

@@ -20,7 +20,7 @@ from analytics_core._content.checks.datasets_today import begun_request
 from analytics_core._content.questions.dashboard_filters import all_filters
 from analytics_core._content.reader import Reader
 from analytics_core._content.related_names import charts_drawn_from
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.stored_json import json_object
 from analytics_core._engine.compile.fragments.sql_text import FAULTS, parse_statements
 from analytics_core._engine.engines.spec import EngineSpec
@@ -133,7 +133,7 @@ class TableReaders:
         column: of the table; None: the table as a whole.
     """
 
-    runtime: Runtime
+    runtime: ContentRuntime
     actor: Actor
     database: Database
     table: TableName
@@ -144,7 +144,7 @@ class TableReaders:
 
     @property
     def _spec(self) -> EngineSpec:
-        return self.runtime.registry.get(self.database.engine)
+        return self.runtime.engine.registry.get(self.database.engine)
 
     @property
     def _is_loose(self) -> bool:
@@ -316,7 +316,7 @@ class TableReaders:
 
     def _tree(self, source: Dataset) -> exp.Expr:
         request = begun_request(self.runtime, self.actor)
-        sql = self.runtime.templates.sample_source(source, self._spec, request) or ""
+        sql = self.runtime.engine.questions.templates.sample_source(source, self._spec, request) or ""
         trees = parse_statements(without_parameters(sql, self._spec), self._spec.dialect, QueryError)
         if len(trees) != 1:
             raise QueryError("it is not one statement")
@@ -338,7 +338,7 @@ class TableReaders:
 
 
 def answer_lineage(
-    runtime: Runtime, actor: Actor, *, dataset: int | None, chart: int | None, dashboard: int | None
+    runtime: ContentRuntime, actor: Actor, *, dataset: int | None, chart: int | None, dashboard: int | None
 ) -> tuple[ColumnLineage, ...]:
     """Return where each column and metric of a dataset, or each column of charts, comes from; nothing runs.
 
@@ -349,12 +349,12 @@ def answer_lineage(
     now = runtime.clock.now()
     if dataset is not None:
         source = ChartDataDatasource(id=dataset, type=DatasourceType.TABLE)
-        loaded = runtime.queries.load(ChartRequest(actor=actor, now=now), source).dataset
+        loaded = runtime.engine.questions.runner.load(ChartRequest(actor=actor, now=now), source).dataset
         parts = ([one.column_name for one in loaded.columns], [one.metric_name for one in loaded.metrics])
         queries = [{"columns": columns, "metrics": metrics} for columns, metrics in ((parts[0], []), ([], parts[1]))]
         queries = [query for query in queries if query["columns"] or query["metrics"]]
         text = json.dumps({"datasource": {"id": dataset, "type": "table"}, "queries": queries})
-        return tuple(_traced(runtime, runtime.contexts.read(text, actor=actor, now=now)))
+        return tuple(_traced(runtime, runtime.engine.questions.contexts.read(text, actor=actor, now=now)))
     with runtime.store.unit_of_work() as unit:
         reader = Reader(unit, runtime.policy, actor)
         if chart is not None:
@@ -365,15 +365,15 @@ def answer_lineage(
     return tuple(replace(column, chart=key) for key, columns in found for column in columns)
 
 
-def _traced(runtime: Runtime, request: ChartRequest) -> Iterator[ColumnLineage]:
-    explained = runtime.queries.explain(request).queries
+def _traced(runtime: ContentRuntime, request: ChartRequest) -> Iterator[ColumnLineage]:
+    explained = runtime.engine.questions.runner.explain(request).queries
     for requested, query in zip(request.queries, explained, strict=True):
         if query.failure is not None:
             raise query.failure
         source = requested.query.datasource or request.context.datasource
         if source is None or not query.sql:  # facts of a dataset, which no statement asks
             continue
-        loaded = runtime.queries.load(request, source)
+        loaded = runtime.engine.questions.runner.load(request, source)
         known = KnownTables(runtime, request.actor, loaded.database, loaded.spec)
         own = loaded.dataset
         if not own.sql:

@@ -104,7 +104,7 @@ class Sql(Namespace):
         question = _question(sql, params, schema, row_limit)
         named = now._database(database)
         try:
-            answer = now._runtime.sql_queries.run(now._request(), named, question)
+            answer = now._runtime.engine.sql_queries.run(now._request(), named, question)
         except DatabaseError as error:
             raise now._with_nearest_name(error, named, question) from None
         return SqlResult.of(answer, now._runtime)
@@ -129,7 +129,7 @@ class Sql(Namespace):
             True
         """
         question = _question(sql, params, schema, row_limit)
-        return self._runtime.sql_queries.stream(self._request(), self._database(database), question)
+        return self._runtime.engine.sql_queries.stream(self._request(), self._database(database), question)
 
     def explain(
         self,
@@ -149,8 +149,8 @@ class Sql(Namespace):
             ('orders',)
         """
         question = _question(sql, params, schema, row_limit)
-        ready = self._runtime.sql_queries.ready(self._request(), self._database(database), question)
-        return ExplainedSql.of(ready, self._runtime.statements.budget_notes(ready.admission))
+        ready = self._runtime.engine.sql_queries.ready(self._request(), self._database(database), question)
+        return ExplainedSql.of(ready, self._runtime.engine.statements.budget_notes(ready.admission))
 
     def check(
         self, sql: str, *, database: int | str | None = None, schema: str | None = None
@@ -185,7 +185,7 @@ class Sql(Namespace):
             WHERE
               id = 1
         """
-        return formatted(_text(sql), self._runtime.sql_queries.spec_of(self._database(database)))
+        return formatted(_text(sql), self._runtime.engine.sql_queries.spec_of(self._database(database)))
 
     def lineage(
         self,
@@ -246,21 +246,21 @@ class Sql(Namespace):
         params = None if post.template_params is None else json.dumps(post.template_params)
         question = SqlQuestion(sql=post.sql, schema=post.schema_name or None, template_params=params)
         database = self._database(post.database_id)
-        return tuple(map(dict, self._runtime.sql_scripts.estimate(self._request(), database, question)))
+        return tuple(map(dict, self._runtime.engine.sql_scripts.estimate(self._request(), database, question)))
 
     def _readers(
         self, table: str, *, database: int | str | None, schema: str | None, column: str | None
     ) -> TableLineage:
         """Return what reads a table; `AnalyticsCore.lineage` tells more."""
         found, name = self._database(database), TableName(table=table, schema=schema)
-        self._runtime.gate.admit(self._actor, found, on=name)
+        self._runtime.engine.gate.admit(self._actor, found, on=name)
         return TableReaders(self._runtime, self._actor, found, name, column).lineage()
 
     def _rendered(self, database: Database, question: SqlQuestion) -> tuple[str, KnownTables]:
         """Return a statement after its template, and what is known of the tables that it reads and the actor may."""
-        begun = self._runtime.sql_queries.begun(self._request(), database, question)
+        begun = self._runtime.engine.sql_queries.begun(self._request(), database, question)
         with suppress(StatementError, StatementRefusedError):  # whoever reads it tells what is wrong with it, and where
-            self._runtime.sql_queries.require_tables(begun, question)
+            self._runtime.engine.sql_queries.require_tables(begun, question)
         return begun.rendered, KnownTables(self._runtime, self._actor, database, begun.spec, question.schema)
 
     def _problems(self, database: Database, question: SqlQuestion) -> tuple[SqlProblem, ...]:
@@ -319,7 +319,9 @@ class Sql(Namespace):
         place = self._schema_to_write(plain, known)
         text = plain.sql or ""
         if place is not None:
-            text = select_in_schema(text, place, spec=self._runtime.sql_queries.spec_of(known), place="the statement")
+            text = select_in_schema(
+                text, place, spec=self._runtime.engine.sql_queries.spec_of(known), place="the statement"
+            )
         source = {"database": known.id, "table_name": name, "schema": plain.schema, "sql": text}
         post = parse(DatasetPost, source, shape=_DATASET)
         act = begin_act(self._runtime, self._actor, "dataset.create")
@@ -340,7 +342,7 @@ class Sql(Namespace):
                 return statement_dataset(unit, self._runtime.policy, self._actor, kind=kind, key=key)
         named_database, schema, _ = own
         question, database = _question(sql, None, schema, None), self._database(named_database)
-        self._runtime.sql_queries.admit(self._actor, database)
+        self._runtime.engine.sql_queries.admit(self._actor, database)
         plain = Dataset(
             uuid="", database_id=database.id, table_name="statement", schema=question.schema, sql=question.sql
         )
@@ -348,7 +350,7 @@ class Sql(Namespace):
 
     def _schema_to_write(self, statement: Dataset, database: Database) -> str | None:
         """Return the schema that stands before tables without one; None where the database looks there by itself."""
-        if statement.schema in (None, "", self._runtime.metadata.default_schema_of(self._actor, database)):
+        if statement.schema in (None, "", self._runtime.engine.metadata.default_schema_of(self._actor, database)):
             return None
         if is_template(statement.sql or ""):
             raise StatementError("its template hides its tables: write the schema before each of them, and name none")
@@ -438,7 +440,7 @@ class Sql(Namespace):
         )
 
     def _request(self) -> ChartRequest:
-        return self._runtime.queries.begun(ChartRequest(actor=self._actor, now=self._runtime.clock.now()))
+        return self._runtime.request(self._actor)
 
     def _database(self, named: int | str | None) -> Database:
         """Return a database by its id or name, or the only one.

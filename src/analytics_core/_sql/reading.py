@@ -14,7 +14,7 @@ from sqlglot.lineage import Node, lineage
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.compile.fragments.sql_text import FAULTS, check_characters, parse_statements, read_tokens
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.gate.changes import MOST_CHARACTERS
@@ -70,7 +70,7 @@ class ColumnLineage:
 class KnownTables:
     """The columns of the tables that a statement reads, as the actor may see them."""
 
-    runtime: Runtime
+    runtime: ContentRuntime
     actor: Actor
     database: Database
     spec: EngineSpec
@@ -84,7 +84,7 @@ class KnownTables:
         if table not in self.found:
             named = TableName(table=table.table, schema=table.schema or self.schema, catalog=table.catalog)
             try:
-                columns = self.runtime.metadata.columns_of_relation(self.actor, self.database, named)
+                columns = self.runtime.engine.metadata.columns_of_relation(self.actor, self.database, named)
                 self.found[table] = tuple(column.name for column in columns)
             except AnalyticsError as error:
                 self.found[table] = error

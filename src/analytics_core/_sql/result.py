@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from analytics_core._content.pictures.picture import Picture
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.user_directory import name_of
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.frames.frame import Frame, FrameColumn
@@ -103,10 +103,10 @@ class SqlResult(QueryResult):
 
     limiting_factor: LimitingFactor = LimitingFactor.NOT_LIMITED
     tables: tuple[str, ...] = ()
-    _runtime: Runtime | None = field(default=None, repr=False, compare=False)
+    _runtime: ContentRuntime | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(cls, answer: SqlAnswer, runtime: Runtime) -> Self:
+    def of(cls, answer: SqlAnswer, runtime: ContentRuntime) -> Self:
         """Return the result of a statement that ran."""
         given = {each.name: getattr(answer.result, each.name) for each in fields(answer.result)}
         tables = tuple(map(str, answer.ready.tables))

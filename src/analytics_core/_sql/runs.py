@@ -13,7 +13,7 @@ from typing import Any, Final
 from analytics_core._content.background_jobs import new_job_key, submit_job
 from analytics_core._content.changes import begin_act
 from analytics_core._content.jobs.handlers import JobKind, JobOutcome
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.compile.fingerprint import digest_of
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.files.names import is_plain_name
@@ -60,7 +60,7 @@ EXECUTE_SHAPE: Final = "ExecutePayloadSchema"
 class SqlRuns:
     """Runs what is executed for one actor, and keeps its record."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+    def __init__(self, runtime: ContentRuntime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
 
@@ -146,8 +146,8 @@ class SqlRuns:
                 raise StatementStoppedError("the query was stopped before it began")
 
         try:
-            request = runtime.queries.begun(ChartRequest(actor=self._actor, now=runtime.clock.now(), cancel=cancel))
-            answer = runtime.sql_scripts.run(
+            request = runtime.request(self._actor, cancel=cancel)
+            answer = runtime.engine.sql_scripts.run(
                 request, database, question_of(query), made_of(query), begins=begins, tell=progress.tell
             )
         except AnalyticsError as error:
@@ -231,7 +231,7 @@ def _extra(ready: ReadyScript, rows: tuple[int | None, ...] = ()) -> str | None:
     return json.dumps({"changes_data": ready.changes_data, "statements": [*steps], "notes": ready.notes})
 
 
-def now_ms(runtime: Runtime) -> float:
+def now_ms(runtime: ContentRuntime) -> float:
     """Return the time in milliseconds since 1970."""
     return round(runtime.wall_clock.now().timestamp() * 1_000, 3)
 
@@ -261,7 +261,7 @@ def state_of(error: AnalyticsError) -> QueryState:
     return QueryState.STOPPED if isinstance(error, StatementStoppedError) else QueryState.FAILED
 
 
-def settled(runtime: Runtime, query: SqlQuery) -> SqlQuery:
+def settled(runtime: ContentRuntime, query: SqlQuery) -> SqlQuery:
     """Return an execution as it is; its job tells whether it ended well, was stopped, or was lost without a word."""
     if query.state.is_over:
         return query
@@ -275,13 +275,13 @@ def settled(runtime: Runtime, query: SqlQuery) -> SqlQuery:
     return _ended(runtime, query, state) if state.is_over else query
 
 
-def _is_beginning(runtime: Runtime, query: SqlQuery) -> bool:
+def _is_beginning(runtime: ContentRuntime, query: SqlQuery) -> bool:
     """Tell whether the thread of an execution without a job may be about to begin it."""
     until_ms = (query.start_time or 0.0) + runtime.settings.job_lease_s * 1_000
     return query.state is QueryState.PENDING and now_ms(runtime) < until_ms
 
 
-def _ended(runtime: Runtime, query: SqlQuery, state: JobState) -> SqlQuery:
+def _ended(runtime: ContentRuntime, query: SqlQuery, state: JobState) -> SqlQuery:
     """Record how the job of an execution ended, unless somebody else did meanwhile."""
     now = now_ms(runtime)
     if state is JobState.SUCCESS:
@@ -298,7 +298,7 @@ def _ended(runtime: Runtime, query: SqlQuery, state: JobState) -> SqlQuery:
         return _read(runtime, query.id)
 
 
-def _read(runtime: Runtime, query_id: int) -> SqlQuery:
+def _read(runtime: ContentRuntime, query_id: int) -> SqlQuery:
     with runtime.store.unit_of_work() as unit:
         return unit.sql_queries.get(query_id)
 
@@ -315,7 +315,7 @@ class SqlJobs:
     def __init__(
         self,
         *,
-        runtime_of: Callable[[JobRecord], Runtime],
+        runtime_of: Callable[[JobRecord], ContentRuntime],
         find_actor: Callable[[JobRecord], Actor],
         seal: EntrySeal,
     ) -> None:
@@ -339,14 +339,16 @@ class SqlJobs:
         runtime = self._runtime_of(job)
         query, database = self._query_of(runtime, job)
         request = ChartRequest(actor=actor, now=runtime.clock.now())
-        ready = runtime.sql_scripts.ready(runtime.queries.begun(request), database, question_of(query), made_of(query))
+        ready = runtime.engine.sql_scripts.ready(
+            runtime.engine.questions.runner.begun(request), database, question_of(query), made_of(query)
+        )
         return _bound(ready) == job.bound
 
     def read(self, job: JobRecord, data: bytes) -> ChartData:
         """Return the rows of the execution."""
         return decode_job_answer(data, job_id=job.job_id, seal=self._seal)
 
-    def _query_of(self, runtime: Runtime, job: JobRecord) -> tuple[SqlQuery, Database]:
+    def _query_of(self, runtime: ContentRuntime, job: JobRecord) -> tuple[SqlQuery, Database]:
         try:
             query_id = int(json.loads(job.payload)["query_id"])
         except (KeyError, TypeError, ValueError):
@@ -362,14 +364,16 @@ def _bound(ready: ReadyScript) -> str:
     return digest_of(tuple((statement.sql, repr(statement.parameters)) for statement in statements))
 
 
-def new_query(runtime: Runtime, database: Database, actor: Actor, *, in_background: bool, **fields: Any) -> SqlQuery:
+def new_query(
+    runtime: ContentRuntime, database: Database, actor: Actor, *, in_background: bool, **fields: Any
+) -> SqlQuery:
     """Return the record of an execution that is to begin."""
     job_id = new_job_key(runtime, str(actor.id))
     results_key = job_id if in_background else None
     return SqlQuery(database_id=database.id, user_id=actor.id, job_id=job_id, results_key=results_key, **fields)
 
 
-def new_record(runtime: Runtime, post: ExecutePayload, database: Database, actor: Actor) -> SqlQuery:
+def new_record(runtime: ContentRuntime, post: ExecutePayload, database: Database, actor: Actor) -> SqlQuery:
     """Return the record of the execution that a payload asks for.
 
     Raises:

@@ -231,7 +231,9 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
     def _problems(self, query: SavedQuery, tables: KnownTables) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return what is wrong with a saved query, and why it was not looked at."""
         try:
-            rendered = self._runtime.sql_queries.begun(self._request(), tables.database, saved_question(query)).rendered
+            rendered = self._runtime.engine.sql_queries.begun(
+                self._request(), tables.database, saved_question(query)
+            ).rendered
         except (MissingTemplateValueError, DatabaseAccessError) as error:
             return (), (f"it was not looked at: {error.message}",)
         except TemplateError as error:
@@ -239,7 +241,7 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
         return tuple(dict.fromkeys(problem.message for problem in problems_of(rendered, tables))), ()
 
     def _spec(self, database: Database) -> EngineSpec:
-        return self._runtime.registry.get(database.engine)
+        return self._runtime.engine.registry.get(database.engine)
 
     def _readable(self, unit: UnitOfWork, query_id: int) -> SavedQuery:
         query = unit.saved_queries.get(query_id)
@@ -250,10 +252,10 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
         database = unit.databases.get(query.database_id)
         if not self._reader(unit).reads_within(database):
             self._runtime.policy.require_read_database(self._actor, database)
-        self._runtime.sql_queries.check_saved(self._request(), database, saved_question(query))
+        self._runtime.engine.sql_queries.check_saved(self._request(), database, saved_question(query))
 
     def _request(self) -> ChartRequest:
-        return self._runtime.queries.begun(ChartRequest(actor=self._actor, now=self._runtime.clock.now()))
+        return self._runtime.request(self._actor)
 
     def _answer(self, query: SavedQuery) -> SavedQueryGet:
         with self._runtime.store.unit_of_work() as unit:

@@ -145,7 +145,7 @@ class _TenantQuery:
     def _ask(self, road: str, part: Mapping[str, Any]) -> QueryResult:
         requested = {name: value for name, value in part.items() if name != "result_type"}
         context = {**self.context, "queries": [requested], "result_type": road}
-        questions = ChartQueries(self.core._runtime, self.core._actor())
+        questions = ChartQueries(self.core._runtime.content, self.core._actor())
         try:
             return questions.run(questions.request(context)).raise_for_error().results[0]
         except AnalyticsError as error:

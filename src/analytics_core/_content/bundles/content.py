@@ -194,8 +194,8 @@ def store_saved_query(load: Load, document: Document) -> None:
         load.require_change(before)
     record = saved_query(document, before, database.id)
     record = replace(record, tag_ids=tag_ids(load, document.content, record.tag_ids))
-    request = load.runtime.queries.begun(ChartRequest(actor=load.actor, now=load.runtime.clock.now()))
-    load.runtime.sql_queries.check_saved(request, database, saved_question(record))
+    request = load.runtime.engine.questions.runner.begun(ChartRequest(actor=load.actor, now=load.runtime.clock.now()))
+    load.runtime.engine.sql_queries.check_saved(request, database, saved_question(record))
     store = load.unit.saved_queries.add if before is None else load.unit.saved_queries.update
     stored = store(record, actor_id=load.actor.id)
     load.act("saved_query", before).log(load.unit, details={"saved_query": stored.id})

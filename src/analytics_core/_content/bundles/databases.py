@@ -16,7 +16,7 @@ from analytics_core._content.bundles.identities import uuid_text
 from analytics_core._content.bundles.progress import Load, problems_of
 from analytics_core._content.databases.records import new_database, new_uri
 from analytics_core._content.reader import Reader
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.execution.connection_uri import parse_uri
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.datasource import Database
@@ -106,7 +106,7 @@ class DatabasesOfBundle:
 
 @contextmanager
 def databases_of(
-    runtime: Runtime, actor: Actor, documents: Documents, given: Replacements
+    runtime: ContentRuntime, actor: Actor, documents: Documents, given: Replacements
 ) -> Iterator[DatabasesOfBundle]:
     """Give the databases that a bundle needs, and close the connections that were made only to look at them.
 
@@ -124,7 +124,7 @@ def databases_of(
         yield DatabasesOfBundle(found=found, made=made, problems=tuple(finder.problems))
     finally:
         for uuid in made:
-            runtime.connector.dispose(found[uuid].id)
+            runtime.engine.connections.connector.dispose(found[uuid].id)
 
 
 def _needed(documents: Documents, given: Replacements) -> Iterator[str]:
@@ -143,7 +143,7 @@ def _needed(documents: Documents, given: Replacements) -> Iterator[str]:
 class _Finder:
     """Finds databases in one unit of work, makes connections that are not stored yet, and keeps what is wrong."""
 
-    runtime: Runtime
+    runtime: ContentRuntime
     actor: Actor
     unit: UnitOfWork
     given: Replacements
@@ -200,8 +200,8 @@ class _Finder:
     def _record(self, uuid: str, document: Document, options: Mapping[str, Any]) -> Database:
         payload = {"database_name": document.content["database_name"], **options}
         post = parse(DatabasePost, payload, shape=document.path)
-        uri = new_uri(post.orm_uri, shape=document.path, registry=self.runtime.registry)
-        record = new_database(post, uri=uri, checked=self.runtime.check_uri(uri), uuid=uuid)
+        uri = new_uri(post.orm_uri, shape=document.path, registry=self.runtime.engine.registry)
+        record = new_database(post, uri=uri, checked=self.runtime.engine.connections.check_uri(uri), uuid=uuid)
         return replace(record, id=-1 - secrets.randbelow(_TRIALS))
 
 

@@ -23,10 +23,9 @@ from analytics_core._content.bundles.fields import (
 from analytics_core._content.bundles.identities import dataset_targets, uuid_text
 from analytics_core._content.bundles.progress import Load
 from analytics_core._content.datasets.records import changed_dataset, new_dataset, with_found
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.stored_json import json_object
 from analytics_core._engine.gate.metadata import FoundColumn
-from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError, Problem
@@ -62,7 +61,7 @@ class DatasetOfBundle:
 
 
 def read_dataset(
-    runtime: Runtime,
+    runtime: ContentRuntime,
     actor: Actor,
     document: Document,
     database: Database,
@@ -84,17 +83,19 @@ def read_dataset(
     post = parse(DatasetPost, source, shape=document.path)
     made = new_dataset(post, owner_ids=(actor.id,), new_uuid=_new_uuid)
     plain = replace(made, uuid=document.key, metrics=())
-    spec = runtime.registry.get(database.engine)
-    request = runtime.queries.begun(ChartRequest(actor=actor, now=runtime.clock.now()))
-    sql = runtime.templates.sample_source(plain, spec, request)
-    found = runtime.metadata.columns_of(actor, plain, database, sql=sql)
+    spec = runtime.engine.registry.get(database.engine)
+    request = runtime.request(actor)
+    sql = runtime.engine.questions.templates.sample_source(plain, spec, request)
+    found = runtime.engine.metadata.columns_of(actor, plain, database, sql=sql)
     fields, notes = _fields(document.content, [column.name for column in found], named)
     left: list[Problem] = []
     while True:
         try:
             put = parse(DatasetPut, fields, shape=document.path)
             asked = DatasetOfBundle(document=document, plain=plain, found=found, put=put, notes=notes, left=tuple(left))
-            problems = runtime.stored_fragments.problems(asked.record(None, database.id), spec, request, before=None)
+            problems = runtime.engine.questions.fragments.problems(
+                asked.record(None, database.id), spec, request, before=None
+            )
             if not problems:
                 return asked
             raise PayloadSchemaError(shape=document.path, problems=problems)

@@ -29,7 +29,7 @@ from analytics_core._content.bundles.rights import store_role, store_row_rule
 from analytics_core._content.changes import until_accepted
 from analytics_core._content.charts.records import changed_chart
 from analytics_core._content.reader import Reader
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.chart import Chart
 from analytics_core._records.datasource import Database, Dataset
@@ -90,7 +90,7 @@ class BundleContent:
 class BundleLoader:
     """Loads bundles for one actor."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+    def __init__(self, runtime: ContentRuntime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
 

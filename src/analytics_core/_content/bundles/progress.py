@@ -11,7 +11,7 @@ from analytics_core._content.bundles.fields import texts_in
 from analytics_core._content.bundles.report import LoadedRecord
 from analytics_core._content.changes import LoggedAction, begin_act
 from analytics_core._content.reader import Reader
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
@@ -56,7 +56,7 @@ class Load:
         left: what records are stored without.
     """
 
-    runtime: Runtime
+    runtime: ContentRuntime
     actor: Actor
     unit: UnitOfWork
     with_rules: bool

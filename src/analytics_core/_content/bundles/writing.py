@@ -32,7 +32,7 @@ from analytics_core._content.bundles.labels import ANNOTATION_FIELDS
 from analytics_core._content.bundles.selection import KINDS, SHAPE, ExportedIds, Selection, selected
 from analytics_core._content.questions.dashboard_content import charts_in, without_places_of_others
 from analytics_core._content.reader import Reader
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.stored_json import json_object
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.chart import Annotation, Chart
@@ -57,7 +57,7 @@ _NO_ID: Final = 0
 class BundleWriter:
     """Writes bundles for one actor: what they may read, without connections and people."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+    def __init__(self, runtime: ContentRuntime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
 

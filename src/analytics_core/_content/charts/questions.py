@@ -176,7 +176,7 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
         """
         queries = ChartQueries(self._runtime, self._actor)
         question = queries.known(question)
-        explanation = self._runtime.queries.explain(queries.request(question, strict=strict))
+        explanation = self._runtime.engine.questions.runner.explain(queries.request(question, strict=strict))
         return with_form_fields(explanation, queries.form_fields(question))
 
     def batches(self, question: Question, *, strict: bool | None = None) -> BatchStream:

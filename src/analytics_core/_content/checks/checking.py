@@ -15,7 +15,7 @@ from analytics_core._content.checks.report import CheckedRecord, CheckReport
 from analytics_core._content.questions.dashboard_content import charts_in
 from analytics_core._content.questions.dashboard_filters import all_filters
 from analytics_core._content.reader import Reader
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.stored_json import json_object
 from analytics_core._engine.compile.fragments.sql_text import parse_statements
 from analytics_core._engine.querying.chart_request import ChartRequest
@@ -60,7 +60,9 @@ def _require_key(databases: Collection[Database]) -> None:
 class ContentCheck:
     """Looks at all content that one actor may read; `of_schedule` looks at an alert or a report."""
 
-    def __init__(self, runtime: Runtime, actor: Actor, of_schedule: Callable[[ReportSchedule], CheckedRecord]) -> None:
+    def __init__(
+        self, runtime: ContentRuntime, actor: Actor, of_schedule: Callable[[ReportSchedule], CheckedRecord]
+    ) -> None:
         self._runtime = runtime
         self._actor = actor
         self._of_schedule = of_schedule
@@ -69,7 +71,7 @@ class ContentCheck:
         """Return each dataset, chart, dashboard and schedule with what broke; with `answers` charts are asked, too."""
         content, today = self._read()
         given = ((one.dataset, one.database, one.failure) for one in today.values())
-        runner = self._runtime.queries.of_datasets(loaded(self._runtime, given))
+        runner = self._runtime.engine.questions.runner.of_datasets(loaded(self._runtime, given))
         return CheckReport(
             records=(
                 *(self._dataset(today[dataset.id], dataset) for dataset in content.datasets),
@@ -119,8 +121,11 @@ class ContentCheck:
 
     def _broken_parts(self, today: DatasetToday) -> Iterator[str]:
         """Yield what is wrong with the calculated columns, metrics and predicate of a dataset."""
-        request, spec = begun_request(self._runtime, self._actor), self._runtime.registry.get(today.database.engine)
-        for problem in self._runtime.stored_fragments.problems(today.dataset, spec, request, before=None):
+        request, spec = (
+            begun_request(self._runtime, self._actor),
+            self._runtime.engine.registry.get(today.database.engine),
+        )
+        for problem in self._runtime.engine.questions.fragments.problems(today.dataset, spec, request, before=None):
             yield f"{_named_part(today.dataset, problem.path)}: {_without_advice(problem.message)}"
 
     def _chart(
@@ -148,7 +153,7 @@ class ContentCheck:
             for filtered in (item for query in queries for item in query.rejected_filters):
                 yield f"its filter on {filtered.column!r} is not applied ({filtered.reason})"
             if of_chart is not None and of_chart.changed:
-                dialect = self._runtime.registry.get(of_chart.database.engine).dialect
+                dialect = self._runtime.engine.registry.get(of_chart.database.engine).dialect
                 used = {name for query in queries for name in _among(of_chart.changed, query.sql, dialect)}
                 yield from (f"its column {name!r} {told}" for name, told in of_chart.changed.items() if name in used)
             if answers and not any(failures):
@@ -159,9 +164,9 @@ class ContentCheck:
             yield from problems_of(failure) if failure is not None else ()
 
 
-def request_of(runtime: Runtime, actor: Actor, chart: Chart, *, now: datetime) -> ChartRequest:
+def request_of(runtime: ContentRuntime, actor: Actor, chart: Chart, *, now: datetime) -> ChartRequest:
     """Return what a chart asks at a moment, as a request of an actor."""
-    return runtime.contexts.read(runtime.chart_contexts.of_chart(chart).text, actor=actor, now=now)
+    return runtime.engine.questions.contexts.read(runtime.chart_contexts.of_chart(chart).text, actor=actor, now=now)
 
 
 def _among(names: Iterable[str], sql: str, dialect: str) -> list[str]:

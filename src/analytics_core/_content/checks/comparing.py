@@ -21,7 +21,7 @@ from analytics_core._content.checks.difference import (
     sql_difference,
 )
 from analytics_core._content.reader import Reader
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.querying.explain import ExplainedQuery
 from analytics_core._engine.querying.runner import QueryRunner
@@ -65,7 +65,7 @@ class _State:
 class ContentDiff:
     """Compares two states of content for one actor, whose rights and row rules hold in both."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+    def __init__(self, runtime: ContentRuntime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
 
@@ -99,7 +99,7 @@ class ContentDiff:
 
     def _state(self, content: BundleContent, now: datetime) -> _State:
         given = ((dataset, database, None) for dataset, database in content.datasets.values())
-        runner = self._runtime.queries.of_datasets(loaded(self._runtime, given))
+        runner = self._runtime.engine.questions.runner.of_datasets(loaded(self._runtime, given))
         broken = {
             uuid: _ChartState(name=name, failure=_told(error)) for uuid, (name, error) in content.failures.items()
         }

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import uuid4
 
 from analytics_core._content.datasets.records import with_found
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.gate.loaded_datasets import LoadedDataset
 from analytics_core._engine.gate.metadata import FoundColumn
@@ -37,7 +37,7 @@ class DatasetToday:
 
 
 def loaded(
-    runtime: Runtime, given: Iterable[tuple[Dataset, Database, AnalyticsError | None]]
+    runtime: ContentRuntime, given: Iterable[tuple[Dataset, Database, AnalyticsError | None]]
 ) -> dict[int, LoadedDataset | AnalyticsError]:
     """Return what questions find under the ids of these datasets: the datasets, or why they cannot be asked.
 
@@ -49,7 +49,7 @@ def loaded(
     generation = -secrets.randbits(62)
     return {
         dataset.id: LoadedDataset(
-            dataset=dataset, database=database, spec=runtime.registry.get(database.engine), generation=generation
+            dataset=dataset, database=database, spec=runtime.engine.registry.get(database.engine), generation=generation
         )
         if failure is None
         else failure
@@ -58,7 +58,7 @@ def loaded(
 
 
 def datasets_today(
-    runtime: Runtime, actor: Actor, datasets: Iterable[Dataset], databases: Mapping[int, Database]
+    runtime: ContentRuntime, actor: Actor, datasets: Iterable[Dataset], databases: Mapping[int, Database]
 ) -> dict[int, DatasetToday]:
     """Return datasets as their tables are now, by id; a database that cannot be reached is asked once."""
     found: dict[int, DatasetToday] = {}
@@ -74,7 +74,7 @@ def datasets_today(
     return found
 
 
-def dataset_today(runtime: Runtime, actor: Actor, dataset: Dataset, database: Database) -> DatasetToday:
+def dataset_today(runtime: ContentRuntime, actor: Actor, dataset: Dataset, database: Database) -> DatasetToday:
     """Return a dataset with the columns that its table has now."""
     try:
         found = found_columns(runtime, actor, dataset, database)
@@ -87,7 +87,7 @@ def dataset_today(runtime: Runtime, actor: Actor, dataset: Dataset, database: Da
         column.column_name for column in dataset.columns if not column.expression and column.column_name not in there
     )
     now = with_found(dataset, found, lambda: str(uuid4()))
-    changed = _changed_kinds(dataset, found, runtime.registry.get(database.engine))
+    changed = _changed_kinds(dataset, found, runtime.engine.registry.get(database.engine))
     return DatasetToday(dataset=now, database=database, gone=tuple(gone), changed=changed)
 
 
@@ -112,13 +112,17 @@ _KIND_NAMES: Final = {
 }
 
 
-def found_columns(runtime: Runtime, actor: Actor, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
+def found_columns(
+    runtime: ContentRuntime, actor: Actor, dataset: Dataset, database: Database
+) -> tuple[FoundColumn, ...]:
     """Return the columns of a dataset's table or SQL; errors are those of `MetadataReader.columns_of`."""
     request = begun_request(runtime, actor)
-    sql = runtime.templates.sample_source(dataset, runtime.registry.get(database.engine), request)
-    return runtime.metadata.columns_of(actor, dataset, database, sql=sql)
+    sql = runtime.engine.questions.templates.sample_source(
+        dataset, runtime.engine.registry.get(database.engine), request
+    )
+    return runtime.engine.metadata.columns_of(actor, dataset, database, sql=sql)
 
 
-def begun_request(runtime: Runtime, actor: Actor) -> ChartRequest:
+def begun_request(runtime: ContentRuntime, actor: Actor) -> ChartRequest:
     """Return a request without a question, whose budget has begun."""
-    return runtime.queries.begun(ChartRequest(actor=actor, now=runtime.clock.now()))
+    return runtime.request(actor)

@@ -17,7 +17,7 @@ from analytics_core._content.questions.extra_filters import ExtraFilters
 from analytics_core._content.questions.filter_values import SHAPE
 from analytics_core._content.questions.queries import ChartQueries, JobQueries
 from analytics_core._content.reader import Reader
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.stored_json import json_object
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.querying.chart_request import ChartRequest
@@ -220,7 +220,7 @@ def params_of(given: Mapping[str, Any] | None, kept: Mapping[str, Any]) -> dict[
 
 
 def answered_dashboard(
-    runtime: Runtime,
+    runtime: ContentRuntime,
     actor: Actor,
     dashboard_id: int,
     *,

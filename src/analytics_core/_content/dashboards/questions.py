@@ -63,7 +63,7 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
             dashboard_dataset(
                 dataset,
                 database=databases[dataset.database_id],
-                spec=self._runtime.registry.get(databases[dataset.database_id].engine),
+                spec=self._runtime.engine.registry.get(databases[dataset.database_id].engine),
                 people=people,
                 readable=readable,
             )

@@ -29,7 +29,7 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
             >>> core.databases.schemas(1)
             ('main',)
         """
-        return self._runtime.metadata.schemas_of(self._actor, self._stored(database_id), force=force)
+        return self._runtime.engine.metadata.schemas_of(self._actor, self._stored(database_id), force=force)
 
     def tables(self, database_id: int, schema: str | None = None, *, force: bool = False) -> tuple[DatabaseTable, ...]:
         """Return the tables and views of a schema, sorted by name (contract, `DatabaseTablesResponse`).
@@ -90,7 +90,7 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
             [('id', 'INTEGER'), ('name', 'VARCHAR(80)'), ('category', 'VARCHAR(80)'), ('price', 'DOUBLE')]
         """
         table_name = _checked_table(table_name, schema, shape="databases.table")
-        tables, database = self._runtime.tables, self._stored(database_id)
+        tables, database = self._runtime.engine.tables, self._stored(database_id)
         found = tables.describe(self._actor, database, table_name, schema=schema, rows=_FIRST_ROWS)
         return table_details(database_id, table_name, schema, found)
 
@@ -111,7 +111,7 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
         """
         table_name = _checked_table(table_name, schema, shape="databases.select_star")
         rows = self._checked_rows(rows, shape="databases.select_star")
-        found = self._runtime.tables.describe(
+        found = self._runtime.engine.tables.describe(
             self._actor, self._stored(database_id), table_name, schema=schema, rows=rows
         )
         return found.select_star
@@ -141,7 +141,7 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
         """
         table_name = _checked_table(table_name, schema, shape="databases.samples")
         rows = self._checked_rows(rows, shape="databases.samples")
-        sampled = self._runtime.tables.sample(
+        sampled = self._runtime.engine.tables.sample(
             self._actor, self._stored(database_id), table_name, schema=schema, rows=rows
         )
         return table_sample(database_id, table_name, schema, sampled)
@@ -159,7 +159,7 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
             >>> core.databases.catalogs(1)
             ()
         """
-        return self._runtime.metadata.catalogs_of(self._actor, self._stored(database_id))
+        return self._runtime.engine.metadata.catalogs_of(self._actor, self._stored(database_id))
 
     def function_names(self, database_id: int) -> DatabaseFunctionNames:
         """Return the names of the functions that SQL on a database may call (`DatabaseFunctionNamesResponse`).
@@ -170,12 +170,14 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
             >>> "lower" in core.databases.function_names(1).function_names
             True
         """
-        names = self._runtime.metadata.functions_of(self._actor, self._stored(database_id))
+        names = self._runtime.engine.metadata.functions_of(self._actor, self._stored(database_id))
         return DatabaseFunctionNames(function_names=names)
 
     def _tables(self, database_id: int, schema: str | None, *, force: bool) -> tuple[ReflectedTable, ...]:
         check_schema(schema)
-        return self._runtime.metadata.tables_of(self._actor, self._stored(database_id), schema=schema, force=force)
+        return self._runtime.engine.metadata.tables_of(
+            self._actor, self._stored(database_id), schema=schema, force=force
+        )
 
     def _checked_rows(self, rows: Any, *, shape: str) -> int:
         most = self._runtime.settings.samples_row_limit
@@ -189,7 +191,7 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
             return self._reader(unit).database(database_id)
 
     def _spec_of(self, database: Database) -> EngineSpec | None:
-        return self._runtime.registry.find(database.engine)
+        return self._runtime.engine.registry.find(database.engine)
 
 
 def check_schema(schema: Any, *, shape: str = "databases.tables") -> None:

@@ -105,9 +105,9 @@ class Databases(DatabaseContents):
         post = parse(DatabasePost, payload, shape="DatabaseRestApi.post")
         act = begin_act(self._runtime, self._actor, "database.create")
         shape = "DatabaseRestApi.post"
-        registry = self._runtime.registry
+        registry = self._runtime.engine.registry
         uri = new_uri(given_uri(post, shape=shape, registry=registry), shape=shape, registry=registry)
-        record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
+        record = new_database(post, uri=uri, checked=self._runtime.engine.connections.check_uri(uri), uuid=str(uuid4()))
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.databases.add(record, actor_id=self._actor.id)
             act.log(unit, details={"database_id": stored.id})
@@ -169,16 +169,18 @@ class Databases(DatabaseContents):
             stored = self._reader(unit).database(database_id)
             self._runtime.policy.require_write(self._actor, stored)
             reject_later_change(stored, unchanged_since)
-            shape, registry = "DatabaseRestApi.put", self._runtime.registry
+            shape, registry = "DatabaseRestApi.put", self._runtime.engine.registry
             if not put.model_fields_set:
                 return database_get(stored, spec=self._spec_of(stored))
             given = given_uri(put, shape=shape, registry=registry, stored=stored)
             uri = new_uri(given, shape=shape, registry=registry, stored=stored.uri)
-            record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
+            record = changed_database(stored, put, uri=uri, checked=self._runtime.engine.connections.check_uri(uri))
             changed = act.update(unit, unit.databases, stored, record, details={"database_id": database_id})
-            elsewhere = is_elsewhere(self._runtime.check_uri(uri), stored) or is_led_otherwise(stored, changed)
-            self._runtime.oauth_tokens.drop_for_others(unit, changed, before=stored, is_elsewhere=elsewhere)
-        self._runtime.connector.dispose(database_id)
+            elsewhere = is_elsewhere(self._runtime.engine.connections.check_uri(uri), stored) or is_led_otherwise(
+                stored, changed
+            )
+            self._runtime.engine.oauth.tokens.drop_for_others(unit, changed, before=stored, is_elsewhere=elsewhere)
+        self._runtime.engine.connections.connector.dispose(database_id)
         return database_get(changed, spec=self._spec_of(changed))
 
     @repeated
@@ -197,7 +199,7 @@ class Databases(DatabaseContents):
             require_unscheduled(self._reader(unit), database_id, noun="database")
             unit.databases.delete(database_id)
             act.log(unit, details={"database_id": database_id})
-        self._runtime.connector.dispose(database_id)
+        self._runtime.engine.connections.connector.dispose(database_id)
 
     # --------------------------------------------------------------------------------------------- what it holds
     def engines(self) -> tuple[DatabaseEngine, ...]:
@@ -210,7 +212,7 @@ class Databases(DatabaseContents):
             True
         """
         self._runtime.policy.require_manage_databases(self._actor)
-        registry = self._runtime.registry
+        registry = self._runtime.engine.registry
         return tuple(database_engine(registry.get(name)) for name in registry.names())
 
     def schemas_access_for_file_upload(self, database_id: int) -> FileUploadSchemas:
@@ -230,7 +232,7 @@ class Databases(DatabaseContents):
         if spec is None or not (database.allow_file_upload and takes_uploads(spec)):
             return FileUploadSchemas()
         policy, actor = self._runtime.policy, self._actor
-        allowed = upload_schemas(database) or self._runtime.metadata.schemas_of(actor, database)
+        allowed = upload_schemas(database) or self._runtime.engine.metadata.schemas_of(actor, database)
         schemas = upload_targets(spec, filter(None, allowed))
         return FileUploadSchemas(schemas=tuple(s for s in schemas if policy.can_upload(actor, database, schema=s)))
 
@@ -276,7 +278,7 @@ class Databases(DatabaseContents):
         check_schema(schema, shape="databases.upload")
         act = begin_act(self._runtime, self._actor, "database.upload")
         database = self._stored(database_id)
-        uploaded = self._runtime.uploads.upload(
+        uploaded = self._runtime.engine.uploads.upload(
             self._actor, database, file, table=table, schema=schema, if_exists=_if_exists(if_exists), options=form
         )
         self._log_upload(act, database_id, uploaded)
@@ -307,7 +309,7 @@ class Databases(DatabaseContents):
         form = parse(FileUploadOptions, {} if options is None else options, shape="databases.upload options")
         check_schema(schema, shape="databases.upload")
         database = self._stored(database_id)
-        found = self._runtime.uploads.metadata(self._actor, database, file, schema=schema, options=form)
+        found = self._runtime.engine.uploads.metadata(self._actor, database, file, schema=schema, options=form)
         return upload_file_metadata(*found)
 
     def _log_upload(self, act: LoggedAction, database_id: int, uploaded: WrittenTable) -> None:
@@ -365,10 +367,12 @@ class Databases(DatabaseContents):
             has_tunnel = given.ssh_tunnel is not None
         problems = parameter_problems(
             given,
-            registry=self._runtime.registry,
+            registry=self._runtime.engine.registry,
             settings=self._runtime.settings,
             name_is_taken=named is not None and named.id != given.id,
-            look=None if has_tunnel else partial(look_at_server, find=self._runtime.addresses_of_server),
+            look=None
+            if has_tunnel
+            else partial(look_at_server, find=self._runtime.engine.connections.addresses_of_server),
         )
         if problems:
             raise PayloadSchemaError(shape=shape, problems=problems)
@@ -389,18 +393,18 @@ class Databases(DatabaseContents):
         shape = "DatabaseTestConnectionSchema"
         trial = parse(DatabaseTestConnection, payload, shape=shape)
         stored = self._named(trial.database_name)
-        registry = self._runtime.registry
+        registry = self._runtime.engine.registry
         given = given_uri(trial, shape=shape, registry=registry, stored=stored)
         uri = new_uri(given, shape=shape, registry=registry, stored=stored.uri if stored else None)
         post = DatabasePost(database_name=trial.database_name or "trial", **_given(trial))
-        checked = self._runtime.check_uri(uri)
+        checked = self._runtime.engine.connections.check_uri(uri)
         record = new_database(post, uri=uri, checked=checked, uuid=str(uuid4()), stored=stored)
         # A number of its own, since `dispose` ends what is open for it: trials at the same time end nothing of others.
         trial_of_its_own = replace(record, id=-1 - secrets.randbelow(_TRIALS))
         try:
-            self._runtime.metadata.try_connection(self._actor, trial_of_its_own)
+            self._runtime.engine.metadata.try_connection(self._actor, trial_of_its_own)
         finally:
-            self._runtime.connector.dispose(trial_of_its_own.id)
+            self._runtime.engine.connections.connector.dispose(trial_of_its_own.id)
 
     def _named(self, database_name: str | None) -> Database | None:
         if database_name is None:

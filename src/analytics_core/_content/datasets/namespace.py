@@ -394,7 +394,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
 
     def _schemas_meant(self, schema: str | None, database: Database) -> tuple[str | None, ...]:
         """Return the schema that is asked for, and by which other name the default one is stored."""
-        default = self._runtime.metadata.default_schema_of(self._actor, database)
+        default = self._runtime.engine.metadata.default_schema_of(self._actor, database)
         if default is None or schema not in (None, default):
             return (schema,)
         return (schema, default if schema is None else None)
@@ -437,20 +437,20 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
 
     def _check_fragments(self, dataset: Dataset, database: Database, *, before: Dataset | None) -> None:
         """Read new metrics, expressions, formats, predicates; PayloadSchemaError says what is wrong with each."""
-        spec = self._runtime.registry.get(database.engine)
-        problems = self._runtime.stored_fragments.problems(dataset, spec, self._request(), before=before)
+        spec = self._runtime.engine.registry.get(database.engine)
+        problems = self._runtime.engine.questions.fragments.problems(dataset, spec, self._request(), before=before)
         if problems:
             shape = "DatasetRestApi.post" if before is None else "DatasetRestApi.put"
             raise PayloadSchemaError(shape=shape, problems=problems)
 
     def _columns_of(self, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
         """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""
-        spec = self._runtime.registry.get(database.engine)
-        sql = self._runtime.templates.sample_source(dataset, spec, self._request())
-        return self._runtime.metadata.columns_of(self._actor, dataset, database, sql=sql)
+        spec = self._runtime.engine.registry.get(database.engine)
+        sql = self._runtime.engine.questions.templates.sample_source(dataset, spec, self._request())
+        return self._runtime.engine.metadata.columns_of(self._actor, dataset, database, sql=sql)
 
     def _request(self) -> ChartRequest:
-        return self._runtime.queries.begun(ChartRequest(actor=self._actor, now=self._runtime.clock.now()))
+        return self._runtime.request(self._actor)
 
     def _with_source(self, before: Dataset, after: Dataset, database: Database) -> Dataset:
         """Return a dataset whose list of columns was given, with what the database says of new ones, or of all."""
@@ -467,7 +467,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         return checked_owners(self._runtime.people, put.owners, actor=self._actor, shape="DatasetRestApi.put")
 
     def _answer(self, dataset: Dataset, database: Database) -> DatasetGet:
-        spec = self._runtime.registry.get(database.engine)
+        spec = self._runtime.engine.registry.get(database.engine)
         people = read_users(self._runtime.people, makers_and_owners(dataset))
         return dataset_get(dataset, database=database, spec=spec, people=people, readable=readable_now(self._runtime))
 

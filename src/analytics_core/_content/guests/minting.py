@@ -8,7 +8,7 @@ from typing import Any
 
 from analytics_core._content.batches import by_ids, id_in, is_id, read_once, stored_ids
 from analytics_core._content.changes import begin_act
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.gate.row_security import guest_facts
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.guest_tokens import attributes_of, named, rule_of
@@ -37,7 +37,12 @@ class _NamedDashboards:
 
 
 def mint_guest_token(
-    runtime: Runtime, actor: Actor, payload: GuestTokenCreate | Payload, *, life_s: float | None, all_rows: AllRows
+    runtime: ContentRuntime,
+    actor: Actor,
+    payload: GuestTokenCreate | Payload,
+    *,
+    life_s: float | None,
+    all_rows: AllRows,
 ) -> str:
     """Return a token (`Embedded.guest_token` tells the rest)."""
     runtime.policy.require_mint_guest_tokens(actor)
@@ -60,7 +65,9 @@ def mint_guest_token(
     return token
 
 
-def _check_rules(runtime: Runtime, unit: UnitOfWork, request: GuestTokenCreate, opened: _NamedDashboards) -> None:
+def _check_rules(
+    runtime: ContentRuntime, unit: UnitOfWork, request: GuestTokenCreate, opened: _NamedDashboards
+) -> None:
     """Read each clause on every dataset that it is for."""
     user = named(request.user)
     guest = Actor(user=User(username=user.username or "", attributes=attributes_of(user)))
@@ -71,8 +78,8 @@ def _check_rules(runtime: Runtime, unit: UnitOfWork, request: GuestTokenCreate, 
     ]
     databases = by_ids(unit.databases, {dataset.database_id for _, dataset in targets})
     for rule, dataset in targets:
-        spec = runtime.registry.get(databases[dataset.database_id].engine)
-        runtime.row_security.check(rule.clause, dataset, spec, facts=guest_facts(guest, rule_of(rule)))
+        spec = runtime.engine.registry.get(databases[dataset.database_id].engine)
+        runtime.engine.row_security.check(rule.clause, dataset, spec, facts=guest_facts(guest, rule_of(rule)))
 
 
 def find_embedded(unit: UnitOfWork, key: int | str) -> EmbeddedDashboard:

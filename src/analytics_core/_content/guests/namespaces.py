@@ -27,7 +27,7 @@ from analytics_core._content.questions.dashboard_filters import DeclaredFilter, 
 from analytics_core._content.questions.extra_filters import ExtraFilters
 from analytics_core._content.questions.queries import ChartJobPayload, JobQueries, Question, named_in, question_text
 from analytics_core._content.reader import Reader
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.compile.fingerprint import digest_of
 from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.querying.reading import context_text
@@ -72,7 +72,7 @@ class GuestNamespace(Generic[Item]):
 
     _namespace: type[ListedNamespace[Item]]
 
-    def __init__(self, runtime: Runtime, visit: GuestVisit) -> None:
+    def __init__(self, runtime: ContentRuntime, visit: GuestVisit) -> None:
         self._runtime = runtime
         self._visit = visit
 
@@ -398,7 +398,7 @@ class GuestQueries(JobQueries):
         request = self._request(question, strict=strict)
         named, text = (question, None) if isinstance(question, int) else (None, self._text(question, strict=strict))
         payload = ChartJobPayload(chart_id=named, context=text, force=False, strict=request.strict)
-        return payload, self._runtime.queries.database_of(request)
+        return payload, self._runtime.engine.questions.runner.database_of(request)
 
     def _text(self, question: ChartDataQueryContext | Payload, *, strict: bool | None) -> str:
         return context_text(question, self._read(question, strict=strict).context)
@@ -421,7 +421,7 @@ class GuestQueries(JobQueries):
 
     def _bound(self, request: ChartRequest) -> str:
         """Return a digest of what binds the guest, and of what they see of the chart's query."""
-        return digest_of((request.context.model_dump_json(), self._runtime.queries.bound_by(request)))
+        return digest_of((request.context.model_dump_json(), self._runtime.engine.questions.runner.bound_by(request)))
 
     def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
         named = question.context if question.chart_id is None else question.chart_id

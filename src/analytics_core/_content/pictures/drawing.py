@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from analytics_core._content.lookups.chart_contexts import stored_form
 from analytics_core._content.pictures.data import failure_of, picture_data
 from analytics_core._content.pictures.picture import Picture
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.stored_json import json_object
 from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.rights.keys import SEAL_BYTES, EntrySeal
@@ -169,7 +169,7 @@ class PictureDrawer:
         keeps: whether a picture that was drawn before is taken, and one that is drawn is kept.
     """
 
-    def __init__(self, runtime: Runtime, *, keeps: bool = True) -> None:
+    def __init__(self, runtime: ContentRuntime, *, keeps: bool = True) -> None:
         self._renderer = runtime.needed_renderer()
         self._store = runtime.store
         self._cache = runtime.cache

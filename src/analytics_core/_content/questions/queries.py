@@ -16,7 +16,7 @@ from analytics_core._content.pictures.drawing import form_of_chart
 from analytics_core._content.questions.contexts import context_with
 from analytics_core._content.questions.extra_filters import ExtraFilters
 from analytics_core._content.reader import Reader
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.compile.fingerprint import digest_of
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.querying.chart_request import ChartRequest, RetoldError
@@ -55,7 +55,7 @@ class ChartJobPayload:
 class JobQueries(ABC):
     """Answers questions of charts for one actor, now or in a job; a subclass says what a question requests."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+    def __init__(self, runtime: ContentRuntime, actor: Actor) -> None:
         self._runtime = runtime
         self.actor = actor
 
@@ -66,7 +66,7 @@ class JobQueries(ABC):
 
     def answer_job(self, question: ChartJobPayload, cancel: CancelToken) -> tuple[ChartData, str]:
         """Return the answer to the question of a job, and a digest of what bound its actor; it has its own budget."""
-        request = self._runtime.queries.begun(replace(self._request_of_job(question), cancel=cancel))
+        request = self._runtime.engine.questions.runner.begun(replace(self._request_of_job(question), cancel=cancel))
         bound = self._bound(request)
         return self.run(request), bound
 
@@ -83,11 +83,11 @@ class JobQueries(ABC):
         """Return what the question of a job requests now."""
 
     def _bound(self, request: ChartRequest) -> str:
-        return digest_of(self._runtime.queries.bound_by(request))
+        return digest_of(self._runtime.engine.questions.runner.bound_by(request))
 
     def run(self, request: ChartRequest) -> ChartData:
         """Return the answer to what is requested, as the actor may see it."""
-        return self._runtime.queries.run(request)
+        return self._runtime.engine.questions.runner.run(request)
 
     def ask(self, payload: Payload) -> ChartData:
         """Return the answer to a query context that the library made, whatever the settings say of strict ones."""
@@ -97,12 +97,12 @@ class JobQueries(ABC):
         """Return what the actor requests with a query context; `strict` None is as the settings say."""
         strict = self._runtime.settings.strict_queries if strict is None else strict
         now = self._runtime.clock.now()
-        return self._runtime.contexts.read(payload, actor=self.actor, now=now, strict=strict)
+        return self._runtime.engine.questions.contexts.read(payload, actor=self.actor, now=now, strict=strict)
 
     def knows_name(self, source: Any, name: str) -> bool:
         """Tell whether the datasource of a query, as JSON writes it, has a column or metric of this name."""
         try:
-            return self._runtime.queries.knows_name(ChartDataDatasource.model_validate(source), name)
+            return self._runtime.engine.questions.runner.knows_name(ChartDataDatasource.model_validate(source), name)
         except ValueError:
             return True
 
@@ -110,7 +110,7 @@ class JobQueries(ABC):
         """Tell whether a column of a dataset holds a text in rows that the actor may see."""
         asked = {"datasource": {"id": dataset_id, "type": "table"}, "queries": [{"columns": [column], "metrics": []}]}
         try:
-            return self._runtime.queries.holds(self._read(asked, strict=False), text)
+            return self._runtime.engine.questions.runner.holds(self._read(asked, strict=False), text)
         except AnalyticsError:
             return False
 
@@ -167,7 +167,7 @@ class ChartQueries(JobQueries):
 
     def batches(self, question: Question, *, strict: bool | None = None) -> BatchStream:
         """Return the rows of a question in batches."""
-        return self._runtime.batches.stream(self.request(question, strict=strict))
+        return self._runtime.engine.questions.batches.stream(self.request(question, strict=strict))
 
     def rows_of(self, dataset_id: int, columns: Iterable[str] | None) -> BatchStream:
         """Return all rows of a dataset in batches; None: with all of its columns."""
@@ -189,7 +189,7 @@ class ChartQueries(JobQueries):
             strict=request.strict,
             notes=() if own is None else own.notes,
         )
-        return requested, self._runtime.queries.database_of(request)
+        return requested, self._runtime.engine.questions.runner.database_of(request)
 
     def _asked(self, question: Question) -> tuple[Chart | None, ChartDataQueryContext | Payload, ChartContext | None]:
         """Return the query context that a question asks, and the chart that it names by its id with how it was made."""

@@ -9,7 +9,7 @@ from analytics_core._content.questions.contexts import context_with
 from analytics_core._content.questions.extra_filters import ExtraFilters, GivenFilters, given_filters
 from analytics_core._content.questions.queries import ChartQueries
 from analytics_core._content.reader import Reader
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.chart import Chart
 from analytics_core.errors import NotFoundError
@@ -20,7 +20,7 @@ _SHAPE: Final = "ChartCacheWarmUpRequestSchema"
 class ShownCharts:
     """Gives the questions of charts as one actor asks them."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+    def __init__(self, runtime: ContentRuntime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
 

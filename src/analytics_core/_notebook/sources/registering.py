@@ -17,7 +17,7 @@ from analytics_core._content.changes import until_accepted
 from analytics_core._content.charts.namespace import Charts
 from analytics_core._content.databases.namespace import Databases
 from analytics_core._content.datasets.namespace import Datasets
-from analytics_core._content.runtime import Runtime
+from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.execution.handed_over import (
     MARK,
     HandedEngine,
@@ -68,7 +68,7 @@ def url_of(file: DatabaseFile) -> str:
     return url
 
 
-def add_database(core: Registry, runtime: Runtime, source: HandedOver, *, name: str) -> int:
+def add_database(core: Registry, runtime: ContentRuntime, source: HandedOver, *, name: str) -> int:
     """Store the database of what was handed over, and return its id."""
     connector, uuid = _connector(runtime), str(uuid4())
     connector.hand_over(uuid, source)
@@ -114,7 +114,7 @@ def _read_one_row(core: Registry, dataset: DatasetGet) -> None:
 
 
 def dataset_from(
-    core: Registry, runtime: Runtime, thing: Any, name: str, reading: FileReading, *, may_replace: bool
+    core: Registry, runtime: ContentRuntime, thing: Any, name: str, reading: FileReading, *, may_replace: bool
 ) -> DatasetGet:
     """Store a dataset of a frame or of files, or put them in the place of the one of this name; see the facade."""
     taking.check_name(name)
@@ -135,21 +135,21 @@ def dataset_from(
         raise
 
 
-def _renew(runtime: Runtime, database_id: int) -> None:
+def _renew(runtime: ContentRuntime, database_id: int) -> None:
     """Store a database as it is: its version is in the keys of all answers that were kept."""
     with runtime.store.unit_of_work() as unit:
         stored = unit.databases.get(database_id)
         unit.databases.update(stored, actor_id=stored.audit.changed_by)
-    runtime.connector.dispose(database_id)
+    runtime.engine.connections.connector.dispose(database_id)
 
 
-def _connector(runtime: Runtime) -> HandedOverConnector:
-    if not isinstance(runtime.connector, HandedOverConnector):
+def _connector(runtime: ContentRuntime) -> HandedOverConnector:
+    if not isinstance(runtime.engine.connections.connector, HandedOverConnector):
         raise SourceError(
             "this core reaches databases by a connector of the host's own, which takes nothing in hand; make a core "
             "without connector="
         )
-    return runtime.connector
+    return runtime.engine.connections.connector
 
 
 def _uri(source: HandedOver) -> str:
@@ -164,7 +164,7 @@ def _uri(source: HandedOver) -> str:
     return named.render_as_string()
 
 
-def _database_of_tables(core: Registry, runtime: Runtime, connector: HandedOverConnector) -> Database:
+def _database_of_tables(core: Registry, runtime: ContentRuntime, connector: HandedOverConnector) -> Database:
     """Return the database of what was handed over to this core before, or else the one called `frames`, made now."""
     uuids = tuple(connector.handed_tables())
     found = _databases(runtime, ListFilter(col="uuid", op="in", val=uuids)) if uuids else []
@@ -180,12 +180,12 @@ def _database_of_tables(core: Registry, runtime: Runtime, connector: HandedOverC
     return database
 
 
-def _databases(runtime: Runtime, condition: ListFilter) -> list[Database]:
+def _databases(runtime: ContentRuntime, condition: ListFilter) -> list[Database]:
     with runtime.store.unit_of_work() as unit:
         return list(every(unit.databases, (condition,)))
 
 
-def _dataset_called(runtime: Runtime, name: str, database: Database, *, may_replace: bool) -> Dataset | None:
+def _dataset_called(runtime: ContentRuntime, name: str, database: Database, *, may_replace: bool) -> Dataset | None:
     """Return the dataset whose place is taken; AlreadyExistsError for one that stays."""
     with runtime.store.unit_of_work() as unit:
         known = list(every(unit.datasets, (ListFilter(col="table_name", op="eq", val=name),)))

@@ -1,0 +1,143 @@
+"""The engine, wired: which part of it is given which others, and what it is handed of the content."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from analytics_core._content.lookups.chart_contexts import ChartContexts
+from analytics_core._content.lookups.rule_sets import StoredRuleSets
+from analytics_core._core.runtime import Components
+from analytics_core._core.wiring.parts import Added
+from analytics_core._core.wiring.questions import build_questions, plan_limits
+from analytics_core._engine.compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
+from analytics_core._engine.compile.advanced_types import installed_advanced_types
+from analytics_core._engine.compile.fragments import FragmentParser
+from analytics_core._engine.compile.templates import TemplateRenderer
+from analytics_core._engine.execution.reflection import Reflector
+from analytics_core._engine.execution.statements import StatementRunner, ledger_of
+from analytics_core._engine.execution.table_loader import TableLoader
+from analytics_core._engine.frames.registry import ENTRY_POINTS as OPERATIONS
+from analytics_core._engine.frames.registry import installed_operations
+from analytics_core._engine.gate.gate import Gate
+from analytics_core._engine.gate.metadata import CachedNames, MetadataReader
+from analytics_core._engine.gate.row_security import RowSecurity
+from analytics_core._engine.gate.tables import TableReader
+from analytics_core._engine.gate.uploads import FileUploads
+from analytics_core._engine.oauth.clients import client_of_database, client_problems
+from analytics_core._engine.oauth.exchange import TokenRequests
+from analytics_core._engine.oauth.flow import AuthorizationFlow
+from analytics_core._engine.oauth.state import StateSigner
+from analytics_core._engine.oauth.stored_tokens import StoredTokens
+from analytics_core._engine.oauth.tokens import OAuthTokens
+from analytics_core._engine.oauth.user_tokens import UserTokens
+from analytics_core._engine.querying.preparing import Preparer
+from analytics_core._engine.rights.keys import EntrySeal
+from analytics_core._engine.runtime import DatabaseConnections, EngineRuntime, OAuthParts
+from analytics_core.errors import SettingsError
+
+
+def build_engine(parts: Components, added: Added, chart_contexts: ChartContexts) -> EngineRuntime:
+    """Return the engine over the parts of a core; `chart_contexts` give the questions of charts that layers show."""
+    settings, store, clock = parts.settings, parts.store, parts.clock
+    advanced_types = installed_advanced_types(added[ADVANCED_DATA_TYPES])
+    parser = FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
+    books = StoredRuleSets(store, clock, freshness_s=settings.metadata_freshness_s)
+    # Templates of row rules render whether or not other templates may.
+    row_security = RowSecurity(books=books, sources=parts.row_filters, renderer=TemplateRenderer(), parser=parser)
+    oauth, tokens = _oauth(parts)
+    gate = _gate(parts, books, row_security, tokens)
+    planning = Preparer(parser=parser, limits=plan_limits(settings), advanced_types=advanced_types)
+    databases = _databases(parts, gate, row_security, tokens)
+    return EngineRuntime(
+        settings=settings,
+        observer=parts.observer,
+        registry=parts.registry,
+        connections=DatabaseConnections(
+            connector=parts.connector,
+            registry=parts.registry,
+            addresses=parts.addresses,
+            settings=settings,
+            allowed_files=parts.allowed_files,
+        ),
+        statements=gate.statements,
+        gate=gate,
+        row_security=row_security,
+        **databases,
+        oauth=oauth,
+        questions=build_questions(
+            parts,
+            planning=planning,
+            gate=gate,
+            row_security=row_security,
+            metadata=databases["metadata"],
+            operations=installed_operations(added[OPERATIONS]),
+            chart_contexts=chart_contexts,
+        ),
+        advanced_types=advanced_types,
+    )
+
+
+def _gate(parts: Components, books: StoredRuleSets, row_security: RowSecurity, tokens: UserTokens) -> Gate:
+    return Gate(
+        policy=parts.policy,
+        registry=parts.registry,
+        runner=StatementRunner(parts.connector, tokens, ledger_of(parts.settings, parts.store, parts.clock)),
+        row_security=row_security,
+        books=books,
+        tokens=tokens,
+        allowed_functions=parts.settings.allowed_functions,
+    )
+
+
+def _oauth(parts: Components) -> tuple[OAuthParts, UserTokens]:
+    settings = parts.settings
+    for name, client in settings.clients.items():
+        for problem in client_problems(client):
+            raise SettingsError(f"Settings.oauth2_clients of {name!r}: {problem.path} {problem.message}")
+    client_of = partial(client_of_database, clients=settings.clients)
+    stored, requests = StoredTokens(parts.store, parts.clock), TokenRequests(parts.token_endpoint)
+    signer = StateSigner(settings, parts.clock)
+    flow = AuthorizationFlow(settings=settings, signer=signer, stored=stored, requests=requests, client_of=client_of)
+    tokens = OAuthTokens(
+        stored=stored,
+        lock=parts.lock,
+        clock=parts.clock,
+        sleeper=parts.sleeper,
+        requests=requests,
+        client_of=client_of,
+        timeout_s=settings.oauth2_timeout_s,
+    )
+    return OAuthParts(flow=flow, tokens=tokens), UserTokens(flow=flow, tokens=tokens, client_of=client_of)
+
+
+def _databases(parts: Components, gate: Gate, row_security: RowSecurity, tokens: UserTokens) -> dict[str, Any]:
+    """Return what reads databases' own facts, and what uploads into them."""
+    limit_s = parts.settings.statement_timeout_s
+    reflector = Reflector(
+        parts.connector,
+        tokens,
+        timeout_s=limit_s,
+        may_see=lambda asked, schema: parts.policy.can_read_tables(asked.actor, asked.database, schema=schema),
+    )
+    names = CachedNames(reflector, parts.cache, EntrySeal(parts.settings.key))
+    metadata = MetadataReader(
+        gate=gate,
+        policy=parts.policy,
+        reflector=reflector,
+        names=names,
+        row_security=row_security,
+        timeout_s=limit_s,
+    )
+    tables = TableReader(gate=gate, reflector=reflector, row_security=row_security, settings=parts.settings)
+    loader = TableLoader(parts.connector, tokens)
+    uploads = FileUploads(
+        gate=gate, reflector=reflector, names=names, loader=loader, settings=parts.settings, progress=parts.progress
+    )
+    return {
+        "reflector": reflector,
+        "metadata": metadata,
+        "tables": tables,
+        "table_names": names,
+        "uploads": uploads,
+    }

@@ -1,0 +1,128 @@
+"""The engine as it is wired: what the rooms above ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analytics_core._engine.compile.advanced_types import AdvancedDataType
+from analytics_core._engine.engines.registry import EngineRegistry
+from analytics_core._engine.execution.connection_uri import CheckedUri, check_uri
+from analytics_core._engine.execution.reflection import Reflector
+from analytics_core._engine.execution.statements import StatementRunner
+from analytics_core._engine.gate.gate import Gate
+from analytics_core._engine.gate.metadata import CachedNames, MetadataReader
+from analytics_core._engine.gate.row_security import RowSecurity
+from analytics_core._engine.gate.tables import TableReader
+from analytics_core._engine.gate.uploads import FileUploads
+from analytics_core._engine.network import AddressFinder
+from analytics_core._engine.oauth.flow import AuthorizationFlow
+from analytics_core._engine.oauth.tokens import OAuthTokens
+from analytics_core._engine.querying.alert_query import AlertQueries
+from analytics_core._engine.querying.batch_queries import BatchQueries
+from analytics_core._engine.querying.preparing import StoredFragments
+from analytics_core._engine.querying.reading import ContextReader
+from analytics_core._engine.querying.runner import QueryRunner
+from analytics_core._engine.querying.simulation import Simulations
+from analytics_core._engine.querying.templating import QueryTemplates
+from analytics_core._records.network import DestinationPurpose
+from analytics_core._records.secret import Secret
+from analytics_core._records.settings import Settings
+from analytics_core.ports import Connector, Observer
+
+if TYPE_CHECKING:
+    from analytics_core._engine.querying.sql_queries import SqlQueries
+    from analytics_core._engine.querying.sql_scripts import SqlScripts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseConnections:
+    """The ways to users' databases; `allowed_files` are database files that may be opened without a data root."""
+
+    connector: Connector
+    registry: EngineRegistry
+    addresses: AddressFinder
+    settings: Settings
+    allowed_files: tuple[Path, ...]
+
+    def addresses_of_server(self, host: str, port: int | None) -> tuple[str, ...]:
+        """Return the addresses of a database's server that the network policy allows; DatabaseError without any."""
+        return self.addresses.find(host, port, purpose=DestinationPurpose.DATABASE)
+
+    def check_uri(self, uri: str | Secret) -> CheckedUri:
+        """Return the checked URI; ConnectionUriError when it is malformed or asks for more than is allowed."""
+        return check_uri(uri, settings=self.settings, specs=self.registry.get, allowed_files=self.allowed_files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OAuthParts:
+    """Users' tokens for databases: how they are got, and how they stay fresh."""
+
+    flow: AuthorizationFlow
+    tokens: OAuthTokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """What answers questions: payloads are read, templates rendered, queries run."""
+
+    contexts: ContextReader
+    templates: QueryTemplates
+    fragments: StoredFragments
+    runner: QueryRunner
+    batches: BatchQueries
+    simulations: Simulations
+    alerts: AlertQueries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineRuntime:
+    """What the rooms above the engine are given of it; `_core` alone builds it, nothing changes it.
+
+    It serves many actors: who asks is an argument.
+    """
+
+    settings: Settings
+    observer: Observer
+    registry: EngineRegistry
+    connections: DatabaseConnections
+    statements: StatementRunner
+    reflector: Reflector
+    gate: Gate
+    row_security: RowSecurity
+    metadata: MetadataReader
+    tables: TableReader
+    table_names: CachedNames
+    uploads: FileUploads
+    oauth: OAuthParts
+    questions: Questions
+    advanced_types: Mapping[str, AdvancedDataType]
+
+    @property
+    def sql_queries(self) -> SqlQueries:
+        """What runs statements that people write; it is loaded with the first of them."""
+        from analytics_core._engine.querying.sql_queries import SqlQueries
+
+        return SqlQueries(
+            gate=self.gate,
+            row_security=self.row_security,
+            templates=self.questions.templates,
+            settings=self.settings,
+            observer=self.observer,
+        )
+
+    @property
+    def sql_scripts(self) -> SqlScripts:
+        """What runs scripts that people write."""
+        from analytics_core._engine.querying.sql_scripts import SqlScripts
+
+        return SqlScripts(
+            queries=self.sql_queries, gate=self.gate, row_security=self.row_security, names=self.table_names
+        )
+
+    def close(self) -> None:
+        """Stop streams, uploads that are not committed, statements and reflection; wait for tokens that are renewed."""
+        for work in (self.questions.batches, self.uploads, self.statements, self.reflector, self.oauth.tokens):
+            work.close()
