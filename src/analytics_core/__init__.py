@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from analytics_core import errors, models, notifiers, plugins, policy, ports, postprocessing, testing
     from analytics_core._content.jobs.job import Job
     from analytics_core._content.lists import Page
-    from analytics_core._core import AnalyticsCore, GuestCore, connect
+    from analytics_core._core.connect import connect
+    from analytics_core._core.facade import AnalyticsCore
+    from analytics_core._core.guest_core import GuestCore
     from analytics_core._engine.compile.time_range import TimeRange, resolve_time_range
     from analytics_core._engine.querying.explain import Explanation
     from analytics_core._engine.results.answer import ChartData, QueryResult
@@ -61,9 +63,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AnalyticsCore": "analytics_core._core",
-    "connect": "analytics_core._core",
-    "GuestCore": "analytics_core._core",
+    "AnalyticsCore": "analytics_core._core.facade",
+    "connect": "analytics_core._core.connect",
+    "GuestCore": "analytics_core._core.guest_core",
     "DatasetHandle": "analytics_core._notebook.builder.dataset",
     "DatasetQuery": "analytics_core._notebook.builder.query",
     "QueryChart": "analytics_core._notebook.builder.charts",

@@ -29,10 +29,10 @@ from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, Value
 from analytics_core._engine.frames.registry import ENTRY_POINTS as OPERATIONS
 from analytics_core._engine.frames.registry import Operation
 from analytics_core._reports.delivery import ENTRY_POINTS as NOTIFIERS
+from analytics_core._superset import ENTRY_POINTS as CHART_KINDS
 from analytics_core._superset.chart_kind import ChartKind
 from analytics_core._superset.draft import QueryDraft
 from analytics_core._superset.form import Form, FormValue
-from analytics_core._superset.registry import ENTRY_POINTS as CHART_KINDS
 
 __all__ = [
     "ADVANCED_DATA_TYPES",

@@ -10,7 +10,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 from pydantic import BaseModel
-from tests.support.doors import NAMESPACES, kind_of
+from tests.support.doors import NAMESPACES, hints_of, imported_for_checkers, kind_of
 
 import analytics_core
 from analytics_core import Settings, models
@@ -19,15 +19,6 @@ from analytics_core._core.operating import PersonNames
 from analytics_core.models.people import FirstAdministrator
 
 PACKAGE = Path(analytics_core.__file__).parent
-
-
-def imported_for_checkers(module: Path) -> Iterator[tuple[str, str]]:
-    """Yield the modules and names that a module imports for type checkers alone."""
-    for node in ast.parse(module.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            for found in node.body:
-                assert isinstance(found, ast.ImportFrom)
-                yield from ((found.module or "", alias.name) for alias in found.names)
 
 
 def defined_names(module: Path) -> Iterator[str]:
@@ -63,7 +54,7 @@ def test_every_model_that_a_method_takes_or_gives_is_named() -> None:
         lists = [one for base in getattr(kind, "__orig_bases__", ()) for one in models_in(base)]
         assert [item.__name__ for item in lists if getattr(models, item.__name__, None) != item] == [], name
         for method, member in inspect.getmembers(kind, inspect.isfunction):
-            for hint in () if method.startswith("_") else get_type_hints(inspect.unwrap(member)).values():
+            for hint in () if method.startswith("_") else hints_of(member).values():
                 unnamed = [
                     found.__name__ for found in models_in(hint) if getattr(models, found.__name__, None) != found
                 ]

@@ -9,12 +9,13 @@ import json
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat, PublicFormat
 from tests.support.cases import for_each
+from tests.support.doors import hints_of
 from tests.support.guests import QUERY, GuestWorld, chart, dashboard, guest_world, people_of
 from tests.support.lives import EVENT, LIVES, RULE, Key
 
@@ -256,7 +257,7 @@ PARTS: Mapping[str, list[tuple[Any, ...]]] = {
 def taken(name: str, world: World) -> frozenset[str]:
     """Return the names of the fields that an update takes."""
     update = inspect.unwrap(type(getattr(world.admin, name)).update)
-    (put, *_) = get_args(get_type_hints(update)["payload"])
+    (put, *_) = get_args(hints_of(update)["payload"])
     return frozenset(field_names(put))
 
 

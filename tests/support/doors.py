@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Any, get_type_hints
 
 from analytics_core import AnalyticsCore
@@ -38,10 +42,23 @@ def anything(method: Any) -> tuple[list[Any], dict[str, Any]]:
 
 
 def kind_of(namespace: str) -> Any:
-    """Return the class of a namespace of a core; those of the SQL editor are loaded late."""
-    from analytics_core._sql.namespace import Sql
-    from analytics_core._sql.queries import Queries
-    from analytics_core._sql.saved_queries import SavedQueries
+    """Return the class of a namespace of a core."""
+    return hints_of(getattr(AnalyticsCore, namespace).fget)["return"]
 
-    late = {kind.__name__: kind for kind in (Sql, Queries, SavedQueries)}
-    return get_type_hints(getattr(AnalyticsCore, namespace).fget, localns=late)["return"]
+
+def hints_of(member: Any) -> dict[str, Any]:
+    """Return the types of a function's arguments and of what it returns, those that its module loads late, too."""
+    function = inspect.unwrap(member)
+    source = inspect.getsourcefile(function)
+    assert source is not None
+    late = {name: getattr(import_module(module), name) for module, name in imported_for_checkers(Path(source))}
+    return get_type_hints(function, localns=late)
+
+
+def imported_for_checkers(module: Path) -> Iterator[tuple[str, str]]:
+    """Yield the modules and names that a module imports for type checkers alone."""
+    for node in ast.parse(module.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for found in node.body:
+                assert isinstance(found, ast.ImportFrom)
+                yield from ((found.module or "", alias.name) for alias in found.names)

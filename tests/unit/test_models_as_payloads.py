@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
 from tests.support.cases import for_each
 from tests.support.contract_checks import checks_of
 from tests.support.contract_rules import transcription
-from tests.support.doors import NAMESPACES, kind_of
+from tests.support.doors import NAMESPACES, hints_of, kind_of
 from tests.support.shop import make_shop
 
 import analytics_core
@@ -97,7 +97,7 @@ def methods() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def test_every_payload_names_its_model_beside_mappings_and_json() -> None:
-    taken = {name: get_type_hints(method)["payload"] for name, method in methods() if _takes_payload(method)}
+    taken = {name: hints_of(method)["payload"] for name, method in methods() if _takes_payload(method)}
     assert len(taken) > 30
     for name, hint in taken.items():
         kinds = get_args(hint)
@@ -113,7 +113,7 @@ def test_no_argument_of_a_public_method_is_untyped() -> None:
     loose = [
         f"{name}({argument})"
         for name, method in methods()
-        for argument, kind in get_type_hints(method).items()
+        for argument, kind in hints_of(method).items()
         if argument != "return" and _says_any(kind)
     ]
     assert loose == []

@@ -6,7 +6,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
 
@@ -17,7 +17,6 @@ from analytics_core._content.lists import check_page
 from analytics_core._content.namespace import Namespace
 from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.compile.fingerprint import digest_of
-from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.keys import Purpose, derived_key, is_marked, marked_key
 from analytics_core._records.people import GuestVisit, User
@@ -27,6 +26,9 @@ from analytics_core._records.shared_state import JobRecord
 from analytics_core.errors import ActorRequiredError, JobGoneError, JobNotFoundError, StoredDataError
 from analytics_core.models.cache import CacheWarmUpResult
 from analytics_core.models.results import JobItem, JobPage
+
+if TYPE_CHECKING:
+    from analytics_core._engine.results.answer import ChartData
 
 _MARK = "job of {}"
 RESULT_URL = "/api/v1/chart/data/{}"

@@ -13,7 +13,6 @@ import humanize
 from pydantic import BaseModel
 
 from analytics_core._content.runtime import ContentRuntime
-from analytics_core._pictures.pages.markdown_lines import has_readable_tables
 from analytics_core._records.audit import StoredRecord
 from analytics_core._records.settings import Settings
 from analytics_core.models.base import Answer, StampedAnswer
@@ -54,6 +53,8 @@ class MarkdownToHtml:
     def _html(self, markdown: str) -> str:
         import nh3
         from markdown_it import MarkdownIt
+
+        from analytics_core._pictures.pages.markdown_lines import has_readable_tables
 
         if len(markdown) > LONGEST_MARKDOWN:
             return f"<pre>{escape(markdown)}</pre>"

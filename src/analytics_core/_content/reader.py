@@ -21,7 +21,6 @@ from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.report import ReportSchedule
 from analytics_core._records.repositories import ListFilter, ListQuery, Names, NamesQuery, Repository, Scope, UnitOfWork
 from analytics_core._records.sql_query import SavedQuery
-from analytics_core._superset.layers import layers_of
 from analytics_core.errors import NotFoundError
 
 Visible: TypeAlias = frozenset[int] | Scope | None
@@ -135,6 +134,8 @@ class Reader:
         Raises:
             NotFoundError: there is no such chart.
         """
+        from analytics_core._superset.layers import layers_of
+
         known = () if before is None else layers_of(before)
         for layer in layers_of(chart):
             if layer not in known:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analytics_core._content.jobs.registry import JobRegistry
-from analytics_core._content.lookups.chart_contexts import ChartContexts
-from analytics_core._content.lookups.guests import Guests
-from analytics_core._content.lookups.loading import ChartLoader, StoreReadCache
 from analytics_core._content.pinned_clock import pinned_clock
-from analytics_core._engine.execution.cancel import CancelToken
-from analytics_core._engine.querying.chart_request import ChartRequest
-from analytics_core._engine.rights.actor import Actor
-from analytics_core._engine.rights.policy import Policy
-from analytics_core._engine.runtime import EngineRuntime
-from analytics_core._records.people import User
-from analytics_core._records.settings import Settings
 from analytics_core.errors import MissingExtraError
-from analytics_core.ports import Cache, Clock, MetadataStore, Progress, Renderer, UserDirectory
+
+if TYPE_CHECKING:
+    from analytics_core._content.jobs.registry import JobRegistry
+    from analytics_core._content.lookups.chart_contexts import ChartContexts
+    from analytics_core._content.lookups.guests import Guests
+    from analytics_core._content.lookups.loading import ChartLoader, StoreReadCache
+    from analytics_core._engine.execution.cancel import CancelToken
+    from analytics_core._engine.querying.chart_request import ChartRequest
+    from analytics_core._engine.rights.actor import Actor
+    from analytics_core._engine.rights.policy import Policy
+    from analytics_core._engine.runtime import EngineRuntime
+    from analytics_core._records.people import User
+    from analytics_core._records.settings import Settings
+    from analytics_core._tools.once import Once
+    from analytics_core.ports import Cache, Clock, MetadataStore, Progress, Renderer, UserDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,7 @@ class ContentRuntime:
     known_users: StoreReadCache[int, User | None]
     guests: Guests
     charts: ChartLoader
-    chart_contexts: ChartContexts
+    made_chart_contexts: Once[ChartContexts]
     job_registry: JobRegistry
 
     def pinned_at(self, moment: Any, *, shape: str = "as_of", name: str = "moment") -> ContentRuntime:
@@ -52,7 +55,14 @@ class ContentRuntime:
 
     def request(self, actor: Actor, *, cancel: CancelToken | None = None) -> ChartRequest:
         """Return a request of an actor that begins now, and asks nothing yet."""
+        from analytics_core._engine.querying.chart_request import ChartRequest
+
         return self.engine.questions.runner.begun(ChartRequest(actor=actor, now=self.clock.now(), cancel=cancel))
+
+    @property
+    def chart_contexts(self) -> ChartContexts:
+        """What gives the query contexts of charts; it is loaded with the first of them."""
+        return self.made_chart_contexts()
 
     @property
     def draws_pictures(self) -> bool:

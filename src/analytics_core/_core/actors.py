@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analytics_core._content.background_jobs import claimed
 from analytics_core._content.storage.store_backed import StoredUserDirectory
-from analytics_core._core.runtime import CoreRuntime
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import GuestVisit, Role, User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord
 from analytics_core.errors import ActorRequiredError
 from analytics_core.errors.base import short_repr
+
+if TYPE_CHECKING:
+    from analytics_core._core.runtime import CoreRuntime
 
 UserKey = int | str | User
 
@@ -48,6 +49,8 @@ class Actors:
         """Return who acts for a job: who submitted it, with what they may do by now."""
         if job.claims is None:
             return self.find(job.user_id)
+        from analytics_core._content.background_jobs import claimed
+
         acting = claimed(job)
         if isinstance(acting, GuestVisit):
             return self._runtime.content.guests.actor(acting)

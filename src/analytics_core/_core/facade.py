@@ -7,24 +7,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-from analytics_core._content.bundles.databases import StandIns, checked_stand_ins
-from analytics_core._content.bundles.loading import BundleLoader
-from analytics_core._content.bundles.report import BundleReport
-from analytics_core._content.bundles.selection import ExportedIds
-from analytics_core._content.bundles.writing import BundleWriter
-from analytics_core._content.checks.checking import ContentCheck
-from analytics_core._content.checks.comparing import ContentDiff
-from analytics_core._content.checks.difference import DiffReport
-from analytics_core._content.checks.report import CheckReport
 from analytics_core._content.storage.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._core.actors import Actors, HostUser, UserKey
 from analytics_core._core.adapters.clock import SystemSleeper
 from analytics_core._core.adapters.observers import GuardedObserver, LogObserver
 from analytics_core._core.adapters.progress_bars import SilentProgress
 from analytics_core._core.display import core_blocks
-from analytics_core._core.guest_core import GuestCore
 from analytics_core._core.operator_calls import OperatorCalls
 from analytics_core._core.runtime import Components, CoreRuntime
 from analytics_core._core.wiring.parts import (
@@ -41,12 +31,8 @@ from analytics_core._core.wiring.rooms import build_runtime, job_handlers
 from analytics_core._engine.engines.registry import EngineRegistry
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.policy import Policy
-from analytics_core._notebook.sources.reading import FileReading, ReadingFields
-from analytics_core._notebook.sources.registering import dataset_from
-from analytics_core._notebook.sources.taking import Table
 from analytics_core._records.people import GuestVisit, User
 from analytics_core._records.settings import Settings
-from analytics_core._reports.checks import checked_schedule
 from analytics_core._reports.delivery import ENTRY_POINTS as NOTIFIERS
 from analytics_core._reports.delivery import installed_notifiers
 from analytics_core._tools.display.blocks import Blocks
@@ -72,6 +58,16 @@ from analytics_core.ports import (
     TokenEndpoint,
     UserDirectory,
 )
+
+if TYPE_CHECKING:
+    from analytics_core._content.bundles.databases import StandIns
+    from analytics_core._content.bundles.report import BundleReport
+    from analytics_core._content.bundles.selection import ExportedIds
+    from analytics_core._content.checks.difference import DiffReport
+    from analytics_core._content.checks.report import CheckReport
+    from analytics_core._core.guest_core import GuestCore
+    from analytics_core._notebook.sources.reading import ReadingFields
+    from analytics_core._notebook.sources.taking import Table
 
 
 class AnalyticsCore(OperatorCalls):
@@ -217,6 +213,8 @@ class AnalyticsCore(OperatorCalls):
             >>> [row[0] for row in guest.charts.data(1)[0]]
             ['France']
         """
+        from analytics_core._core.guest_core import GuestCore
+
         guest = GuestCore(self, GuestVisit(grant=self._runtime.content.guests.tokens.read(token), origin=origin))
         guest._actor()
         return guest
@@ -286,6 +284,9 @@ class AnalyticsCore(OperatorCalls):
             >>> core.dashboards.get("sales").charts
             ('Revenue by country', 'Revenue by month')
         """
+        from analytics_core._content.bundles.databases import checked_stand_ins
+        from analytics_core._content.bundles.loading import BundleLoader
+
         given = checked_stand_ins(stand_ins)
         if on_problem not in ("refuse", "leave_out"):
             raise payload_error("load_bundle", "on_problem", "must be 'refuse' or 'leave_out'")
@@ -314,6 +315,8 @@ class AnalyticsCore(OperatorCalls):
             >>> content[:2]
             b'PK'
         """
+        from analytics_core._content.bundles.writing import BundleWriter
+
         return BundleWriter(self._runtime.content, self._actor()).write(path, named)
 
     def check(self, *, answers: bool = False) -> CheckReport:
@@ -337,6 +340,10 @@ class AnalyticsCore(OperatorCalls):
             >>> [record.name for record in core.check().broken]
             ['Revenue by country', 'Revenue by month']
         """
+        from analytics_core._content.checks.checking import ContentCheck
+        from analytics_core._content.checks.report import CheckReport
+        from analytics_core._reports.checks import checked_schedule
+
         of_schedule = partial(checked_schedule, self._runtime.content, find_actor=self._actors.find)
         report = ContentCheck(self._runtime.content, self._actor(), of_schedule).report(answers=answers)
         return CheckReport(records=(*report.records, *self.saved_queries._checked()))
@@ -365,6 +372,9 @@ class AnalyticsCore(OperatorCalls):
             >>> [chart.name for chart in core.diff(backup).changed]
             ['Revenue by country', 'Revenue by month']
         """
+        from analytics_core._content.bundles.databases import checked_stand_ins
+        from analytics_core._content.checks.comparing import ContentDiff
+
         given = checked_stand_ins(stand_ins)
         return ContentDiff(self._runtime.content, self._actor()).report(a, b, given, answers=answers)
 
@@ -403,6 +413,9 @@ class AnalyticsCore(OperatorCalls):
             ['data', 'parks']
             >>> core.close()
         """
+        from analytics_core._notebook.sources.reading import FileReading
+        from analytics_core._notebook.sources.registering import dataset_from
+
         self._runtime.content.policy.require_manage_databases(self._actor())
         how = FileReading(settings=self._runtime.parts.settings, **reading)
         return dataset_from(self, self._runtime.content, frame, name, how, may_replace=replace)

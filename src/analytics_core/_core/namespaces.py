@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from analytics_core._content.annotations import AnnotationLayers, Annotations
-from analytics_core._content.background_jobs import Jobs
-from analytics_core._content.cache import CacheControl
-from analytics_core._content.charts.namespace import Charts
-from analytics_core._content.css_templates import CssTemplates
-from analytics_core._content.dashboards.namespace import Dashboards
-from analytics_core._content.databases.namespace import Databases
-from analytics_core._content.datasets.namespace import Datasets
-from analytics_core._content.explore import Explore
-from analytics_core._content.guests.embedded import EmbeddedDashboards
-from analytics_core._content.logs import Logs
 from analytics_core._content.namespace import Namespace, live
-from analytics_core._content.oauth import OAuth
-from analytics_core._content.people.roles import Roles
-from analytics_core._content.people.users import Users
-from analytics_core._content.permalinks import Permalinks
-from analytics_core._content.row_level_security import RowLevelSecurity
 from analytics_core._content.runtime import ContentRuntime
-from analytics_core._content.tags import Tags
 from analytics_core._core.actors import Actors
 from analytics_core._core.runtime import CoreRuntime
 from analytics_core._engine.rights.actor import Actor
-from analytics_core._notebook.builder.dataset import DatasetHandle, find_dataset
-from analytics_core._reports.namespace import Reports
 
 if TYPE_CHECKING:
+    from analytics_core._content.annotations import AnnotationLayers, Annotations
+    from analytics_core._content.background_jobs import Jobs
+    from analytics_core._content.cache import CacheControl
+    from analytics_core._content.charts.namespace import Charts
+    from analytics_core._content.css_templates import CssTemplates
+    from analytics_core._content.dashboards.namespace import Dashboards
+    from analytics_core._content.databases.namespace import Databases
+    from analytics_core._content.datasets.namespace import Datasets
+    from analytics_core._content.explore import Explore
+    from analytics_core._content.guests.embedded import EmbeddedDashboards
+    from analytics_core._content.logs import Logs
+    from analytics_core._content.oauth import OAuth
+    from analytics_core._content.people.roles import Roles
+    from analytics_core._content.people.users import Users
+    from analytics_core._content.permalinks import Permalinks
+    from analytics_core._content.row_level_security import RowLevelSecurity
+    from analytics_core._content.tags import Tags
+    from analytics_core._notebook.builder.dataset import DatasetHandle
+    from analytics_core._reports.namespace import Reports
     from analytics_core._sql.lineage import TableLineage
     from analytics_core._sql.namespace import Sql
     from analytics_core._sql.queries import Queries
@@ -61,6 +61,8 @@ class Namespaces:
             >>> core.databases.get(1).database_name
             'shop'
         """
+        from analytics_core._content.databases.namespace import Databases
+
         return self._open(Databases)
 
     @property
@@ -71,6 +73,8 @@ class Namespaces:
             >>> core.datasets.get("orders").main_dttm_col
             'order_date'
         """
+        from analytics_core._content.datasets.namespace import Datasets
+
         return self._open(Datasets)
 
     def dataset(self, name: int | str | None = None) -> DatasetHandle:
@@ -90,6 +94,8 @@ class Namespaces:
             >>> core.dataset("orders").query("revenue").by("country").top(1).run()[0][0][0]
             'Germany'
         """
+        from analytics_core._notebook.builder.dataset import find_dataset
+
         return find_dataset(name, self.datasets, self.charts)
 
     @property
@@ -100,6 +106,8 @@ class Namespaces:
             >>> core.charts.data(1)[0].rowcount
             3
         """
+        from analytics_core._content.charts.namespace import Charts
+
         return self._open(Charts)
 
     @property
@@ -171,6 +179,8 @@ class Namespaces:
             >>> core.annotation_layers.list().count
             1
         """
+        from analytics_core._content.annotations import AnnotationLayers
+
         return self._open(AnnotationLayers)
 
     @property
@@ -181,6 +191,8 @@ class Namespaces:
             >>> core.annotations.get(1, 1).short_descr
             'Christmas'
         """
+        from analytics_core._content.annotations import Annotations
+
         return self._open(Annotations)
 
     @property
@@ -191,6 +203,8 @@ class Namespaces:
             >>> core.css_templates.get(1).template_name
             'Quiet'
         """
+        from analytics_core._content.css_templates import CssTemplates
+
         return self._open(CssTemplates)
 
     @property
@@ -201,6 +215,8 @@ class Namespaces:
             >>> core.dashboards.get("sales").charts
             ('Revenue by country', 'Revenue by month')
         """
+        from analytics_core._content.dashboards.namespace import Dashboards
+
         return self._open(Dashboards)
 
     @property
@@ -211,6 +227,8 @@ class Namespaces:
             >>> core.embedded.list().count
             0
         """
+        from analytics_core._content.guests.embedded import EmbeddedDashboards
+
         return self._open(EmbeddedDashboards)
 
     @property
@@ -221,6 +239,8 @@ class Namespaces:
             >>> [tag.name for tag in core.tags.list()]
             ['key figures']
         """
+        from analytics_core._content.tags import Tags
+
         return self._open(Tags)
 
     @property
@@ -231,6 +251,8 @@ class Namespaces:
             >>> [user.username for user in core.users.list(order_by="id")]
             ['ada', 'grace']
         """
+        from analytics_core._content.people.users import Users
+
         return self._open(Users)
 
     @property
@@ -241,6 +263,8 @@ class Namespaces:
             >>> [role.name for role in core.roles.list(order_by="id")]
             ['Administrators', 'Analysts']
         """
+        from analytics_core._content.people.roles import Roles
+
         return self._open(Roles)
 
     @property
@@ -251,6 +275,8 @@ class Namespaces:
             >>> core.row_level_security.get(1).name
             'Germany alone'
         """
+        from analytics_core._content.row_level_security import RowLevelSecurity
+
         return self._open(lambda runtime, actor: RowLevelSecurity(runtime, actor, self._actors.find))
 
     @property
@@ -261,6 +287,8 @@ class Namespaces:
             >>> core.logs.list(page_size=1).result[0].action
             'database.create'
         """
+        from analytics_core._content.logs import Logs
+
         return self._open(Logs)
 
     @property
@@ -271,6 +299,8 @@ class Namespaces:
             >>> core.explore.context(chart_id=2).form_data["viz_type"]
             'echarts_timeseries_line'
         """
+        from analytics_core._content.explore import Explore
+
         return self._open(Explore)
 
     @property
@@ -281,6 +311,8 @@ class Namespaces:
             >>> core.cache.invalidate({"datasource_uids": ["1__table"]})
             1
         """
+        from analytics_core._content.cache import CacheControl
+
         return self._open(CacheControl)
 
     @property
@@ -291,6 +323,8 @@ class Namespaces:
             >>> core.jobs.list().count
             0
         """
+        from analytics_core._content.background_jobs import Jobs
+
         return self._open(Jobs)
 
     @property
@@ -301,6 +335,8 @@ class Namespaces:
             >>> core.permalinks.create_for_dashboard(1, {}).key == core.permalinks.create_for_dashboard(1, {}).key
             True
         """
+        from analytics_core._content.permalinks import Permalinks
+
         return self._open(Permalinks)
 
     @property
@@ -311,6 +347,8 @@ class Namespaces:
             >>> core.reports.get(1).name
             'Sales of the week'
         """
+        from analytics_core._reports.namespace import Reports
+
         return self._open(lambda _, actor: Reports(self._runtime.reports, actor, self._actors.find))
 
     @property
@@ -321,4 +359,6 @@ class Namespaces:
             >>> core.oauth.list()
             ()
         """
+        from analytics_core._content.oauth import OAuth
+
         return self._open(OAuth)

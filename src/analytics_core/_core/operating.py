@@ -18,7 +18,6 @@ from analytics_core._core.runtime import CoreRuntime
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ExpendableRepository, ListFilter, ListQuery, Record, UnitOfWork
 from analytics_core._records.shared_state import JobState
-from analytics_core._reports.claims import kept_for
 from analytics_core._tools.display.blocks import Blocks
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core._tools.display.objects import object_blocks
@@ -225,6 +224,8 @@ def _remove_runs(runtime: CoreRuntime, now: datetime) -> int:
 
     A run that ends forgets those before it; this is for schedules of which none ends any more.
     """
+    from analytics_core._reports.claims import kept_for
+
     removed = 0
     for days, schedule_ids in _kept_alike(runtime):
         kept = kept_for(days)

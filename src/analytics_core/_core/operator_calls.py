@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from analytics_core._content.namespace import live
 from analytics_core._core.actors import HostUser, UserKey
@@ -16,8 +16,10 @@ from analytics_core._core.operating import (
     prune,
 )
 from analytics_core._records.people import User
-from analytics_core._reports.scheduler import Scheduler
 from analytics_core.errors import AccessError
+
+if TYPE_CHECKING:
+    from analytics_core._reports.scheduler import Scheduler
 
 
 class OperatorCalls(Namespaces):
@@ -93,6 +95,7 @@ class OperatorCalls(Namespaces):
             >>> core.scheduler.tick().due
             0
         """
+        from analytics_core._reports.scheduler import Scheduler
 
         def scheduler() -> Scheduler:
             self._require_operator("run what is due")

@@ -5,33 +5,36 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analytics_core._content.lookups.loading import StoreReadCache
-from analytics_core._content.runtime import ContentRuntime
-from analytics_core._engine.engines.registry import EngineRegistry
-from analytics_core._engine.network import AddressFinder
-from analytics_core._engine.rights.actor import Actor
-from analytics_core._engine.rights.policy import Policy
-from analytics_core._engine.runtime import EngineRuntime
-from analytics_core._records.settings import Settings
-from analytics_core._reports.runtime import ReportsRuntime
-from analytics_core.ports import (
-    Cache,
-    Clock,
-    Connector,
-    JobRunner,
-    Lock,
-    MetadataStore,
-    Notifier,
-    Observer,
-    Progress,
-    Renderer,
-    RowFilterSource,
-    Sleeper,
-    TokenEndpoint,
-    UserDirectory,
-)
+from analytics_core._tools.once import Once
+
+if TYPE_CHECKING:
+    from analytics_core._content.lookups.loading import StoreReadCache
+    from analytics_core._content.runtime import ContentRuntime
+    from analytics_core._engine.engines.registry import EngineRegistry
+    from analytics_core._engine.network import AddressFinder
+    from analytics_core._engine.rights.actor import Actor
+    from analytics_core._engine.rights.policy import Policy
+    from analytics_core._engine.runtime import EngineRuntime
+    from analytics_core._records.settings import Settings
+    from analytics_core._reports.runtime import ReportsRuntime
+    from analytics_core.ports import (
+        Cache,
+        Clock,
+        Connector,
+        JobRunner,
+        Lock,
+        MetadataStore,
+        Notifier,
+        Observer,
+        Progress,
+        Renderer,
+        RowFilterSource,
+        Sleeper,
+        TokenEndpoint,
+        UserDirectory,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +71,7 @@ class CoreRuntime:
 
     parts: Components
     content: ContentRuntime
-    reports: ReportsRuntime
+    made_reports: Once[ReportsRuntime]
     actors: StoreReadCache[Hashable, Actor]
 
     @property
@@ -76,10 +79,15 @@ class CoreRuntime:
         """The engine, of which the content is given all."""
         return self.content.engine
 
+    @property
+    def reports(self) -> ReportsRuntime:
+        """What alerts and reports are given; it is loaded with the first of them."""
+        return self.made_reports()
+
     def pinned_at(self, moment: Any) -> CoreRuntime:
         """Return the runtime for queries as of a moment; PayloadSchemaError for what is none."""
         content = self.content.pinned_at(moment)
-        return replace(self, content=content, reports=replace(self.reports, content=content))
+        return replace(self, content=content, made_reports=Once(lambda: replace(self.reports, content=content)))
 
     def close(self) -> None:
         """Stop background work, then the engine, then what the host chose."""

@@ -7,34 +7,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analytics_core._engine.compile.advanced_types import AdvancedDataType
-from analytics_core._engine.engines.registry import EngineRegistry
-from analytics_core._engine.execution.connection_uri import CheckedUri, check_uri
-from analytics_core._engine.execution.reflection import Reflector
-from analytics_core._engine.execution.statements import StatementRunner
-from analytics_core._engine.gate.gate import Gate
-from analytics_core._engine.gate.metadata import CachedNames, MetadataReader
-from analytics_core._engine.gate.row_security import RowSecurity
-from analytics_core._engine.gate.tables import TableReader
-from analytics_core._engine.gate.uploads import FileUploads
-from analytics_core._engine.network import AddressFinder
-from analytics_core._engine.oauth.flow import AuthorizationFlow
-from analytics_core._engine.oauth.tokens import OAuthTokens
-from analytics_core._engine.querying.alert_query import AlertQueries
-from analytics_core._engine.querying.batch_queries import BatchQueries
-from analytics_core._engine.querying.preparing import StoredFragments
-from analytics_core._engine.querying.reading import ContextReader
-from analytics_core._engine.querying.runner import QueryRunner
-from analytics_core._engine.querying.simulation import Simulations
-from analytics_core._engine.querying.templating import QueryTemplates
 from analytics_core._records.network import DestinationPurpose
-from analytics_core._records.secret import Secret
-from analytics_core._records.settings import Settings
-from analytics_core.ports import Connector, Observer
+from analytics_core._tools.once import Once
 
 if TYPE_CHECKING:
+    from analytics_core._engine.compile.advanced_types import AdvancedDataType
+    from analytics_core._engine.engines.registry import EngineRegistry
+    from analytics_core._engine.execution.connection_uri import CheckedUri
+    from analytics_core._engine.execution.reflection import Reflector
+    from analytics_core._engine.execution.statements import StatementRunner
+    from analytics_core._engine.gate.gate import Gate
+    from analytics_core._engine.gate.metadata import CachedNames, MetadataReader
+    from analytics_core._engine.gate.row_security import RowSecurity
+    from analytics_core._engine.gate.tables import TableReader
+    from analytics_core._engine.gate.uploads import FileUploads
+    from analytics_core._engine.network import AddressFinder
+    from analytics_core._engine.oauth.flow import AuthorizationFlow
+    from analytics_core._engine.oauth.tokens import OAuthTokens
+    from analytics_core._engine.querying.alert_query import AlertQueries
+    from analytics_core._engine.querying.batch_queries import BatchQueries
+    from analytics_core._engine.querying.preparing import StoredFragments
+    from analytics_core._engine.querying.reading import ContextReader
+    from analytics_core._engine.querying.runner import QueryRunner
+    from analytics_core._engine.querying.simulation import Simulations
     from analytics_core._engine.querying.sql_queries import SqlQueries
     from analytics_core._engine.querying.sql_scripts import SqlScripts
+    from analytics_core._engine.querying.templating import QueryTemplates
+    from analytics_core._records.secret import Secret
+    from analytics_core._records.settings import Settings
+    from analytics_core.ports import Connector, Observer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,8 @@ class DatabaseConnections:
 
     def check_uri(self, uri: str | Secret) -> CheckedUri:
         """Return the checked URI; ConnectionUriError when it is malformed or asks for more than is allowed."""
+        from analytics_core._engine.execution.connection_uri import check_uri
+
         return check_uri(uri, settings=self.settings, specs=self.registry.get, allowed_files=self.allowed_files)
 
 
@@ -95,10 +98,20 @@ class EngineRuntime:
     metadata: MetadataReader
     tables: TableReader
     table_names: CachedNames
-    uploads: FileUploads
     oauth: OAuthParts
-    questions: Questions
+    made_uploads: Once[FileUploads]
+    made_questions: Once[Questions]
     advanced_types: Mapping[str, AdvancedDataType]
+
+    @property
+    def questions(self) -> Questions:
+        """What answers questions; it is loaded with the first of them."""
+        return self.made_questions()
+
+    @property
+    def uploads(self) -> FileUploads:
+        """What takes files of people; it is loaded with the first of them."""
+        return self.made_uploads()
 
     @property
     def sql_queries(self) -> SqlQueries:
@@ -124,5 +137,10 @@ class EngineRuntime:
 
     def close(self) -> None:
         """Stop streams, uploads that are not committed, statements and reflection; wait for tokens that are renewed."""
-        for work in (self.questions.batches, self.uploads, self.statements, self.reflector, self.oauth.tokens):
-            work.close()
+        for questions in self.made_questions.made:
+            questions.batches.close()
+        for uploads in self.made_uploads.made:
+            uploads.close()
+        self.statements.close()
+        self.reflector.close()
+        self.oauth.tokens.close()

@@ -11,15 +11,12 @@ from types import MappingProxyType
 from typing import Final
 
 from analytics_core._records.chart_form import OLD_CHART_KINDS, column_label
-from analytics_core._superset import kinds
+from analytics_core._superset import ENTRY_POINTS, kinds
 from analytics_core._superset.base_query import axis_columns, base_query, has_axis, mark_axis
 from analytics_core._superset.chart_kind import ChartKind
 from analytics_core._superset.draft import QueryDraft
 from analytics_core._superset.form import Form, distinct
 from analytics_core.errors import SettingsError, nearest
-
-ENTRY_POINTS: Final = "analytics_core.chart_kinds"
-"""The group of entry points by which a package adds chart kinds: each names one `ChartKind`."""
 
 _LONGEST_NAME: Final = 100
 

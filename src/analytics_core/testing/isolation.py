@@ -9,7 +9,8 @@ from itertools import combinations
 from typing import Any, Final
 
 from analytics_core._content.questions.queries import ChartQueries
-from analytics_core._core import AnalyticsCore, GuestCore
+from analytics_core._core.facade import AnalyticsCore
+from analytics_core._core.guest_core import GuestCore
 from analytics_core._engine.results.answer import QueryResult
 from analytics_core.errors import AnalyticsError
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from uuid import uuid4
 
 from analytics_core._content.batches import every_id
@@ -36,7 +36,6 @@ from analytics_core._content.related_names import related_objects
 from analytics_core._content.written_back import Answers, read_changes
 from analytics_core._engine.execution.connection_parameters import look_at_server
 from analytics_core._engine.gate.gate import upload_schemas
-from analytics_core._engine.gate.uploads import WrittenTable, takes_uploads, upload_targets
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter
 from analytics_core._tools.log import line_log
@@ -55,6 +54,9 @@ from analytics_core.models.lists import RelatedObjects
 from analytics_core.models.parsing import Payload, parse, payload_error
 from analytics_core.models.table import DatabaseEngine
 from analytics_core.models.upload import FileUploadOptions, TableExists, UploadedTable, UploadFileMetadata
+
+if TYPE_CHECKING:
+    from analytics_core._engine.gate.uploads import WrittenTable
 
 _TRIALS: Final = 2**62
 
@@ -227,6 +229,8 @@ class Databases(DatabaseContents):
             >>> core.databases.schemas_access_for_file_upload(1).schemas
             ('main',)
         """
+        from analytics_core._engine.gate.uploads import takes_uploads, upload_targets
+
         database = self._stored(database_id)
         spec = self._spec_of(database)
         if spec is None or not (database.allow_file_upload and takes_uploads(spec)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._content.changes import changes_of
 from analytics_core._content.databases.secret_options import kept_options, shown_options, split_options
@@ -41,10 +41,7 @@ from analytics_core._engine.execution.connection_uri import (
     parse_uri,
 )
 from analytics_core._engine.execution.server_authorities import asked_of, check_authorities
-from analytics_core._engine.files.reading import FilePart
-from analytics_core._engine.files.table import FileColumn
 from analytics_core._engine.gate.metadata import timeout_problems
-from analytics_core._engine.gate.uploads import WrittenTable
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import Secret
 from analytics_core._records.settings import Settings
@@ -71,6 +68,11 @@ from analytics_core.models.upload import (
     UploadedTable,
     UploadFileMetadata,
 )
+
+if TYPE_CHECKING:
+    from analytics_core._engine.files.reading import FilePart
+    from analytics_core._engine.files.table import FileColumn
+    from analytics_core._engine.gate.uploads import WrittenTable
 
 _Given = DatabasePost | DatabasePut | DatabaseTestConnection
 

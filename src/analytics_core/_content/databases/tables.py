@@ -11,8 +11,6 @@ from analytics_core._engine.execution.drivers import install_command, is_install
 from analytics_core._engine.execution.sessions.metadata import ReflectedTable
 from analytics_core._engine.gate.metadata import FoundColumn
 from analytics_core._engine.gate.tables import FoundTable, SampledRows
-from analytics_core._engine.gate.uploads import takes_uploads
-from analytics_core._engine.results.rows import records
 from analytics_core.models.database import DatabaseTable
 from analytics_core.models.table import (
     DatabaseEngine,
@@ -26,6 +24,8 @@ from analytics_core.models.table import (
 
 def engine_information(spec: EngineSpec | None) -> dict[str, Any]:
     """Return what the library can do with databases of an engine; None is one that is not registered any more."""
+    from analytics_core._engine.gate.uploads import takes_uploads
+
     can_tunnel = spec is not None and any(takes_tunnels(driver) for driver in spec.drivers)
     return {
         "supports_file_upload": takes_uploads(spec),
@@ -86,6 +86,8 @@ def table_details(database_id: int, table: str, schema: str | None, found: Found
 
 def table_sample(database_id: int, table: str, schema: str | None, sampled: SampledRows) -> TableSample:
     """Return the first rows of a table."""
+    from analytics_core._engine.results.rows import records
+
     return TableSample(
         database_id=database_id,
         schema=schema,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from analytics_core._engine.querying.chart_request import RetoldError
 from analytics_core._records.chart import Chart
 from analytics_core._superset.chart_kind import ChartKind
 from analytics_core._superset.field_errors import check_built, check_form, naming_fields
@@ -18,6 +17,9 @@ from analytics_core._superset.registry import ChartKinds
 from analytics_core._tools.memo import Memo
 from analytics_core.errors import AccessError, NotFoundError, QueryError
 from analytics_core.models.strict_json import RepeatedKeyError, json_text, read_json_once
+
+if TYPE_CHECKING:
+    from analytics_core._engine.querying.chart_request import RetoldError
 
 FindChart = Callable[[int], Chart]
 """Gives a chart that the actor may read by its id; raises NotFoundError or AccessError otherwise."""

@@ -16,7 +16,6 @@ from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.people import GuestGrant, GuestPass, GuestVisit, Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.settings import Settings
-from analytics_core._superset.layers import layers_of, with_layers
 from analytics_core.errors import GuestAccessError, GuestTokenError, SettingsError, StoredDataError
 from analytics_core.ports import Clock, MetadataStore
 
@@ -145,6 +144,8 @@ def _opened(unit: UnitOfWork, embedded: Sequence[EmbeddedDashboard]) -> tuple[_E
     ids = frozenset(item.dashboard_id for item in embedded)
     dashboards = {d.id: d for d in unit.dashboards.list(ListQuery(ids=ids, page_size=len(ids)))[1]}
     wanted = frozenset(chart_id for dashboard in dashboards.values() for chart_id in dashboard.chart_ids)
+    from analytics_core._superset.layers import with_layers
+
     charts = with_layers(wanted, lambda ids: _charts(unit, ids))
     present = [(item, dashboards[item.dashboard_id]) for item in embedded if item.dashboard_id in dashboards]
     return tuple(_with_charts(item, dashboard, charts) for item, dashboard in present)
@@ -157,6 +158,8 @@ def _charts(unit: UnitOfWork, ids: frozenset[int]) -> Sequence[Chart]:
 def _with_charts(item: EmbeddedDashboard, dashboard: Dashboard, charts: Mapping[int, Chart]) -> _EmbeddedContent:
     """Return an embedded dashboard with its charts and their layers."""
     placed = [charts[chart_id] for chart_id in dashboard.chart_ids if chart_id in charts]
+    from analytics_core._superset.layers import layers_of
+
     layers = (layer for chart in placed for layer in layers_of(chart) if layer in charts)
     chart_ids = frozenset((*(chart.id for chart in placed), *layers))
     datasets = {chart_id: charts[chart_id].dataset_id for chart_id in chart_ids}

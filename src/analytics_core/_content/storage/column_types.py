@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from sqlalchemy import Column, ColumnElement, DateTime, Dialect, Integer, LargeBinary, String, Table, Text
-from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -38,8 +37,12 @@ class Name(TypeDecorator[str]):
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the text type of the dialect with a collation by code point."""
         if dialect.name == "postgresql":
+            from sqlalchemy.dialects import postgresql
+
             return dialect.type_descriptor(postgresql.VARCHAR(self.length, collation="C"))
         if dialect.name in {"mysql", "mariadb"}:
+            from sqlalchemy.dialects import mysql
+
             collation = _exact_collation(dialect)
             return dialect.type_descriptor(mysql.VARCHAR(self.length, charset="utf8mb4", collation=collation))
         return dialect.type_descriptor(String(self.length))
@@ -54,8 +57,12 @@ class LongText(TypeDecorator[str]):
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the text type of the dialect with a collation by code point."""
         if dialect.name == "postgresql":
+            from sqlalchemy.dialects import postgresql
+
             return dialect.type_descriptor(postgresql.TEXT(collation="C"))
         if dialect.name in {"mysql", "mariadb"}:
+            from sqlalchemy.dialects import mysql
+
             return dialect.type_descriptor(mysql.MEDIUMTEXT(charset="utf8mb4", collation=_exact_collation(dialect)))
         return dialect.type_descriptor(Text())
 
@@ -69,6 +76,8 @@ class LongBytes(TypeDecorator[bytes]):
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the longest type of bytes that the dialect has."""
         if dialect.name in {"mysql", "mariadb"}:
+            from sqlalchemy.dialects import mysql
+
             return dialect.type_descriptor(mysql.LONGBLOB())
         return dialect.type_descriptor(LargeBinary())
 
@@ -107,6 +116,8 @@ class UtcMoment(TypeDecorator[datetime]):
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the dialect's type with microseconds and without a zone."""
         if dialect.name in {"mysql", "mariadb"}:
+            from sqlalchemy.dialects import mysql
+
             return dialect.type_descriptor(mysql.DATETIME(fsp=6))
         return dialect.type_descriptor(DateTime())
 

@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Any, BinaryIO, Final
 
-from analytics_core._pictures.safe_svg import safe_svg
 from analytics_core.errors import AnalyticsError, MissingExtraError
 
 VEGA_LITE: Final = "5.21"
@@ -106,6 +105,8 @@ def _drawn(request: Mapping[str, Any], texts: Sequence[str], *, has_fonts: bool)
     pages = list(texts)
     if request["kind"] == "specification":
         pages = [vl_convert.vegalite_to_svg(text, vl_version=VEGA_LITE, allowed_base_urls=[]) for text in texts]
+    from analytics_core._pictures.safe_svg import safe_svg
+
     pages = [safe_svg(page) for page in pages]
     if request["format"] == "svg":
         return pages[0].encode()

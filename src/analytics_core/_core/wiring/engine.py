@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analytics_core._content.lookups.chart_contexts import ChartContexts
 from analytics_core._content.lookups.rule_sets import StoredRuleSets
 from analytics_core._core.runtime import Components
 from analytics_core._core.wiring.parts import Added
-from analytics_core._core.wiring.questions import build_questions, plan_limits
 from analytics_core._engine.compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._engine.compile.advanced_types import installed_advanced_types
 from analytics_core._engine.compile.fragments import FragmentParser
 from analytics_core._engine.compile.templates import TemplateRenderer
 from analytics_core._engine.execution.reflection import Reflector
 from analytics_core._engine.execution.statements import StatementRunner, ledger_of
-from analytics_core._engine.execution.table_loader import TableLoader
 from analytics_core._engine.frames.registry import ENTRY_POINTS as OPERATIONS
-from analytics_core._engine.frames.registry import installed_operations
 from analytics_core._engine.gate.gate import Gate
 from analytics_core._engine.gate.metadata import CachedNames, MetadataReader
 from analytics_core._engine.gate.row_security import RowSecurity
 from analytics_core._engine.gate.tables import TableReader
-from analytics_core._engine.gate.uploads import FileUploads
 from analytics_core._engine.oauth.clients import client_of_database, client_problems
 from analytics_core._engine.oauth.exchange import TokenRequests
 from analytics_core._engine.oauth.flow import AuthorizationFlow
@@ -31,13 +26,18 @@ from analytics_core._engine.oauth.state import StateSigner
 from analytics_core._engine.oauth.stored_tokens import StoredTokens
 from analytics_core._engine.oauth.tokens import OAuthTokens
 from analytics_core._engine.oauth.user_tokens import UserTokens
-from analytics_core._engine.querying.preparing import Preparer
 from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._engine.runtime import DatabaseConnections, EngineRuntime, OAuthParts
+from analytics_core._tools.once import Once
 from analytics_core.errors import SettingsError
 
+if TYPE_CHECKING:
+    from analytics_core._content.lookups.chart_contexts import ChartContexts
+    from analytics_core._engine.gate.uploads import FileUploads
+    from analytics_core._engine.runtime import Questions
 
-def build_engine(parts: Components, added: Added, chart_contexts: ChartContexts) -> EngineRuntime:
+
+def build_engine(parts: Components, added: Added, chart_contexts: Once[ChartContexts]) -> EngineRuntime:
     """Return the engine over the parts of a core; `chart_contexts` give the questions of charts that layers show."""
     settings, store, clock = parts.settings, parts.store, parts.clock
     advanced_types = installed_advanced_types(added[ADVANCED_DATA_TYPES])
@@ -47,7 +47,6 @@ def build_engine(parts: Components, added: Added, chart_contexts: ChartContexts)
     row_security = RowSecurity(books=books, sources=parts.row_filters, renderer=TemplateRenderer(), parser=parser)
     oauth, tokens = _oauth(parts)
     gate = _gate(parts, books, row_security, tokens)
-    planning = Preparer(parser=parser, limits=plan_limits(settings), advanced_types=advanced_types)
     databases = _databases(parts, gate, row_security, tokens)
     return EngineRuntime(
         settings=settings,
@@ -65,14 +64,19 @@ def build_engine(parts: Components, added: Added, chart_contexts: ChartContexts)
         row_security=row_security,
         **databases,
         oauth=oauth,
-        questions=build_questions(
-            parts,
-            planning=planning,
-            gate=gate,
-            row_security=row_security,
-            metadata=databases["metadata"],
-            operations=installed_operations(added[OPERATIONS]),
-            chart_contexts=chart_contexts,
+        made_uploads=Once(partial(_uploads, parts, gate, databases["reflector"], databases["table_names"], tokens)),
+        made_questions=Once(
+            partial(
+                _questions,
+                parts,
+                parser=parser,
+                gate=gate,
+                row_security=row_security,
+                metadata=databases["metadata"],
+                advanced_types=advanced_types,
+                operations=added[OPERATIONS],
+                chart_contexts=chart_contexts,
+            )
         ),
         advanced_types=advanced_types,
     )
@@ -112,7 +116,7 @@ def _oauth(parts: Components) -> tuple[OAuthParts, UserTokens]:
 
 
 def _databases(parts: Components, gate: Gate, row_security: RowSecurity, tokens: UserTokens) -> dict[str, Any]:
-    """Return what reads databases' own facts, and what uploads into them."""
+    """Return what reads databases' own facts."""
     limit_s = parts.settings.statement_timeout_s
     reflector = Reflector(
         parts.connector,
@@ -130,14 +134,27 @@ def _databases(parts: Components, gate: Gate, row_security: RowSecurity, tokens:
         timeout_s=limit_s,
     )
     tables = TableReader(gate=gate, reflector=reflector, row_security=row_security, settings=parts.settings)
-    loader = TableLoader(parts.connector, tokens)
-    uploads = FileUploads(
-        gate=gate, reflector=reflector, names=names, loader=loader, settings=parts.settings, progress=parts.progress
-    )
     return {
         "reflector": reflector,
         "metadata": metadata,
         "tables": tables,
         "table_names": names,
-        "uploads": uploads,
     }
+
+
+def _uploads(
+    parts: Components, gate: Gate, reflector: Reflector, names: CachedNames, tokens: UserTokens
+) -> FileUploads:
+    from analytics_core._engine.execution.table_loader import TableLoader
+    from analytics_core._engine.gate.uploads import FileUploads
+
+    loader = TableLoader(parts.connector, tokens)
+    return FileUploads(
+        gate=gate, reflector=reflector, names=names, loader=loader, settings=parts.settings, progress=parts.progress
+    )
+
+
+def _questions(parts: Components, *, chart_contexts: Once[ChartContexts], **given: Any) -> Questions:
+    from analytics_core._core.wiring.questions import build_questions
+
+    return build_questions(parts, chart_contexts=chart_contexts(), **given)

@@ -26,7 +26,7 @@ from analytics_core._engine.network import AddressFinder, system_lookup
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.settings import Settings
 from analytics_core._reports.delivery import ENTRY_POINTS as NOTIFIERS
-from analytics_core._superset.registry import ENTRY_POINTS as CHART_KINDS
+from analytics_core._superset import ENTRY_POINTS as CHART_KINDS
 from analytics_core.errors import DatabaseError, SettingsError, TokenEndpointError
 from analytics_core.ports import (
     Cache,

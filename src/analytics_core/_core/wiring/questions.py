@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from analytics_core._content.lookups.chart_contexts import ChartContexts
 from analytics_core._content.lookups.loading import AnnotationReader, DatasetLoader, StoreReadCache
 from analytics_core._core.runtime import Components
+from analytics_core._engine.compile.advanced_types import AdvancedDataType
+from analytics_core._engine.compile.fragments import FragmentParser
 from analytics_core._engine.compile.planning_context import PlanLimits
 from analytics_core._engine.compile.templates import TemplateRenderer
-from analytics_core._engine.frames.registry import Operations
+from analytics_core._engine.frames.registry import installed_operations
 from analytics_core._engine.gate.gate import Gate
 from analytics_core._engine.gate.metadata import MetadataReader
 from analytics_core._engine.gate.partitions import Partitions
@@ -33,21 +37,29 @@ from analytics_core._records.settings import Settings
 def build_questions(
     parts: Components,
     *,
-    planning: Preparer,
+    parser: FragmentParser,
     gate: Gate,
     row_security: RowSecurity,
     metadata: MetadataReader,
-    operations: Operations,
+    advanced_types: Mapping[str, AdvancedDataType],
+    operations: Iterable[EntryPoint],
     chart_contexts: ChartContexts,
 ) -> Questions:
     """Return what answers questions over the parts of a core; the rest is the engine's, and wired before."""
     settings, store, clock = parts.settings, parts.store, parts.clock
+    planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
     loader = DatasetLoader(store, parts.registry, clock, freshness_s=settings.metadata_freshness_s)
     partitions = Partitions(gate=gate, row_security=row_security, timeout_s=settings.statement_timeout_s)
     lookups = LookupFactory(loader=loader, gate=gate, policy=parts.policy, preparer=planning, partitions=partitions)
     renderer = TemplateRenderer() if settings.enable_templates else None
-    templates = QueryTemplates(renderer, plan_limits(settings), lookups=lookups)
-    ready = ReadyQueries(gate=gate, preparer=planning, templates=templates, settings=settings, operations=operations)
+    templates = QueryTemplates(renderer, _limits(settings), lookups=lookups)
+    ready = ReadyQueries(
+        gate=gate,
+        preparer=planning,
+        templates=templates,
+        settings=settings,
+        operations=installed_operations(operations),
+    )
     found = StoreReadCache[Any, Any](store, clock, seconds=settings.metadata_freshness_s)
     statements = StoredStatements(store, parts.registry, parts.policy, metadata, templates, columns=found.get)
     runner = QueryRunner(
@@ -86,14 +98,13 @@ def _annotator(parts: Components, chart_contexts: ChartContexts) -> Annotator:
     return Annotator(
         reader=AnnotationReader(parts.store, most=parts.settings.max_annotations),
         policy=parts.policy,
-        limits=plan_limits(parts.settings),
+        limits=_limits(parts.settings),
         chart_contexts=chart_contexts,
         most_layers=parts.settings.max_annotation_layers,
     )
 
 
-def plan_limits(settings: Settings) -> PlanLimits:
-    """Return the bounds of plans that the settings say."""
+def _limits(settings: Settings) -> PlanLimits:
     return PlanLimits(
         default_row_limit=settings.default_row_limit,
         max_row_limit=settings.max_row_limit,

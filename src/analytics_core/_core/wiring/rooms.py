@@ -3,49 +3,64 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from analytics_core._content.cache import WarmUpJobs
-from analytics_core._content.guests.namespaces import GuestQueries
 from analytics_core._content.jobs.handlers import JobHandler, JobKind, JobOutcome
 from analytics_core._content.jobs.registry import JobRegistry
-from analytics_core._content.lookups.chart_contexts import ChartContexts
 from analytics_core._content.lookups.guests import Guests
 from analytics_core._content.lookups.loading import ChartLoader, StoreReadCache
-from analytics_core._content.questions.queries import ChartDataJobs, ChartQueries, JobQueries
 from analytics_core._content.runtime import ContentRuntime
 from analytics_core._core.runtime import Components, CoreRuntime
 from analytics_core._core.wiring.engine import build_engine
 from analytics_core._core.wiring.parts import Added
 from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.frames.registry import ENTRY_POINTS as OPERATIONS
+from analytics_core._engine.network import AddressFinder
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._engine.runtime import EngineRuntime
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.shared_state import JobRecord
-from analytics_core._reports.delivery import Deliveries
-from analytics_core._reports.runner import ReportRuns
-from analytics_core._reports.runtime import ReportsRuntime
-from analytics_core._superset.registry import ENTRY_POINTS as CHART_KINDS
-from analytics_core._superset.registry import installed_chart_kinds
+from analytics_core._superset import ENTRY_POINTS as CHART_KINDS
+from analytics_core._tools.once import Once
+from analytics_core.ports import Notifier
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from analytics_core._content.lookups.chart_contexts import ChartContexts
+    from analytics_core._content.questions.queries import JobQueries
+    from analytics_core._reports.runtime import ReportsRuntime
 
 
 def build_runtime(parts: Components, added: Added) -> CoreRuntime:
     """Return the object graph of a core: the one place where everything is wired."""
-    chart_contexts = ChartContexts(installed_chart_kinds(added[CHART_KINDS]))
-    content = _content(parts, build_engine(parts, added, chart_contexts), chart_contexts)
+    _start(parts.notifiers, parts.addresses)
+    chart_contexts = Once(partial(_chart_contexts, added[CHART_KINDS]))
+    engine = build_engine(parts, added, chart_contexts)
+    if added[CHART_KINDS] or added[OPERATIONS]:  # what packages add is loaded now, so that a fault of theirs shows here
+        engine.made_questions()
+    content = _content(parts, engine, chart_contexts)
     return CoreRuntime(
         parts=parts,
         content=content,
-        reports=ReportsRuntime(content=content, deliveries=_deliveries(parts), jobs=parts.jobs, sleeper=parts.sleeper),
+        made_reports=Once(partial(_reports, parts, content)),
         actors=StoreReadCache(
             parts.store, parts.clock, seconds=parts.settings.metadata_freshness_s, nouns=("user", "role")
         ),
     )
 
 
-def _content(parts: Components, engine: EngineRuntime, chart_contexts: ChartContexts) -> ContentRuntime:
+def _chart_contexts(added: Iterable[EntryPoint]) -> ChartContexts:
+    from analytics_core._content.lookups.chart_contexts import ChartContexts
+    from analytics_core._superset.registry import installed_chart_kinds
+
+    return ChartContexts(installed_chart_kinds(added))
+
+
+def _content(parts: Components, engine: EngineRuntime, chart_contexts: Once[ChartContexts]) -> ContentRuntime:
     settings, store, clock = parts.settings, parts.store, parts.clock
     return ContentRuntime(
         engine=engine,
@@ -61,18 +76,25 @@ def _content(parts: Components, engine: EngineRuntime, chart_contexts: ChartCont
         known_users=StoreReadCache(store, clock, seconds=settings.metadata_freshness_s, nouns=("user",)),
         guests=Guests(store, clock, settings),
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
-        chart_contexts=chart_contexts,
+        made_chart_contexts=chart_contexts,
         job_registry=JobRegistry(store=store, runner=parts.jobs, settings=settings, sleeper=parts.sleeper),
     )
 
 
-def _deliveries(parts: Components) -> Deliveries:
+def _start(notifiers: Iterable[Notifier], finder: AddressFinder) -> None:
     def addresses(host: str, port: int, purpose: DestinationPurpose) -> Sequence[str]:
-        return parts.addresses.find(host, port, purpose=purpose)
+        return finder.find(host, port, purpose=purpose)
 
-    for notifier in parts.notifiers:
+    for notifier in notifiers:
         notifier.start(addresses)
-    return Deliveries(parts.notifiers, clock=parts.clock, sleeper=parts.sleeper, jitter=random.random)
+
+
+def _reports(parts: Components, content: ContentRuntime) -> ReportsRuntime:
+    from analytics_core._reports.delivery import Deliveries
+    from analytics_core._reports.runtime import ReportsRuntime
+
+    deliveries = Deliveries(parts.notifiers, clock=parts.clock, sleeper=parts.sleeper, jitter=random.random)
+    return ReportsRuntime(content=content, deliveries=deliveries, jobs=parts.jobs, sleeper=parts.sleeper)
 
 
 def job_handlers(
@@ -86,38 +108,57 @@ def job_handlers(
     def content_of(job: JobRecord) -> ContentRuntime:
         return runtime_of(job).content
 
-    def queries_of(job: JobRecord, actor: Actor) -> JobQueries:
-        of_whom = ChartQueries if actor.guest is None else GuestQueries
-        return of_whom(content_of(job), actor)
+    def charts() -> JobHandler:
+        from analytics_core._content.questions.queries import ChartDataJobs, ChartQueries
 
-    seal = EntrySeal(runtime.parts.settings.key)
-    return {
-        JobKind.CHART_DATA: ChartDataJobs(queries_of=queries_of, find_actor=find_actor, seal=seal),
-        JobKind.WARM_UP: WarmUpJobs(runtime_of=content_of, find_actor=find_actor),
-        JobKind.REPORT: ReportRuns(runtime_of=lambda job: runtime_of(job).reports, find_actor=find_person),
-        JobKind.SQL: _SqlHandler(runtime_of=content_of, find_actor=find_actor, seal=seal),
-    }
+        def queries_of(job: JobRecord, actor: Actor) -> JobQueries:
+            if actor.guest is None:
+                return ChartQueries(content_of(job), actor)
+            from analytics_core._content.guests.namespaces import GuestQueries
 
+            return GuestQueries(content_of(job), actor)
 
-class _SqlHandler:
-    """Runs and reads the executions of the SQL editor (a `JobHandler`), which is loaded with the first of them."""
+        return ChartDataJobs(queries_of=queries_of, find_actor=find_actor, seal=EntrySeal(runtime.parts.settings.key))
 
-    def __init__(self, **parts: Any) -> None:
-        self._parts = parts
+    def warm_ups() -> JobHandler:
+        from analytics_core._content.cache import WarmUpJobs
 
-    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
-        """Run the statement of the execution."""
-        return self._jobs().run(job, cancel)
+        return WarmUpJobs(runtime_of=content_of, find_actor=find_actor)
 
-    def may_read(self, job: JobRecord, actor: Actor) -> bool:
-        """Tell whether an actor may read its rows."""
-        return self._jobs().may_read(job, actor)
+    def reports() -> JobHandler:
+        from analytics_core._reports.runner import ReportRuns
 
-    def read(self, job: JobRecord, data: bytes) -> Any:
-        """Return its rows."""
-        return self._jobs().read(job, data)
+        return ReportRuns(runtime_of=lambda job: runtime_of(job).reports, find_actor=find_person)
 
-    def _jobs(self) -> JobHandler:
+    def statements() -> JobHandler:
         from analytics_core._sql.runs import SqlJobs
 
-        return SqlJobs(**self._parts)
+        seal = EntrySeal(runtime.parts.settings.key)
+        return SqlJobs(runtime_of=content_of, find_actor=find_actor, seal=seal)
+
+    makers = {
+        JobKind.CHART_DATA: charts,
+        JobKind.WARM_UP: warm_ups,
+        JobKind.REPORT: reports,
+        JobKind.SQL: statements,
+    }
+    return {kind: _HandlerOfAKind(make) for kind, make in makers.items()}
+
+
+class _HandlerOfAKind:
+    """Runs and reads the jobs of one kind (a `JobHandler`); what does so is loaded with the first of them."""
+
+    def __init__(self, make: Callable[[], JobHandler]) -> None:
+        self._handler = Once(make)
+
+    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
+        """Do the work."""
+        return self._handler().run(job, cancel)
+
+    def may_read(self, job: JobRecord, actor: Actor) -> bool:
+        """Tell whether an actor may read what it made."""
+        return self._handler().may_read(job, actor)
+
+    def read(self, job: JobRecord, data: bytes) -> Any:
+        """Return what it made."""
+        return self._handler().read(job, data)

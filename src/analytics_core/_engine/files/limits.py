@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -12,6 +12,15 @@ from analytics_core.errors import FileUploadError
 ROWS_PER_BATCH: Final = 10_000
 LONGEST_ROW: Final = 8_000_000
 """Characters of one row of a text file, line ends inside quotes included."""
+
+UTF_8: Final = "utf-8"
+ENCODINGS: Final[Mapping[str, str]] = {
+    UTF_8: "utf-8-sig",
+    "utf-16": "utf-16",
+    **{name: name for name in ("ascii", "iso-8859-1", "iso-8859-2", "iso-8859-15", "windows-1250", "windows-1251")},
+    **{name: name for name in ("windows-1252", "shift_jis", "gb18030", "big5", "euc-jp", "euc-kr")},
+}
+"""Encodings of files, and the codec of each: none that runs or unpacks anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

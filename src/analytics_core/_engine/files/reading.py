@@ -14,10 +14,10 @@ from typing import Any, BinaryIO, Final
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.files.dates import is_date_format
 from analytics_core._engine.files.kinds import ColumnType, TextReader, parse_type
-from analytics_core._engine.files.limits import FileLimits, broken
+from analytics_core._engine.files.limits import ENCODINGS, FileLimits, broken
 from analytics_core._engine.files.parquet_table import ParquetTable
 from analytics_core._engine.files.table import FileColumn, FileTable
-from analytics_core._engine.files.text_table import ENCODINGS, DelimitedFormat, TextTable
+from analytics_core._engine.files.text_table import DelimitedFormat, TextTable
 from analytics_core._engine.files.workbook_table import SheetFormat, WorkbookTable, sheet_names
 from analytics_core.errors import FileUploadError, PayloadSchemaError, Problem
 from analytics_core.errors.base import LONGEST_KEY

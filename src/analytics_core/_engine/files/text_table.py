@@ -16,19 +16,18 @@ import pyarrow.compute as pc
 
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.files.kinds import DOUBTED_HEADER, ColumnType, SeenTexts, TextReader
-from analytics_core._engine.files.limits import LONGEST_ROW, ROWS_PER_BATCH, FileLimits, broken, check_count
+from analytics_core._engine.files.limits import (
+    ENCODINGS,
+    LONGEST_ROW,
+    ROWS_PER_BATCH,
+    UTF_8,
+    FileLimits,
+    broken,
+    check_count,
+)
 from analytics_core._engine.files.table import FileColumn, RawBatch, asked_types, named_columns, nth_row, record_batch
 from analytics_core.errors import FileUploadError
 from analytics_core.errors.base import short_repr
-
-UTF_8: Final = "utf-8"
-ENCODINGS: Final[Mapping[str, str]] = {
-    UTF_8: "utf-8-sig",
-    "utf-16": "utf-16",
-    **{name: name for name in ("ascii", "iso-8859-1", "iso-8859-2", "iso-8859-15", "windows-1250", "windows-1251")},
-    **{name: name for name in ("windows-1252", "shift_jis", "gb18030", "big5", "euc-jp", "euc-kr")},
-}
-"""Encodings of files, and the codec of each: none that runs or unpacks anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

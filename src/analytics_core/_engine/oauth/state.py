@@ -9,10 +9,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NoReturn
-
-import jwt
-from jwt.types import Options
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from analytics_core._engine.rights.keys import Purpose, derived_key
 from analytics_core._records.secret import Secret
@@ -21,6 +18,9 @@ from analytics_core.errors import OAuth2Error, PayloadError
 from analytics_core.models.database import OAuth2State
 from analytics_core.models.parsing import parse
 from analytics_core.ports import Clock
+
+if TYPE_CHECKING:
+    from jwt.types import Options
 
 STATE_LIFE: Final = timedelta(minutes=5)
 _LONGEST_STATE: Final = 8_192
@@ -77,6 +77,8 @@ class StateSigner:
 
     def sign(self, claims: OAuth2State, *, client: str) -> tuple[str, SignedState]:
         """Return the text of a new state for a client, without a period, and what belongs to it."""
+        import jwt
+
         expires_on = (self._clock.now() + STATE_LIFE).replace(microsecond=0)
         number = secrets.token_urlsafe(_NUMBER_BYTES)
         payload = {**claims.model_dump(), "exp": int(expires_on.timestamp()), "jti": number, "client": client}
@@ -105,6 +107,8 @@ class StateSigner:
 
     def _verified(self, token: str) -> tuple[_Keys, Mapping[str, Any]]:
         """Return the claims of a token that one of our keys signed, with these keys."""
+        import jwt
+
         for keys in self._keys:
             try:
                 # Nobody here knows a rule that a header calls critical (RFC 7515); PyJWT before 2.12 does not look.

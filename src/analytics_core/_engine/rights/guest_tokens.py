@@ -6,11 +6,8 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
-
-import jwt
-from jwt.types import Options
 
 from analytics_core._engine.rights.keys import Purpose, derived_key
 from analytics_core._records.people import GuestGrant, GuestRule, GuestValue
@@ -19,6 +16,9 @@ from analytics_core.errors import GuestTokenError, LimitError, PayloadError
 from analytics_core.models.embedded import GuestClaims, GuestRowRule, GuestTokenCreate, GuestUser
 from analytics_core.models.parsing import parse
 from analytics_core.ports import Clock
+
+if TYPE_CHECKING:
+    from jwt.types import Options
 
 ALGORITHM: Final = "HS256"
 TOKEN_TYPE: Final = "guest"  # noqa: S105 - a kind, not a secret
@@ -63,6 +63,8 @@ class GuestTokens:
             "rls_rules": [rule.model_dump(mode="json", exclude_none=True) for rule in request.rls],
             "all_rows": all_rows,
         }
+        import jwt
+
         token = jwt.encode(claims, self._keys[0], algorithm=ALGORITHM)
         if len(token) > self._settings.guest_token_max_bytes:
             raise LimitError(
@@ -95,6 +97,8 @@ class GuestTokens:
 
     def _verified(self, token: str) -> Mapping[str, Any]:
         """Return the claims of a token that one of our keys signed."""
+        import jwt
+
         for key in self._keys:
             try:
                 # Nobody here knows a rule that a header calls critical (RFC 7515); PyJWT before 2.12 does not look.

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import numpy as np
 import sqlalchemy as sa
 
 from analytics_core.errors import SourceError
@@ -26,7 +25,6 @@ _OF_LISTS: Final = (
 _BY_TYPE: Final[tuple[tuple[tuple[type, ...], str], ...]] = (
     ((bytes, bytearray, memoryview), _BYTES),
     ((sa.Connection,), "give its engine (`connection.engine`)"),
-    ((np.ndarray,), "name its columns: pandas.DataFrame(array, columns=[...])"),
     ((set, frozenset), "a set has no columns; give a list of dicts, such as [{'name': value}]"),
     ((bool, int, float, complex), "a number is no data"),
     ((Mapping,), "its keys must be names of datasets, and its values frames, paths or lists of dicts"),
@@ -41,6 +39,7 @@ _BY_NAME: Final = {
     "sqlalchemy.Result": "give its rows as dicts: result.mappings().all()",
     "sqlalchemy.ClauseElement": "connect the engine, and give the SQL to a dataset: core.datasets.create",
     "sqlalchemy.MetaData": "give the engine that has these tables",
+    "numpy.ndarray": "name its columns: pandas.DataFrame(array, columns=[...])",
     "pandas.BaseGroupBy": "give the frame itself, or what it is summed to: groups.sum()",
     "pandas.Series": "make it a frame of one column: series.to_frame('name')",
     "polars.Series": "make it a frame of one column: series.to_frame('name')",
@@ -83,7 +82,7 @@ def is_column(value: Any) -> bool:
     """Tell whether a value of a dict is a column, such as a list of numbers, and not a table."""
     if isinstance(value, list | tuple):
         return bool(value) and not isinstance(value[0], Mapping | str | os.PathLike)
-    return type(value).__name__ == "Series" or (isinstance(value, np.ndarray) and value.ndim == 1)
+    return type(value).__name__ == "Series" or (type(value).__name__ == "ndarray" and value.ndim == 1)
 
 
 def no_columns(name: str) -> SourceError:

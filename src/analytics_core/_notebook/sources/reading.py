@@ -6,17 +6,19 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
-from analytics_core._engine.files.dates import is_date_format
-from analytics_core._engine.files.kinds import TextReader
-from analytics_core._engine.files.text_table import ENCODINGS, UTF_8, DelimitedFormat
+from analytics_core._engine.files.limits import ENCODINGS, UTF_8
 from analytics_core._notebook.sources import paths
 from analytics_core._notebook.sources.paths import FileType
 from analytics_core._records.settings import Settings
 from analytics_core.errors import SourceError
 from analytics_core.errors.base import short_repr
 from analytics_core.models.upload import FileKind, FileUploadOptions
+
+if TYPE_CHECKING:
+    from analytics_core._engine.files.kinds import TextReader
+    from analytics_core._engine.files.text_table import DelimitedFormat
 
 _DECIMALS: Final = (".", ",")
 _THOUSANDS: Final = (".", ",", " ", "'", "_")
@@ -75,9 +77,8 @@ class FileReading:
         ):
             instead = 'one of "." "," " " "\'" "_", and another than decimal_character'
             raise _no_option("thousands_character", self.thousands_character, instead)
-        if self.date_format is not None and not is_date_format(str(self.date_format)):
-            forms = 'a format of strptime, such as "%d.%m.%Y" or "%m/%d/%Y %H:%M"'
-            raise _no_option("date_format", self.date_format, forms)
+        if self.date_format is not None:
+            self._check_date_format(str(self.date_format))
         if str(self.encoding).casefold() not in ENCODINGS:
             raise _no_option("encoding", self.encoding, f"one of {', '.join(ENCODINGS)}")
         is_place = type(self.header_row) is int and 0 <= self.header_row <= _MOST_HEADER_ROWS
@@ -86,6 +87,13 @@ class FileReading:
             raise _no_option("header_row", self.header_row, instead)
         if type(self.skip_rows) is not int or not 0 <= self.skip_rows <= _MOST_ROWS:
             raise _no_option("skip_rows", self.skip_rows, f"a number of rows from 0 to {_MOST_ROWS}")
+
+    def _check_date_format(self, text: str) -> None:
+        from analytics_core._engine.files.dates import is_date_format
+
+        if not is_date_format(text):
+            forms = 'a format of strptime, such as "%d.%m.%Y" or "%m/%d/%Y %H:%M"'
+            raise _no_option("date_format", self.date_format, forms)
 
     def given(self) -> tuple[str, ...]:
         """Return the names of what differs from the default."""
@@ -106,6 +114,8 @@ class FileReading:
 
     def texts(self) -> TextReader:
         """Return what tells what the texts of CSV are, as uploads do."""
+        from analytics_core._engine.files.kinds import TextReader
+
         return TextReader(
             decimal=self.decimal_character, thousands=self.thousands_character, date_format=self.date_format
         )
@@ -126,6 +136,8 @@ class FileReading:
 
     def form(self) -> DelimitedFormat:
         """Return how CSV files in UTF-8 are written."""
+        from analytics_core._engine.files.text_table import DelimitedFormat
+
         above = 0 if self.header_row == "found" else self.header_row
         return DelimitedFormat(
             delimiter=self.delimiter,

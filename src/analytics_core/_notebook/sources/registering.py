@@ -7,16 +7,13 @@ import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import uuid4
 
 import sqlalchemy as sa
 
 from analytics_core._content.batches import every
 from analytics_core._content.changes import until_accepted
-from analytics_core._content.charts.namespace import Charts
-from analytics_core._content.databases.namespace import Databases
-from analytics_core._content.datasets.namespace import Datasets
 from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.execution.handed_over import (
     MARK,
@@ -36,6 +33,11 @@ from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter
 from analytics_core.errors import AlreadyExistsError, DatabaseError, SourceError
 from analytics_core.models.dataset import DatasetGet
+
+if TYPE_CHECKING:
+    from analytics_core._content.charts.namespace import Charts
+    from analytics_core._content.databases.namespace import Databases
+    from analytics_core._content.datasets.namespace import Datasets
 
 _FRAMES: Final = "frames"
 """The database of frames that were handed over to a core which had none."""

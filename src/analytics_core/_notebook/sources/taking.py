@@ -19,7 +19,7 @@ from analytics_core._engine.execution.handed_over import (
     HandedTable,
     HandedTables,
 )
-from analytics_core._notebook.sources import advice, files, paths
+from analytics_core._notebook.sources import advice, paths
 from analytics_core._notebook.sources.in_memory import in_duckdb, memory_errors
 from analytics_core._notebook.sources.paths import DATABASES, FileType
 from analytics_core._notebook.sources.reading import FileReading, check_used
@@ -146,6 +146,8 @@ def _named(text: str, reading: FileReading, *, is_text: bool) -> Taken:
 
 def _tables_of_path(text: str, reading: FileReading) -> dict[str, HandedTable]:
     """Return a glob as one table, a folder as a table of each file, a workbook as a table of each sheet."""
+    from analytics_core._notebook.sources import files  # Arrow is loaded for files and frames alone
+
     if paths.is_glob(text):
         found = paths.files_of_glob(text)
         return {_name_of_glob(text): files.table_of_files(found, reading)}
@@ -216,6 +218,8 @@ def _table(thing: Any, name: str, reading: FileReading) -> HandedTable:
         thing = [thing]
     is_listed = isinstance(thing, list | tuple) and bool(thing)
     if is_listed and all(isinstance(item, str | os.PathLike) for item in thing):
+        from analytics_core._notebook.sources import files
+
         return files.table_of_files([file for item in thing for file in _files_of(item)], reading)
     from analytics_core._notebook.sources import frames  # pandas is loaded for frames alone
 
