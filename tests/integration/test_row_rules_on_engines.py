@@ -267,6 +267,20 @@ def test_a_condition_that_fails_on_a_forbidden_row_does_not_tell_of_it(world: Te
     assert sorted(row["id"] for row in ask(world.user("acme"), query).data) == OWN["acme"]
 
 
+def test_a_filter_waits_for_the_rule_only_where_the_sql_of_the_dataset_computes_what_it_compares(
+    world: TenantWorld,
+) -> None:
+    asked = {"columns": ["id"], "filters": [{"col": "amount", "op": ">", "val": 15}]}
+    depths = []
+    for name, amount in (("passed on", "amount"), ("computed", "amount + 0 AS amount")):
+        dataset = world.virtual(name, f"SELECT id, {amount} FROM sales")
+        world.admin.row_level_security.create(rule(world, name=name, clause="id < 3", tables=[dataset]))
+        answer = ask(world.user("acme"), asked, dataset=dataset)
+        assert answer.data == [{"id": 2}]
+        depths.append(answer.query.count("SELECT"))
+    assert depths[0] < depths[1]
+
+
 def test_statistics_of_a_ruled_table_cannot_be_read(world: TenantWorld) -> None:
     tables = {
         "sqlite": ["sqlite_stat4", "main.sqlite_stat3"],

@@ -26,7 +26,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/guests", "integration/cache_control", "integration/explore", "unit/user_tokens"),
         *("integration/form_fields_in_errors", "integration/batches", "integration/oauth"),
         *("integration/notebook_shell", "integration/jobs_road", "integration/advanced_data_types"),
-        "unit/ssh_tunnel_payloads",
+        *("unit/ssh_tunnel_payloads", "integration/keys_of_stored_json", "properties/dashboard_laws"),
+        *("integration/saved_queries_in_bundles", "integration/picks_of_dashboards"),
     ),
     "_content/jobs": ("unit/job*", "unit/turns", "integration/jobs_road"),
     "_content/lookups": (
@@ -47,6 +48,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("unit/sources_in_hand", "unit/parts_of_hosts", "unit/resources_arguments", "integration/dataset_from"),
         *("integration/notebook_shell", "integration/reading_of_text_files", "integration/hosts_people_and_policy"),
         *("integration/load_bundle", "integration/jobs_road", "integration/kept_namespaces"),
+        *("integration/command_line", "integration/close_stops_questions", "integration/thread_limit"),
     ),
     "_core/adapters": (
         *("unit/guarded_cache", "unit/memory_cache", "unit/network", "unit/secret_box", "unit/ports", "unit/outbox"),
@@ -72,10 +74,16 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/engines_*", "integration/rewritten_statements", "integration/sessions_stay_read_only"),
         *("integration/columns_of_frames", "integration/uploads", "integration/request_budget", "unit/resources_data*"),
         *("integration/sqlite_moments", "integration/tables_without_datasets", "integration/duckdb_files_that_change"),
+        *("unit/budgets", "unit/cost_estimates", "integration/budgets", "integration/sql_estimates"),
+        *("integration/cut_buckets", "integration/close_stops_questions", "integration/interrupts"),
+        *("integration/thread_limit", "integration/tls_of_addresses", "integration/values_of_every_type"),
+        *("integration/execution_servers", "integration/servers_that_hang", "integration/ssh_tunnels"),
+        *("integration/guarded_servers", "integration/pools_after_changes"),
+        *("integration/connection_parameters_on_servers", "integration/row_rules_on_engines"),
     ),
     "_engine/files": (
         *("unit/uploads_*", "integration/reading_of_text_files", "integration/dates_of_text_files"),
-        *("integration/uploads", "integration/uploads_round_trip"),
+        *("integration/uploads", "integration/uploads_round_trip", "integration/one_reader_of_files"),
     ),
     "_engine/forecast": ("unit/forecast_*", "unit/operation_forecast", "properties/forecast_laws"),
     "_engine/frames": (
@@ -101,12 +109,14 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/time_comparison", "integration/progress", "integration/cache*", "integration/explore"),
         *("integration/placeholder_values", "unit/exact_numbers", "unit/templates_values", "integration/observer"),
         *("integration/guests_and_annotations", "integration/batches", "integration/reports", "integration/sql_*"),
+        *("integration/stored_statements_as_datasources", "integration/time_axis"),
     ),
     "_engine/results": (
         *("unit/answer*", "unit/batch_stream", "unit/cache_entry", "unit/client_processing", "unit/coltypes"),
         *("unit/column_formats", "unit/csv_text", "unit/displays", "unit/exact_numbers", "unit/readable_columns"),
         *("unit/pivot_table_reference", "unit/xlsx_book", "integration/batches", "integration/charts_by_name"),
         *("integration/dashboard_data", "integration/pictures", "integration/columns_of_frames"),
+        *("integration/answer_bytes", "properties/json_records"),
     ),
     "_engine/rights": (
         *("unit/guest_*", "unit/policy", "unit/purposes_of_keys", "unit/row_rule_*", "unit/rule_sets", "unit/scopes"),
@@ -114,12 +124,12 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("properties/list_visibility", "integration/isolation_of_rows", "integration/hosts_people_and_policy"),
         *("unit/jobs", "unit/gate", "integration/rights_to_change_sql", "integration/digests_of_bounds"),
     ),
-    "_notebook/builder": ("unit/builder_*", "properties/builder_laws"),
+    "_notebook/builder": ("unit/builder_*", "properties/builder_laws", "integration/builder_*"),
     "_notebook/sources": (
         *("integration/ways_to_*", "integration/connect_ends", "integration/what_is_not_connected"),
         *("integration/walls_of_what_is_in_hand", "integration/columns_of_frames", "integration/replaced_files"),
         *("integration/before_connect", "integration/dates_of_text_files", "unit/sources_in_hand"),
-        *("integration/dataset_from", "integration/reading_of_text_files"),
+        *("integration/dataset_from", "integration/reading_of_text_files", "integration/one_reader_of_files"),
     ),
     "_pictures": (
         *("unit/picture_*", "unit/page_layout", "unit/markdown_*", "unit/safe_*", "unit/builder_charts"),
@@ -128,11 +138,13 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "_reports": (
         *("unit/alert_verdicts", "unit/chat_text", "unit/deliveries", "unit/mail", "unit/report_*", "unit/due_runs"),
         *("properties/schedule_laws", "integration/reports", "integration/report_runs", "integration/report_turns"),
-        *("integration/report_mails", "integration/report_pictures"),
+        *("integration/report_mails", "integration/report_pictures", "integration/messages_of_reports"),
+        "attacks/reports",
     ),
     "_sql": (
         *("integration/sql_*", "integration/saved_queries", "integration/later_changes"),
-        *("integration/life_of_every_resource", "properties/answers_given_back"),
+        *("integration/life_of_every_resource", "properties/answers_given_back", "integration/lineage"),
+        *("integration/saved_queries_in_bundles", "integration/stored_statements_as_datasources"),
     ),
     "_superset": (
         *("unit/form_*", "unit/picture_forms", "golden/forms", "integration/charts_of_forms", "integration/explore"),

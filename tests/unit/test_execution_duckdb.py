@@ -207,11 +207,14 @@ def test_memory_beyond_what_the_file_may_use_is_told(tmp_path: Path) -> None:
         assert small.rows("SELECT 1") == [(1,)]
 
 
-def test_the_time_limit_stops_the_statement(shop: Target) -> None:
+def test_the_time_limit_stops_the_statement_and_loses_no_connection(
+    shop: Target, caplog: pytest.LogCaptureFixture
+) -> None:
     shop.rows("SELECT 1")
     with pytest.raises(StatementTimeoutError):
         shop.run(DUCKDB_ENDLESS, limits=limits(timeout_s=0.5))
     assert shop.rows("SELECT 1") == [(1,)]
+    assert not caplog.records
 
 
 @pytest.mark.slow
