@@ -48,7 +48,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("unit/sources_in_hand", "unit/parts_of_hosts", "unit/resources_arguments", "integration/dataset_from"),
         *("integration/notebook_shell", "integration/reading_of_text_files", "integration/hosts_people_and_policy"),
         *("integration/load_bundle", "integration/jobs_road", "integration/kept_namespaces"),
-        *("integration/command_line", "integration/close_stops_questions", "integration/thread_limit"),
+        *("integration/command_line", "integration/close_stops_questions", "integration/thread_limit", "unit/ports"),
     ),
     "_core/adapters": (
         *("unit/guarded_cache", "unit/memory_cache", "unit/network", "unit/secret_box", "unit/ports", "unit/outbox"),
@@ -74,7 +74,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/engines_*", "integration/rewritten_statements", "integration/sessions_stay_read_only"),
         *("integration/columns_of_frames", "integration/uploads", "integration/request_budget", "unit/resources_data*"),
         *("integration/sqlite_moments", "integration/tables_without_datasets", "integration/duckdb_files_that_change"),
-        *("unit/budgets", "unit/cost_estimates", "integration/budgets", "integration/sql_estimates"),
+        *("unit/budgets", "unit/cost_estimates", "integration/budgets", "integration/sql_estimates", "unit/tunnels"),
+        *("integration/ways_to_connect", "integration/replaced_files", "integration/one_reader_of_files"),
         *("integration/cut_buckets", "integration/close_stops_questions", "integration/interrupts"),
         *("integration/thread_limit", "integration/tls_of_addresses", "integration/values_of_every_type"),
         *("integration/execution_servers", "integration/servers_that_hang", "integration/ssh_tunnels"),

@@ -27,6 +27,7 @@ def sqlite_shop(tmp_path: Path) -> Iterator[Target]:
         f"CREATE TABLE orders ({COLUMNS}, made INTEGER AS (id + 1), t2 TEXT, custom GEO)",
         "INSERT INTO orders (id, name, ts) VALUES (1, 'x', '2024-01-31 10:00:00')",
         "CREATE VIEW latest AS SELECT id, ts FROM orders",
+        "CREATE INDEX of_payments ON orders (paid, day)",
         'CREATE TABLE "it\'s ""odd""" (i)',
     )
     with target(f"sqlite:///{tmp_path / 'shop.db'}", tmp_path) as found:
@@ -94,6 +95,11 @@ def test_columns_of_sqlite_keep_their_declared_types(sqlite_shop: Target) -> Non
         ("t2", "TEXT", True),
         ("custom", "GEO", True),
     ]
+
+
+def test_columns_with_which_a_key_or_an_index_begins_are_told(sqlite_shop: Target) -> None:
+    columns = reflector(sqlite_shop).columns(sqlite_shop.admission, table="orders")
+    assert [column.name for column in columns if column.leads_index] == ["id", "paid"]
 
 
 def test_columns_of_duckdb_have_its_own_type_texts(duckdb_shop: Target) -> None:
