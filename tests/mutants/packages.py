@@ -76,6 +76,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/sqlite_moments", "integration/tables_without_datasets", "integration/duckdb_files_that_change"),
         *("unit/budgets", "unit/cost_estimates", "integration/budgets", "integration/sql_estimates", "unit/tunnels"),
         *("integration/ways_to_connect", "integration/replaced_files", "integration/one_reader_of_files"),
+        *("integration/reading_of_text_files", "integration/trino_client"),
         *("integration/cut_buckets", "integration/close_stops_questions", "integration/interrupts"),
         *("integration/thread_limit", "integration/tls_of_addresses", "integration/values_of_every_type"),
         *("integration/execution_servers", "integration/servers_that_hang", "integration/ssh_tunnels"),

@@ -53,6 +53,16 @@ class RowsSession(Session):
         return {costs.counted: float(self._rows)}
 
 
+class PartsSession(RowsSession):
+    """A session whose statement gives its rows as a part, and as many again at its end."""
+
+    def run(self, request: RunRequest) -> FetchedResult:
+        fetched = super().run(request)
+        assert request.give is not None
+        assert request.give(fetched.frame)
+        return fetched
+
+
 @dataclass
 class Process:
     """A process with a ledger of its own; what it would do a second later waits in `due`."""
@@ -182,6 +192,15 @@ def test_a_statement_counts_on_the_day_on_which_it_began(world: World) -> None:
     request = RunRequest(connection=None, statement=STATEMENT, limits=LIMITS, stopper=Stopper())  # type: ignore[arg-type] - nothing connects
     allowance.run(RowsSession(80), request)
     assert process.remaining() == 100
+
+
+def test_rows_that_are_handed_on_in_parts_count_as_all_others(world: World) -> None:
+    process = world.process(Budget(rows_per_day=100))
+    allowance = process.ledger.allowance(SHOP)
+    assert allowance is not None
+    request = RunRequest(connection=None, statement=STATEMENT, limits=LIMITS, stopper=Stopper())  # type: ignore[arg-type] - nothing connects
+    allowance.run(PartsSession(30), replace(request, give=lambda _part: True))
+    assert process.remaining() == 40
 
 
 def test_the_tightest_of_database_role_and_person_counts_and_all_are_counted(world: World) -> None:

@@ -179,6 +179,7 @@ def test_no_rows_keep_names_and_kinds(shop: Target) -> None:
 
 def test_values_are_bound_by_name(shop: Target) -> None:
     assert shop.rows("SELECT $p0, $p0 || $p1", {"p0": "x'; --", "p1": ":y ? %"}) == [("x'; --", "x'; --:y ? %")]
+    assert shop.rows("SELECT INTERVAL 1 DAY * $days", {"days": 2}) == [("2 days",)]
 
 
 def test_the_row_limit_is_reported_not_raised(shop: Target) -> None:

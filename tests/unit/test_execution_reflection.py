@@ -7,11 +7,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import sqlalchemy as sa
 from tests.support.cases import for_each
 from tests.support.execution import Target, fingerprint, make_sqlite_file, target
 
 from analytics_core._engine.execution.reflection import Reflector
-from analytics_core._engine.execution.sessions.metadata import ReflectedColumn, ReflectedTable
+from analytics_core._engine.execution.sessions.metadata import EngineMetadata, ReflectedColumn, ReflectedTable
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType
 
 COLUMNS = (
@@ -222,3 +223,38 @@ def test_a_query_over_a_table_function_has_columns(sqlite_shop: Target) -> None:
     sql = "SELECT o.id, count(*) AS n FROM orders AS o, json_each('[1,2,3]') GROUP BY o.id"
     columns = reflector(sqlite_shop).columns_of_select(sqlite_shop.admission, sql)
     assert [column.type_text for column in columns] == ["INTEGER", "INTEGER"]
+
+
+class KeyedMetadata(EngineMetadata):
+    holds_keys = True
+
+
+@for_each(
+    ("metadata", "key", "leads"),
+    [(EngineMetadata(), [], [None] * 5), (KeyedMetadata(), ["id"], [True, True, False, False, False])],
+)
+def test_an_engine_without_questions_of_its_own_tells_its_columns(
+    metadata: EngineMetadata, key: list[str], leads: list[bool | None]
+) -> None:
+    with sa.create_engine("sqlite://").connect() as connection:
+        for statement in (
+            "CREATE TABLE orders (id INTEGER PRIMARY KEY, day DATE, name VARCHAR(20) NOT NULL, odd)",
+            "ALTER TABLE orders ADD COLUMN twice INTEGER AS (id * 2)",
+            "CREATE INDEX of_days ON orders (day, name)",
+            "CREATE VIEW latest AS SELECT day FROM orders",
+        ):
+            connection.exec_driver_sql(statement)
+        columns = metadata.columns(connection, "orders", None)
+        assert [(column.type_text, column.nullable) for column in columns[1:]] == [
+            ("DATE", True),
+            ("VARCHAR(20)", False),
+            ("OTHER", True),
+            ("INTEGER", True),
+        ]
+        assert [column.name for column in columns if column.key_position == 1] == key
+        assert [column.leads_index for column in columns] == leads
+        view = ReflectedColumn(name="day", type_text="DATE", nullable=None)
+        assert metadata.columns(connection, "latest", None) == (view,)
+        assert metadata.columns(connection, "nowhere", None) == ()
+        computed = [metadata.computed_columns(connection, name, None) for name in ("orders", "latest", "nowhere")]
+        assert computed == [{"twice"}, None, None]
