@@ -116,9 +116,13 @@ OF_ONE_ENGINE = {
         "derived": "SELECT id FROM sales, (SELECT 1 AS x) AS d",
         "CTE beyond a CTE": "WITH sales AS (SELECT 9 AS id) SELECT id FROM "
         "(WITH x AS (SELECT id FROM sales) SELECT id FROM x) AS q",
+        "CTE read twice": "WITH sales AS (SELECT 9 AS id), z AS (WITH x AS (SELECT id FROM sales) "
+        "SELECT id FROM x UNION SELECT id FROM (SELECT id FROM x) AS q) SELECT id FROM z",
     },
 }
-MAY_BE_REFUSED = {"CTE of the same name", "struct", "whole row", "table's star", "catalog", "sample", "indexed"}
+MAY_BE_REFUSED = {
+    *("CTE of the same name", "CTE read twice", "struct", "whole row", "table's star", "catalog", "sample", "indexed"),
+}
 """Refused or not understood by the engine is as good as filtered, where the guard or the engine says so."""
 
 

@@ -92,6 +92,30 @@ def test_a_common_name_of_another_case_hides_as_the_engine_says() -> None:
         ("mysql", "WITH a AS (SELECT 1 AS x) SELECT x FROM (SELECT x FROM a) AS q", []),
         (
             "mysql",
+            "WITH a AS (SELECT 1 AS x), c AS (WITH b AS (SELECT x FROM a) SELECT x FROM b) "
+            "SELECT c.x FROM a, a AS d, c",
+            [],
+        ),
+        (
+            "mysql",
+            "WITH a AS (SELECT 1 AS x), c AS (WITH b AS (SELECT x FROM a) SELECT x FROM b UNION SELECT x FROM b) "
+            "SELECT x FROM c",
+            ["a"],
+        ),
+        (
+            "mysql",
+            "WITH a AS (SELECT 1 AS x), c AS (WITH b AS (SELECT x FROM a), d AS (SELECT x FROM b) "
+            "SELECT x FROM d UNION SELECT x FROM d) SELECT x FROM c",
+            ["a"],
+        ),
+        (
+            "mysql",
+            "WITH a AS (SELECT 1 AS x), c AS (WITH b AS (SELECT x FROM a) SELECT x FROM b) "
+            "SELECT x FROM c UNION SELECT x FROM c",
+            ["a"],
+        ),
+        (
+            "mysql",
             "WITH c AS (WITH a AS (SELECT 1 AS x) SELECT x FROM (WITH a AS (SELECT x FROM a) SELECT x FROM a) AS q) "
             "SELECT x FROM c",
             ["a"],

@@ -7,6 +7,7 @@ Refused are the engines' own relations and functions that show what other tables
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -234,11 +235,37 @@ def _visible(node: exp.Expr, spec: EngineSpec) -> Iterator[exp.Identifier]:
     child, parent, sees_queries = node, node.parent, True
     while parent is not None:
         if isinstance(parent, exp.With):
+            if not sees_queries and _is_read_again(node):  # it is parsed again, and may find tables by its names
+                return
             yield from _named(_before(parent, child, node))
             sees_queries = spec.guards.table_names.nested_ctes
         elif sees_queries and isinstance(with_ := parent.args.get("with_"), exp.With) and child is not with_:
             yield from _named(with_.expressions)
         child, parent = parent, parent.parent
+
+
+def _is_read_again(node: exp.Expr) -> bool:
+    """Tell whether a clause around a node is read twice, or is read in one that is."""
+    readers = defaultdict[str, list[exp.Expr]](list)
+    for table in node.root().find_all(exp.Table):
+        if not table.db:
+            readers[table.name.casefold()].append(table)
+    waiting, seen = [node], set[str]()
+    while waiting:
+        for name in _clauses_around(waiting.pop()) - seen:
+            if len(readers[name]) > 1:
+                return True
+            seen.add(name)
+            waiting += readers[name]
+    return False
+
+
+def _clauses_around(node: exp.Expr) -> set[str]:
+    names, clause = set(), node.find_ancestor(exp.CTE)
+    while clause is not None:
+        names.add(clause.alias.casefold())
+        clause = clause.find_ancestor(exp.CTE)
+    return names
 
 
 def _before(with_: exp.With, own: exp.Expr, node: exp.Expr) -> list[exp.Expr]:
