@@ -36,6 +36,8 @@ ROADS: Mapping[str, Run] = {
     "script": lambda core, sql: core.sql.execute({"database_id": 1, "sql": f"{sql}; {sql}"}),
     "lineage": lambda core, sql: core.sql.lineage(sql, database=1),
     "save": lambda core, sql: core.saved_queries.create({"label": "kept", "database": 1, "sql": sql}),
+    "dataset": lambda core, sql: core.sql.save_as_dataset("kept", sql, database=1),
+    "estimate": lambda core, sql: core.sql.estimate({"database_id": 1, "sql": sql}),
 }
 """Every way in which a statement is run, read or saved."""
 

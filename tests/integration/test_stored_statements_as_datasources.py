@@ -24,6 +24,7 @@ from analytics_core.errors import (
     QueryError,
     StatementError,
     StatementRefusedError,
+    TableAccessError,
     VirtualDatasetError,
 )
 
@@ -238,8 +239,8 @@ def test_a_schema_that_the_database_does_not_search_is_written_into_the_sql(tmp_
 def test_who_may_not_run_sql_there_makes_no_dataset_of_it(shop: SmallCore) -> None:
     shop.orders()
     stranger, colleague = shop.reader(("dataset", 1)), shop.reader(("database", 1), username="colleague")
-    with pytest.raises(DatabaseAccessError):
-        stranger.sql.save_as_dataset("a", SQL, database=1)
+    with pytest.raises(TableAccessError):
+        stranger.sql.save_as_dataset("a", "SELECT name FROM people", database=1)
     with pytest.raises(DatabaseAccessError):
         stranger.sql.save_as_dataset("a", saved_query=saved(shop.core))
     with pytest.raises(QueryAccessError):

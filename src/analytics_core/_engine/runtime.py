@@ -132,7 +132,11 @@ class EngineRuntime:
         from analytics_core._engine.querying.sql_scripts import SqlScripts
 
         return SqlScripts(
-            queries=self.sql_queries, gate=self.gate, row_security=self.row_security, names=self.table_names
+            queries=self.sql_queries,
+            gate=self.gate,
+            row_security=self.row_security,
+            names=self.table_names,
+            metadata=self.metadata,
         )
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ from analytics_core._engine.gate.guard import select_in_schema
 from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.querying.sql_parameters import checked_values
 from analytics_core._engine.querying.sql_queries import SqlQuestion
-from analytics_core._engine.querying.stored_statements import statement_dataset
+from analytics_core._engine.querying.stored_statements import require_open_editor, statement_dataset
 from analytics_core._engine.results.answer import ChartData, QueryResult
 from analytics_core._engine.results.batch_stream import BatchStream
 from analytics_core._engine.rights.row_rules import TableName
@@ -234,7 +234,8 @@ class Sql(Namespace):
             PayloadError: the payload breaks the shape.
             UnsupportedByEngineError: the engine estimates nothing, or not such a statement.
             StatementRefusedError: row rules bind on what is read: estimates come from all rows; and as `execute`.
-            DatabaseAccessError, StatementError, TemplateError, DatabaseError: as for `execute`.
+            DatabaseAccessError: a view, whose plan tells of what is behind it, without a grant on the whole database.
+            TableAccessError, StatementError, TemplateError, DatabaseError: as for `execute`.
 
         Examples:
             >>> import analytics_core
@@ -305,6 +306,8 @@ class Sql(Namespace):
         Raises:
             QueryError: none or several of `sql`, `saved_query` and `query`, or fields that such a record brings itself.
             NotFoundError, QueryAccessError: there is no such record, or it is the execution of somebody else.
+            TableAccessError: it reads tables on which the actor has no grant.
+            DatabaseAccessError: a template, which may read other tables later, without a grant on the whole database.
             StatementError: a template hides the tables before which a schema must be written.
             AnalyticsError: as for `core.datasets.create`, with `sql`.
 
@@ -316,18 +319,15 @@ class Sql(Namespace):
         plain, known = self._statement(sql, saved_query, query, (database, schema, template_params))
         fields = {"template_params": plain.template_params or template_params, "is_sqllab_view": True}
         put = parse(DatasetPut, fields, shape=_DATASET)
-        place = self._schema_to_write(plain, known)
-        text = plain.sql or ""
-        if place is not None:
-            text = select_in_schema(
-                text, place, spec=self._runtime.engine.sql_queries.spec_of(known), place="the statement"
-            )
+        text = self._with_schema(plain, known)
+        if is_template(text):
+            self._runtime.engine.sql_queries.admit(self._actor, known)
         source = {"database": known.id, "table_name": name, "schema": plain.schema, "sql": text}
         post = parse(DatasetPost, source, shape=_DATASET)
         act = begin_act(self._runtime, self._actor, "dataset.create")
         record = new_dataset(post, owner_ids=(self._actor.id,), new_uuid=lambda: str(uuid4()))
         record = changed_dataset(record, put, owner_ids=record.owner_ids, new_uuid=lambda: str(uuid4()))
-        return Datasets(self._runtime, self._actor)._store_new(record, known, act)
+        return Datasets(self._runtime, self._actor)._store_new(record, known, act, is_statement=True)
 
     def _statement(
         self, sql: str | None, saved_query: int | None, query: int | None, own: tuple[Any, Any, Any]
@@ -342,19 +342,22 @@ class Sql(Namespace):
                 return statement_dataset(unit, self._runtime.policy, self._actor, kind=kind, key=key)
         named_database, schema, _ = own
         question, database = _question(sql, None, schema, None), self._database(named_database)
-        self._runtime.engine.sql_queries.admit(self._actor, database)
+        require_open_editor(database)
         plain = Dataset(
             uuid="", database_id=database.id, table_name="statement", schema=question.schema, sql=question.sql
         )
         return plain, database
 
-    def _schema_to_write(self, statement: Dataset, database: Database) -> str | None:
-        """Return the schema that stands before tables without one; None where the database looks there by itself."""
-        if statement.schema in (None, "", self._runtime.engine.metadata.default_schema_of(self._actor, database)):
-            return None
-        if is_template(statement.sql or ""):
+    def _with_schema(self, statement: Dataset, database: Database) -> str:
+        """Return a statement with its schema before tables without one, unless the database looks there by itself."""
+        text, schema = statement.sql or "", statement.schema
+        if not schema or schema == self._runtime.engine.metadata.default_schema_of(self._actor, database):
+            return text
+        if is_template(text):
             raise StatementError("its template hides its tables: write the schema before each of them, and name none")
-        return statement.schema
+        return select_in_schema(
+            text, schema, spec=self._runtime.engine.sql_queries.spec_of(database), place="the statement"
+        )
 
     def execute(self, payload: ExecutePayload | Payload) -> QueryExecutionResponse:
         """Run a statement, or a script of several, and keep a record of it (contract, `ExecutePayloadSchema`).
@@ -464,13 +467,8 @@ class Sql(Namespace):
         if isinstance(named, str) and named in by_name:
             return by_name[named]
         close = nearest(str(named), by_name)
-        hint = (
-            f"did you mean {close[0]!r}?"
-            if close
-            else f"there are: {known_list(sorted(by_name))}"
-            if by_name
-            else "none"
-        )
+        known = f"there are: {known_list(sorted(by_name))}" if by_name else "none"
+        hint = f"did you mean {close[0]!r}?" if close else known
         raise DatabaseNotFoundError(named, place=f"({hint})")
 
 

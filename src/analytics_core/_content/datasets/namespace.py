@@ -372,9 +372,11 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             forget_generation(unit, dataset)
             act.log(unit, details={"dataset_id": dataset_id})
 
-    def _store_new(self, record: Dataset, database: Database, act: LoggedAction) -> DatasetGet:
-        """Read the columns of a new dataset from the database and store it."""
-        record = with_found(record, self._columns_of(record, database), _new_uuid)
+    def _store_new(
+        self, record: Dataset, database: Database, act: LoggedAction, *, is_statement: bool = False
+    ) -> DatasetGet:
+        """Read the columns of a new dataset from the database and store it; a statement is one of the SQL editor."""
+        record = with_found(record, self._columns_of(record, database, is_statement=is_statement), _new_uuid)
         self._check_fragments(record, database, before=None)
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.datasets.add(record, actor_id=self._actor.id)
@@ -443,11 +445,15 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             shape = "DatasetRestApi.post" if before is None else "DatasetRestApi.put"
             raise PayloadSchemaError(shape=shape, problems=problems)
 
-    def _columns_of(self, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
+    def _columns_of(
+        self, dataset: Dataset, database: Database, *, is_statement: bool = False
+    ) -> tuple[FoundColumn, ...]:
         """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""
         spec = self._runtime.engine.registry.get(database.engine)
         sql = self._runtime.engine.questions.templates.sample_source(dataset, spec, self._request())
-        return self._runtime.engine.metadata.columns_of(self._actor, dataset, database, sql=sql)
+        return self._runtime.engine.metadata.columns_of(
+            self._actor, dataset, database, sql=sql, is_statement=is_statement
+        )
 
     def _request(self) -> ChartRequest:
         return self._runtime.request(self._actor)

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final, overload
+from typing import Final, Self, overload
 
 from sqlglot import exp
 
@@ -63,6 +63,12 @@ class StatementTables:
 
     tree: exp.Expr
     written: str
+
+    @classmethod
+    def of_dataset(cls, statement: Dataset, checked: SqlSource) -> Self:
+        """Return the tables of a stored statement, as a dataset, after its check."""
+        assert checked.tree is not None  # noqa: S101 - the guard gives a source with its tree; tells the type checker
+        return cls(checked.tree, f"{statement.sql} {statement.schema}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +238,8 @@ class Gate:
         return admission
 
     def _require_dataset(self, actor: Actor, loaded: LoadedDataset) -> None:
-        self._policy.require_read_dataset(actor, loaded.dataset)
+        if actor.guest is not None or not loaded.is_statement:  # whose tables are looked at in `source`
+            self._policy.require_read_dataset(actor, loaded.dataset)
         if actor.guest is not None and (loaded.database.impersonate_user or self._takes_tokens(loaded.database)):
             raise DatabaseAccessError(
                 f"database {loaded.database.id} is asked in the name of its users, and guests are none; "
@@ -253,6 +260,7 @@ class Gate:
         writes_sql = self._policy.can_query_database(actor, database)
         identity = self._identity(actor, database)
         rules = (actor, loaded.versions, row_filters, ruled.book.digest, writes_sql, identity)
+        by_tables = loaded.is_statement and not writes_sql  # the datasets over them change at any moment
         return DatasetAdmission(
             actor=actor,
             database=database,
@@ -263,7 +271,7 @@ class Gate:
             identity=identity,
             writes_sql=writes_sql,
             may_know_why=self._policy.sees_all(Permission.WRITE_DATABASE, actor),
-            recall_key=None if loaded.dataset.sql and asks_others else rules,
+            recall_key=None if loaded.dataset.sql and (asks_others or by_tables) else rules,
         )
 
     def _require_table(self, actor: Actor, database: Database, name: TableName) -> None:
@@ -323,13 +331,21 @@ class Gate:
     def source(self, admission: DatasetAdmission, sql: str | None) -> TableSource | SqlSource:
         """Return what the dataset reads: its table, or `sql` (its own, rendered) as one checked SELECT.
 
-        Each relation in the SQL carries the row rules that bind the actor on its table.
+        Each relation in the SQL carries the row rules that bind the actor on its table; in a stored statement it takes
+        a grant, too.
+
+        Raises:
+            TableAccessError, DatabaseAccessError: a stored statement reads tables on which the actor has no grant.
+            VirtualDatasetError, StatementRefusedError: the SQL is not one SELECT.
         """
         dataset = admission.loaded.dataset
         if sql is None:
             reject_revealing_table(dataset, admission.spec)
             return table_of(dataset)
-        return self._row_security.in_source(admission.ruled, self._check(dataset, sql, admission.spec))
+        checked = self._check(dataset, sql, admission.spec)
+        if admission.loaded.is_statement:
+            self._require_tables(admission.actor, admission.database, StatementTables.of_dataset(dataset, checked))
+        return self._row_security.in_source(admission.ruled, checked)
 
     def _check(self, dataset: Dataset, sql: str, spec: EngineSpec) -> SqlSource:
         """Return the checked SELECT; the same SQL of the same engine is not checked again."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from analytics_core._engine.compile.plan import SqlSource, Statement
+from analytics_core._engine.compile.plan import Statement
 from analytics_core._engine.compile.render import render_source
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.engines.types import ValueKind
@@ -20,9 +20,9 @@ from analytics_core._engine.execution.connections import Admission
 from analytics_core._engine.execution.fetching import FetchLimits
 from analytics_core._engine.execution.reflection import Reflector
 from analytics_core._engine.execution.sessions.metadata import ReflectedColumn, ReflectedTable
-from analytics_core._engine.gate.gate import DatabaseUse, Gate, SchemaTables
+from analytics_core._engine.gate.gate import DatabaseUse, Gate, SchemaTables, StatementTables
 from analytics_core._engine.gate.guard import check_select
-from analytics_core._engine.gate.relations import reject_revealing_table, tables_of
+from analytics_core._engine.gate.relations import TableRef, reject_revealing_table, tables_of
 from analytics_core._engine.gate.row_security import RowSecurity
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.keys import SEAL_BYTES, EntrySeal
@@ -90,15 +90,16 @@ class MetadataReader:
         self._trial = FetchLimits(max_rows=1, max_bytes=1_000_000, timeout_s=min(timeout_s, _LONGEST_TRIAL_S))
 
     def columns_of(
-        self, actor: Actor, dataset: Dataset, database: Database, *, sql: str | None
+        self, actor: Actor, dataset: Dataset, database: Database, *, sql: str | None, is_statement: bool = False
     ) -> tuple[FoundColumn, ...]:
         """Return the columns of a dataset's table, or of `sql`: the dataset's own, with its templates rendered.
 
         What the database looks at to tell them are the actor's rows: names of columns (PIVOT), types and errors may
-        come from rows.
+        come from rows. A stored statement is for whoever may read each of its tables.
 
         Raises:
             DatabaseAccessError: the actor may not read this schema, or run SQL on this database.
+            TableAccessError: a stored statement reads tables on which the actor has no grant.
             VirtualDatasetError, StatementRefusedError: `sql` is not one SELECT with distinct column names, or the table
                 may not be read by anybody.
             DatabaseError: there is no such table, or the database cannot be reached.
@@ -106,15 +107,17 @@ class MetadataReader:
         """
         if sql is None:
             return self._columns_of_table(actor, dataset, database)
-        admission = self._gate.admit(actor, database, on=DatabaseUse.QUERY)
-        spec, place = admission.spec, f"dataset {dataset.table_name!r}"
+        spec, place = self._gate.spec_of(database), f"dataset {dataset.table_name!r}"
+        admission = None if is_statement else self._gate.admit(actor, database, on=DatabaseUse.QUERY)
         checked = check_select(sql, spec=spec, place=place)
+        tables = StatementTables.of_dataset(dataset, checked)
+        admission = admission or self._gate.admit(actor, database, on=tables)
         source = self._row_security.in_source(self._row_security.ruled(actor, dataset, spec), checked)
         if isinstance(source.tree, exp.Query):
             _reject_twins(source.tree.named_selects, place, spec)
         permitted = render_source(source, spec) if source.rules else None
         found = self._reflector.columns_of_select(admission, source.sql, permitted=permitted)
-        if self._are_stored(checked, admission):
+        if self.are_stored(admission, tables_of(tables.tree, spec)):
             found = tuple(replace(column, is_stored=True) for column in found)
         columns = with_kinds(found, spec)
         _reject_twins((column.name for column in columns), place, spec)
@@ -142,10 +145,8 @@ class MetadataReader:
         )
         return with_kinds(found, admission.spec)
 
-    def _are_stored(self, source: SqlSource, admission: Admission) -> bool:
-        """Tell whether all that the SQL of a virtual dataset reads are stored tables."""
-        assert source.tree is not None  # noqa: S101 - the guard gives a source with its tree; tells the type checker
-        tables = tables_of(source.tree, admission.spec)
+    def are_stored(self, admission: Admission, tables: Iterable[TableRef]) -> bool:
+        """Tell whether all of some relations are stored tables, so that no view is among them."""
         read = [(t.table, ".".join(filter(None, (t.catalog, t.schema))) or None) for t in tables]
         return self._reflector.stores(admission, read)
 

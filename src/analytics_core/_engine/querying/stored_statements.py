@@ -46,12 +46,14 @@ def statement_dataset(
 ) -> tuple[Dataset, Database]:
     """Return a stored statement as a virtual dataset without columns, and its database.
 
-    Its UUID tells an execution, a saved query and a dataset of one id apart; its version is that of the record.
+    Its UUID tells an execution, a saved query and a dataset of one id apart; its version is that of the record. Whoever
+    gets it may see the statement: which of its tables they may read is decided when it runs.
 
     Raises:
         NotFoundError: there is none.
         QueryAccessError: it is the execution of somebody else.
-        DatabaseAccessError: the actor may not run SQL on its database, or it is closed to the editor.
+        DatabaseAccessError: it is the saved query of somebody else, which takes a grant on the whole database, or the
+            database is closed to the editor.
     """
     if kind == DatasourceType.QUERY.value:
         query = unit.sql_queries.get(key)
@@ -63,7 +65,8 @@ def statement_dataset(
         name, uuid = saved.label, f"saved query {saved.uuid}"
     database = unit.databases.get(record.database_id)
     require_open_editor(database)
-    policy.require_query_database(actor, database)
+    if isinstance(record, SavedQuery) and record.audit.created_by != actor.stored_id:
+        policy.require_query_database(actor, database)
     dataset = Dataset(
         audit=record.audit,
         uuid=uuid,
@@ -114,6 +117,7 @@ class StoredStatements:
 
         Raises:
             AnalyticsError: as for `statement_dataset`.
+            TableAccessError: it reads tables on which the actor has no grant.
             VirtualDatasetError, StatementRefusedError, TemplateError: it is not one SELECT that can be asked.
             DatabaseError: the database refuses it, or cannot be reached.
         """
@@ -121,7 +125,9 @@ class StoredStatements:
             kind = str(datasource.type)
             plain, database = statement_dataset(unit, self._policy, request.actor, kind=kind, key=datasource.id)
         spec = self._registry.get(database.engine)
-        loaded = LoadedDataset(dataset=plain, database=database, spec=spec, default_schema=plain.schema or None)
+        loaded = LoadedDataset(
+            dataset=plain, database=database, spec=spec, default_schema=plain.schema or None, is_statement=True
+        )
         key = (request.actor, loaded.versions)
         columns = self._columns(key, partial(self._found, request, loaded))
         main = next((column.column_name for column in columns if column.is_dttm), None)
@@ -130,5 +136,5 @@ class StoredStatements:
     def _found(self, request: ChartRequest, loaded: LoadedDataset) -> tuple[DatasetColumn, ...]:
         sql = self._templates.sample_source(loaded.dataset, loaded.spec, request)
         sql = in_default_schema(loaded, sql)
-        found = self._metadata.columns_of(request.actor, loaded.dataset, loaded.database, sql=sql)
+        found = self._metadata.columns_of(request.actor, loaded.dataset, loaded.database, sql=sql, is_statement=True)
         return tuple(column.as_dataset_column() for column in found)
