@@ -80,7 +80,7 @@ def test_a_payload_that_breaks_the_shape_is_refused_and_leaves_no_record(
 
 # ------------------------------------------------------------------------------------------------------- the answers
 def test_each_field_of_a_query_tells_of_its_run(shop: SmallCore) -> None:
-    """`tracking_url` is null: no engine of ours shows its progress on a page that the answer of a driver names."""
+    """`tracking_url` is null: SQLite has no page that shows it."""
     shop.core.databases.update(1, FLAGS)
     run = shop.execute("SELECT id FROM orders", client_id="c", tab="T", sql_editor_id="e", schema="main", **MADE)
     found = shop.core.queries.get(run.query_id).to_payload()

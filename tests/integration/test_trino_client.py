@@ -97,6 +97,15 @@ def hostile(how: str, inner: str) -> Answer:
     return answer
 
 
+def shown(page: Any, server: Callable[[], Server]) -> Answer:
+    def answer(method: str, path: str) -> tuple[int, dict[str, str], bytes]:
+        if method == "POST":
+            return 200, {}, status(nextUri=f"{server().url}/v1/statement/q/1", infoUri=page, **ONE)
+        return 200, {}, status(**ONE, data=[[1]], infoUri=page)
+
+    return answer
+
+
 def ask(folder: Path, server: Server) -> None:
     with small_core(folder, allowed_networks=(f"127.0.0.1:{server.server_port}",)) as small:
         small.core.databases.test_connection({"orm_uri": f"trino://ada@127.0.0.1:{server.server_port}/shop"})
@@ -129,3 +138,31 @@ def test_a_server_leads_the_client_nowhere_else(tmp_path: Path, inner: Server, h
     assert SECRET.decode() not in shown
     assert inner.url not in shown
     assert told.value.__cause__ is told.value.__context__ is None
+
+
+@pytest.mark.slow
+@for_each(
+    ("page", "told"),
+    [
+        ("http://coordinator:8080/ui/query.html?q", "http://coordinator:8080/ui/query.html?q"),
+        ("javascript:alert(1)", None),
+        ("https://x/" + "y" * 3_000, None),
+        ("http://x/\u2028y", None),
+        (7, None),
+    ],
+)
+def test_a_record_names_the_page_that_shows_it_to_whoever_manages_the_database(
+    tmp_path: Path, page: Any, told: str | None
+) -> None:
+    servers: list[Server] = []
+    with Server(shown(page, lambda: servers[0])) as server:
+        servers.append(server)
+        address = f"127.0.0.1:{server.server_port}"
+        with small_core(tmp_path, allowed_networks=(address,)) as small:
+            made = small.core.databases.create({"database_name": "far", "orm_uri": f"trino://ada@{address}/shop"})
+            payload = {"database_id": made.id, "sql": "SELECT 1 AS x"}
+            run = small.core.sql.execute(payload)
+            assert run.query.tracking_url == small.core.queries.get(run.query_id).tracking_url == told
+            assert small.core.queries.list().result[0].tracking_url == told
+            reader = small.reader(("database", made.id))
+            assert reader.sql.execute(payload).query.tracking_url is None

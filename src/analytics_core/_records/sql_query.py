@@ -85,6 +85,11 @@ class SqlQuery(StoredRecord):
         """What `extra` tells, a JSON text: of each statement of a script, and what to know of what it made."""
         return dict(json.loads(self.extra or "{}"))
 
+    @property
+    def tracking_url(self) -> str | None:
+        """Where the server of the database shows what was run, once that is over; None where no driver told it."""
+        return self.facts.get("tracking_url")
+
     def moved(self, state: QueryState, **fields: Any) -> SqlQuery | None:
         """Return the record in another state, with what is told of it then; None where that state does not follow."""
         return replace(self, state=state, **fields) if state in NEXT_QUERY_STATES[self.state] else None

@@ -46,7 +46,7 @@ def _item(query: SqlQuery, facts: PageFacts) -> QueryListItem:
         database=name,
         sql_tables=tuple({"table": table} for table in query.tables),
         user=facts.people.details(query.user_id),
-        tracking_url=None,
+        tracking_url=query.tracking_url,
     )
 
 
@@ -114,7 +114,7 @@ class Queries(NamespaceWithDistinct[QueryListItem]):
         """
         query = self._query(query_id)
         database = DatabaseOfQuery(id=query.database_id)
-        fields = {"status": query.state.value, "schema": query.schema, "tracking_url": None}
+        fields = {"status": query.state.value, "schema": query.schema, "tracking_url": query.tracking_url}
         return shown_as(QueryGet, query, database=database, **fields)
 
     def stop(self, query: int | str) -> None:

@@ -172,6 +172,6 @@ def client_result(query: SqlQuery, database: Database, actor: Actor) -> SqlQuery
         "extra": {"tables": list(query.tables), **query.facts},
         "tempSchema": query.tmp_schema_name,
         "tempTable": query.tmp_table_name,
-        "trackingUrl": None,
+        "trackingUrl": query.tracking_url,
     }
     return SqlQueryResult(**fields)

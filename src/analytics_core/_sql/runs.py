@@ -162,7 +162,7 @@ class SqlRuns:
             "limiting_factor": answer.factor.value,
             "progress": _DONE,
             "end_time": self._now_ms(),
-            "extra": _extra(answer.ready, answer.rows),
+            "extra": _extra(answer.ready, answer.rows, answer.tracking_url),
             "select_as_cta_used": query.select_as_cta,
         }
         done = self._changed(query.id, **fields) if stores_rows else self._moved(query.id, QueryState.SUCCESS, **fields)
@@ -223,12 +223,13 @@ class _Progress:
             self._record = None
 
 
-def _extra(ready: ReadyScript, rows: tuple[int | None, ...] = ()) -> str | None:
-    """Return what a record tells of a script beyond its fields; None of one query."""
+def _extra(ready: ReadyScript, rows: tuple[int | None, ...] = (), tracking_url: str | None = None) -> str | None:
+    """Return what a record tells of a script beyond its fields; of one query where its server shows it, or None."""
+    page = {} if tracking_url is None else {"tracking_url": tracking_url}
     if len(ready.steps) == 1 and ready.steps[0].is_query:
-        return None
+        return json.dumps(page) if page else None
     steps = ({"kind": step.kind, "rows": count} for step, count in zip_longest(ready.steps, rows))
-    return json.dumps({"changes_data": ready.changes_data, "statements": [*steps], "notes": ready.notes})
+    return json.dumps({"changes_data": ready.changes_data, "statements": [*steps], "notes": ready.notes, **page})
 
 
 def now_ms(runtime: ContentRuntime) -> float:

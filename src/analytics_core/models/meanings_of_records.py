@@ -379,7 +379,7 @@ RECORD_MEANINGS: Mapping[str, str] = {
     "ExecutePayload.template_params": "Values for the templates in the SQL, as JSON text.",
     "tmp_schema_name": "The schema of the stored result.",
     "tmp_table_name": "The table to store the result in.",
-    "tracking_url": "Where the database shows the progress.",
+    "tracking_url": "Where the server of the database shows what was run, for whoever manages the database.",
     # ---- the explore view
     "display_value": "The values as they are shown.",
     "message": "What a person should know.",

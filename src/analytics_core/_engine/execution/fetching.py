@@ -60,6 +60,7 @@ class FetchedResult:
         fetched_bytes: what the rows took while they were fetched.
         notes: which values cannot be shown.
         duration_s: from the first contact with the pool to the last row; 0 until the statement is over.
+        tracking_url: the page on which the server shows the statement, where the driver names one.
     """
 
     frame: Frame
@@ -67,6 +68,7 @@ class FetchedResult:
     fetched_bytes: int
     notes: tuple[str, ...] = ()
     duration_s: float = 0.0
+    tracking_url: str | None = None
 
 
 def too_large(limits: FetchLimits, rows: int) -> ResultTooLargeError:

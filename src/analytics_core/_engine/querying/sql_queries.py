@@ -123,11 +123,15 @@ class ReadySql:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlAnswer:
-    """What a statement gave: its rows as a result, and what was run for them."""
+    """What a statement gave: its rows as a result, and what was run for them.
+
+    `tracking_url` is where its server shows it, for whoever manages the database: it names a host.
+    """
 
     result: QueryResult
     ready: ReadySql
     factor: LimitingFactor
+    tracking_url: str | None = None
 
 
 class HasResult(Protocol):
@@ -404,7 +408,8 @@ def answer_of(fetched: FetchedResult, ready: ReadySql) -> SqlAnswer:
         limits=(_entry(ready, was_cut=fetched.has_more or (None if ready.with_share else False)),),
         held=ResultRows(frame),
     )
-    return SqlAnswer(result=result, ready=ready, factor=factor)
+    page = fetched.tracking_url if ready.admission.may_know_why else None
+    return SqlAnswer(result=result, ready=ready, factor=factor, tracking_url=page)
 
 
 def tree_of(source: SqlSource) -> exp.Expr:

@@ -134,12 +134,16 @@ class ReadyScript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptAnswer:
-    """What a script gave: its rows, which limit cut them, and how many each statement gave or changed."""
+    """What a script gave: its rows, which limit cut them, and how many each statement gave or changed.
+
+    `tracking_url` is that of the statement whose rows are the answer, as in `SqlAnswer`.
+    """
 
     result: QueryResult
     ready: ReadyScript
     factor: LimitingFactor
     rows: tuple[int | None, ...]
+    tracking_url: str | None = None
 
 
 class SqlScripts:
@@ -369,7 +373,7 @@ def _answer(ready: ReadyScript, found: SqlAnswer | None, rows: tuple[int | None,
         result = QueryResult(query=ready.display_sql, rowcount=0, notes=ready.notes, held=ResultRows(Frame(columns=())))
         return ScriptAnswer(result=result, ready=ready, factor=LimitingFactor.NOT_LIMITED, rows=rows)
     result = replace(found.result, notes=(*found.result.notes, *ready.notes))
-    return ScriptAnswer(result=result, ready=ready, factor=found.factor, rows=rows)
+    return ScriptAnswer(result=result, ready=ready, factor=found.factor, rows=rows, tracking_url=found.tracking_url)
 
 
 def _invalid(what: str) -> QueryError:

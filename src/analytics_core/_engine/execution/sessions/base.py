@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -35,6 +35,9 @@ from analytics_core.errors import (
 CODE_ATTRIBUTES = ("sqlstate", "sqlite_errorname")
 """Where the exceptions of drivers keep the code of an error."""
 
+PAGE_ATTRIBUTE = "info_uri"
+"""Where cursors of drivers name the page on which their server shows the statement."""
+
 STREAM_OPTION = "analytics_core_open"
 """Execution option of our engines: a callable that opens one more connection (for KILL QUERY)."""
 
@@ -53,6 +56,7 @@ _RUNS_ITS_STATEMENT = re.compile(r"explain\b.*\banaly[sz]e\b", re.IGNORECASE | r
 
 _BEFORE_FIRST_WORD = re.compile(r"(?:\s+|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
 _WORD = re.compile(r"\w+")
+_PAGE = re.compile(r"https?://[!-~]{1,2000}")
 
 
 class DriverFailureError(Exception):
@@ -333,7 +337,7 @@ def read_cursor(
         raise no_rows()
     labels, kinds = columns_of(request.statement, [item[0] for item in cursor.description])
     rows = cursor if isinstance(cursor, Iterator) else iter(cursor.fetchone, None)
-    return fetch_rows(
+    fetched = fetch_rows(
         rows,
         labels=labels,
         kinds=list(map(kept_as.get, kinds, kinds)),
@@ -341,6 +345,8 @@ def read_cursor(
         check=checker(request),
         give=request.give,
     )
+    page = str(getattr(cursor, PAGE_ATTRIBUTE, None))
+    return replace(fetched, tracking_url=page) if _PAGE.fullmatch(page) else fetched
 
 
 def expect_answers(request: RunRequest) -> None:
