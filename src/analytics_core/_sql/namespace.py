@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -30,7 +29,7 @@ from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.sql_query import SqlQuery
 from analytics_core._sql.explanation import ExplainedSql
 from analytics_core._sql.lineage import TableLineage, TableReaders, answer_lineage
-from analytics_core._sql.reading import ColumnLineage, KnownTables, SqlProblem, formatted, lineage_of, problems_of
+from analytics_core._sql.reading import ColumnLineage, SqlProblem, begun_text, formatted, lineage_of, problems_of_script
 from analytics_core._sql.result import SqlResult, answer_columns, client_result
 from analytics_core._sql.runs import EXECUTE_SHAPE, SqlRuns, new_record, settled
 from analytics_core.errors import (
@@ -44,9 +43,6 @@ from analytics_core.errors import (
     QueryAccessError,
     QueryError,
     StatementError,
-    StatementRefusedError,
-    TableAccessError,
-    TemplateError,
     nearest,
 )
 from analytics_core.errors.base import known_list
@@ -155,11 +151,12 @@ class Sql(Namespace):
     def check(
         self, sql: str, *, database: int | str | None = None, schema: str | None = None
     ) -> tuple[SqlProblem, ...]:
-        """Return what is wrong with a statement, each problem with its place and the nearest names; nothing runs.
+        """Return what is wrong with a statement or a script, each problem with its place and the nearest names.
 
-        Tables and columns are compared with those that there are, as far as the actor may see them. No problems: the
-        statement can be asked, which the database may still refuse for reasons of its own. A template is rendered
-        first; parameters need no values.
+        Nothing runs. Tables and columns are compared with those that there are, as far as the actor may see them, but
+        for those that a script makes or alters. No problems: one query can be asked, and `execute` takes scripts and
+        changes of data, which the database may still refuse for reasons of its own. A template is rendered first;
+        parameters of a query need no values.
 
         Raises:
             DatabaseNotFoundError, DatabaseAccessError, QueryError: as for `core.sql(...)`.
@@ -219,7 +216,8 @@ class Sql(Namespace):
             raise QueryError("name one of sql, dataset, chart and dashboard")
         if sql is None:
             return answer_lineage(self._runtime, self._actor, dataset=dataset, chart=chart, dashboard=dashboard)
-        return lineage_of(*self._rendered(self._database(database), _question(sql, None, schema, None)))
+        question, named = _question(sql, None, schema, None), self._database(database)
+        return lineage_of(*begun_text(self._runtime, self._request(), named, question))
 
     def estimate(self, payload: EstimateQueryCost | Payload) -> tuple[dict[str, float], ...]:
         """Return what a statement, or each of a script, would cost (contract, `EstimateQueryCostSchema`); none runs.
@@ -257,18 +255,8 @@ class Sql(Namespace):
         self._runtime.engine.gate.admit(self._actor, found, on=name)
         return TableReaders(self._runtime, self._actor, found, name, column).lineage()
 
-    def _rendered(self, database: Database, question: SqlQuestion) -> tuple[str, KnownTables]:
-        """Return a statement after its template, and what is known of the tables that it reads and the actor may."""
-        begun = self._runtime.engine.sql_queries.begun(self._request(), database, question)
-        with suppress(StatementError, StatementRefusedError):  # whoever reads it tells what is wrong with it, and where
-            self._runtime.engine.sql_queries.require_tables(begun, question)
-        return begun.rendered, KnownTables(self._runtime, self._actor, database, begun.spec, question.schema)
-
     def _problems(self, database: Database, question: SqlQuestion) -> tuple[SqlProblem, ...]:
-        try:
-            return problems_of(*self._rendered(database, question))
-        except (TableAccessError, TemplateError) as error:
-            return (SqlProblem(message=error.message, error_type=error.error_type),)
+        return problems_of_script(self._runtime, self._request(), database, question)
 
     def _with_nearest_name(self, error: DatabaseError, database: Database, question: SqlQuestion) -> DatabaseError:
         """Return an error of a table or column that is not there with the name that comes nearest."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sqlglot import exp
@@ -17,20 +18,32 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.compile.fragments.sql_text import FAULTS, check_characters, parse_statements, read_tokens
 from analytics_core._engine.engines.spec import EngineSpec
-from analytics_core._engine.gate.changes import MOST_CHARACTERS
+from analytics_core._engine.gate.changes import (
+    CHANGES,
+    DEFINING,
+    MOST_CHARACTERS,
+    ScriptPart,
+    is_of_schema,
+    split_script,
+)
 from analytics_core._engine.gate.guard import BESIDE_QUERIES, check_select
 from analytics_core._engine.gate.relations import TableRef, relations_of
+from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.querying.sql_parameters import as_written, without_parameters
+from analytics_core._engine.querying.sql_queries import BegunSql, SqlQuestion
+from analytics_core._engine.querying.sql_scripts import place_of
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.row_rules import TableName
 from analytics_core._records.datasource import Database
 from analytics_core.errors import (
+    AccessError,
     AnalyticsError,
     DatabaseError,
     ErrorType,
     QueryError,
     StatementError,
     StatementRefusedError,
+    TableAccessError,
     nearest,
 )
 from analytics_core.errors.base import known_list
@@ -68,7 +81,10 @@ class ColumnLineage:
 
 @dataclass(frozen=True, slots=True)
 class KnownTables:
-    """The columns of the tables that a statement reads, as the actor may see them."""
+    """The columns of the tables that a statement reads, as the actor may see them.
+
+    `defined` are the names of tables that a script makes or changes before: what they hold then is not known.
+    """
 
     runtime: ContentRuntime
     actor: Actor
@@ -76,9 +92,12 @@ class KnownTables:
     spec: EngineSpec
     schema: str | None = None
     found: dict[TableRef, tuple[str, ...] | AnalyticsError] = field(default_factory=dict)
+    defined: set[str] = field(default_factory=set)
 
     def columns(self, table: TableRef) -> tuple[str, ...] | AnalyticsError:
         """Return the names of a table's columns, or why they are not known."""
+        if table.table.casefold() in self.defined:
+            return StatementError(f"{table} is changed by the script")
         if table not in self.found and self._is_of_the_engine(table):
             self.found[table] = StatementError(f"{table} is a relation of the engine itself")
         if table not in self.found:
@@ -107,6 +126,49 @@ def problems_of(sql: str, known: KnownTables) -> tuple[SqlProblem, ...]:
     except QueryError as error:
         return (_of_error(error),)
     return _name_problems(tree, known)
+
+
+def begun_text(
+    runtime: ContentRuntime, request: ChartRequest, database: Database, question: SqlQuestion
+) -> tuple[str, KnownTables]:
+    """Return a statement after its template, and what is known of the tables that it reads and the actor may.
+
+    Raises:
+        DatabaseAccessError, TableAccessError: the actor may not read its tables, or write SQL there.
+        TemplateError: its template cannot be rendered.
+    """
+    begun = runtime.engine.sql_queries.begun(request, database, question)
+    return begun.rendered, _known(runtime, begun, question)
+
+
+def _known(runtime: ContentRuntime, begun: BegunSql, question: SqlQuestion) -> KnownTables:
+    with suppress(StatementError, StatementRefusedError):  # whoever reads it tells what is wrong with it, and where
+        runtime.engine.sql_queries.require_tables(begun, question)
+    return KnownTables(runtime, begun.ruled.actor, begun.database, begun.spec, question.schema)
+
+
+def problems_of_script(
+    runtime: ContentRuntime, request: ChartRequest, database: Database, question: SqlQuestion
+) -> tuple[SqlProblem, ...]:
+    """Return what is wrong with the statements of a script, or with one query, in the order of the text.
+
+    Raises:
+        DatabaseAccessError: the actor may not write SQL there.
+    """
+    try:
+        begun = runtime.engine.sql_queries.begun(request, database, question)
+        sql, spec = begun.rendered, begun.spec
+        parts = split_script(sql, spec=spec, invalid=_invalid, rejected=_rejected)
+        if len(parts) == 1 and not _is_change(parts[0], spec):
+            return problems_of(sql, _known(runtime, begun, question))
+    except (QueryError, TableAccessError) as error:
+        return (_of_error(error),)
+    known = KnownTables(runtime, request.actor, database, spec, question.schema)
+    problems: list[SqlProblem] = []
+    for number, part in enumerate(parts, start=1):
+        place = place_of(number, len(parts))
+        problems += (_moved(problem, sql, part) for problem in _of_part(begun, part, question, known, place))
+    return tuple(problems)
 
 
 def formatted(sql: str, spec: EngineSpec) -> str:
@@ -219,7 +281,39 @@ def _invalid(what: str) -> QueryError:
     return StatementError(f"{_PLACE}: {what}")
 
 
+def _rejected(what: str) -> QueryError:
+    return StatementRefusedError(f"{_PLACE}: {what}")
+
+
 # ----------------------------------------------------------------------------------------------------------- problems
+def _is_change(part: ScriptPart, spec: EngineSpec) -> bool:
+    try:
+        return bool(part.explains) or isinstance(_parsed_all(part.sql, spec)[0], CHANGES)
+    except QueryError:
+        return False
+
+
+def _of_part(
+    begun: BegunSql, part: ScriptPart, question: SqlQuestion, known: KnownTables, place: str
+) -> tuple[SqlProblem, ...]:
+    """Return what is wrong with one statement of a script, as it stands alone."""
+    try:
+        known.runtime.engine.sql_scripts.step(begun, part, question, place=place)
+        tree = _parsed_all(part.sql, known.spec)[0]
+    except (QueryError, AccessError) as error:
+        return (_of_error(error),)
+    return _name_problems(tree, known)
+
+
+def _moved(problem: SqlProblem, sql: str, part: ScriptPart) -> SqlProblem:
+    """Return a problem of a statement with its place in the script; without one it is where the statement begins."""
+    line, column = sql.count("\n", 0, part.start), part.start - sql.rfind("\n", 0, part.start) - 1
+    column = (problem.column or 1) + (column if problem.line in (None, 1) else 0)
+    line += problem.line or 1
+    message = _WHERE.sub(f" in line {line}, column {column}", problem.message)
+    return replace(problem, message=message, line=line, column=column)
+
+
 def _of_error(error: AnalyticsError) -> SqlProblem:
     place = _WHERE.search(error.message)
     line, column = (int(place[1]), int(place[2])) if place else (None, None)
@@ -250,12 +344,30 @@ def _tables_of(tree: exp.Expr, spec: EngineSpec) -> dict[exp.Table, TableRef]:
 
 
 def _name_problems(tree: exp.Expr, known: KnownTables) -> tuple[SqlProblem, ...]:
-    """Return a problem for each name of a table or a column that is not there."""
-    columns = {node: known.columns(ref) for node, ref in _tables_of(tree, known.spec).items()}
+    """Return a problem for each name of a table or a column that is not there; what a script defines is there."""
+    if is_of_schema(tree):
+        return ()
+    tables = _tables_of(tree, known.spec)
+    if isinstance(tree, DEFINING):
+        known.defined.update(tables[node].table.casefold() for node in tables if _is_outside(node))
+    columns = {node: known.columns(ref) for node, ref in tables.items()}
     problems = [_of_table(node, found) for node, found in columns.items() if isinstance(found, DatabaseError)]
     hidden = known.spec.guards.table_names.row_ids | set(_made_by_recursions(tree))
-    found = (*problems, *_Columns(tables=columns, hidden=hidden).problems(tree))
+    changed = _changed(tree) if isinstance(tree, CHANGES) and not isinstance(tree, DEFINING) else {}
+    found = (*problems, *_Columns(tables=columns, hidden=hidden, changed=changed).problems(tree))
     return tuple(sorted(found, key=lambda problem: (problem.line or 0, problem.column or 0)))
+
+
+def _is_outside(node: exp.Expr) -> bool:
+    """Tell whether a part of a statement stands outside of every query in it."""
+    return node.find_ancestor(exp.Query) is None
+
+
+def _changed(tree: exp.Expr) -> dict[str, exp.Expr]:
+    """Return what a change reads and changes outside of its queries, by the name that columns call it."""
+    nodes = filter(_is_outside, tree.find_all(exp.Table, exp.Subquery))
+    found: dict[str, exp.Expr] = {node.alias_or_name: node for node in nodes if node.alias_or_name}
+    return {**found, "excluded": next(iter(found.values()))} if tree.args.get("conflict") else found
 
 
 def _made_by_recursions(tree: exp.Expr) -> Iterator[str]:
@@ -271,6 +383,7 @@ class _Columns:
 
     tables: Mapping[exp.Table, tuple[str, ...] | AnalyticsError]
     hidden: AbstractSet[str]
+    changed: Mapping[str, exp.Expr]
 
     def problems(self, tree: exp.Expr) -> Iterator[SqlProblem]:
         """Yield a problem for each column that is not there, once for each place."""
@@ -283,21 +396,34 @@ class _Columns:
             for column in scope.columns:
                 if id(column) not in seen and self._owner(scope, column) is scope:
                     seen.add(id(column))
-                    yield from self._problem(scope, column)
+                    selects = getattr(scope.expression, "selects", ())
+                    aliases = {one.alias.casefold() for one in selects if isinstance(one, exp.Alias)}
+                    sees = not isinstance(tree, exp.Insert) or column.find_ancestor(exp.OnConflict, exp.Returning)
+                    around = [each.sources for each in _with_outer(scope)] + ([self.changed] if sees else [])
+                    yield from self._problem(column, around, aliases)
+        for column in self._outside(tree) if self.changed else ():
+            yield from self._problem(column, [self.changed], frozenset())
+
+    def _outside(self, tree: exp.Expr) -> Iterator[exp.Column]:
+        """Yield the columns that a change names outside of its queries, those of INSERT INTO t (a, b) among them."""
+        yield from filter(_is_outside, tree.find_all(exp.Column))
+        if isinstance(tree, exp.Insert) and isinstance(tree.this, exp.Schema):
+            yield from (exp.Column(this=name.copy()) for name in tree.this.expressions)
 
     def _owner(self, scope: Scope, column: exp.Column) -> Scope:
         """Return the innermost query that a column stands in: its own, also where an outer one lists it."""
         inner = column.find_ancestor(exp.Select)
         return scope if inner is None or inner is scope.expression or not isinstance(inner, exp.Select) else _OTHER
 
-    def _problem(self, scope: Scope, column: exp.Column) -> Iterator[SqlProblem]:
-        around = [*_with_outer(scope)]
+    def _problem(
+        self, column: exp.Column, around: Sequence[Mapping[str, Any]], aliases: AbstractSet[str]
+    ) -> Iterator[SqlProblem]:
         qualifier, named = column.table.casefold(), column.this
-        if not any(qualifier == one.casefold() for each in around for one in each.sources):
+        if not any(qualifier == one.casefold() for each in around for one in each):
             qualifier, named = "", column.parts[0]  # a field of a column, or of a table that is not here
         known: list[str] = []
         for each in around:
-            for source_name, source in each.sources.items():
+            for source_name, source in each.items():
                 if qualifier and source_name.casefold() != qualifier:
                     continue
                 names = self._names(source)
@@ -307,8 +433,6 @@ class _Columns:
             if qualifier and known:
                 break
         is_known = {one.casefold() for one in known}
-        selects = getattr(scope.expression, "selects", ())
-        aliases = {one.alias.casefold() for one in selects if isinstance(one, exp.Alias)}
         name = named.name.casefold()
         if name in is_known | self.hidden or (not qualifier and name in aliases) or not known:
             return

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from sqlglot import TokenType, exp
@@ -60,20 +61,24 @@ _NODES: Final[tuple[type[exp.Expr], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class ScriptPart:
-    """One statement of a script; `explains` are the words that ask for its plan alone, empty where it is to run."""
+    """One statement of a script, and where it begins in that.
+
+    `explains` are the words that ask for its plan alone, empty where it is to run.
+    """
 
     sql: str
     explains: str = ""
+    start: int = 0
 
 
 def split_script(sql: str, *, spec: EngineSpec, invalid: Refuse, rejected: Refuse) -> tuple[ScriptPart, ...]:
     """Return the statements of a script, split by its tokens; each begins with a word that may begin one."""
     check_characters(sql, max_length=MOST_CHARACTERS, reject=invalid)
-    parts = tuple(_parts(sql, "", spec, invalid, rejected))
+    parts = tuple(islice(_parts(sql, "", spec, invalid, rejected), MOST_STATEMENTS + 1))
     if not parts:
         raise invalid("it is empty")
     if len(parts) > MOST_STATEMENTS:
-        raise invalid(f"it has {len(parts)} statements; at most {MOST_STATEMENTS} run in one script")
+        raise invalid(f"it has more than {MOST_STATEMENTS} statements, and no more run in one script")
     return parts
 
 
@@ -83,7 +88,7 @@ def _parts(sql: str, explains: str, spec: EngineSpec, invalid: Refuse, rejected:
     for token in read_tokens(sql, spec.dialect, invalid):
         if token.token_type is TokenType.SEMICOLON:
             if start >= 0:
-                yield ScriptPart(sql[start:end], explains)
+                yield ScriptPart(sql[start:end], explains, start)
             elif explains:
                 break
             start, explains = -1, ""
@@ -91,7 +96,9 @@ def _parts(sql: str, explains: str, spec: EngineSpec, invalid: Refuse, rejected:
         if start < 0:
             word = "" if token.token_type in _NO_WORD else token.text.upper()
             if word == "EXPLAIN" and not explains and (found := _explain_at(sql, token.start)):
-                yield from _parts(sql[found.end() :], " ".join(found.group().upper().split()), spec, invalid, rejected)
+                words, skipped = " ".join(found.group().upper().split()), found.end()
+                after = _parts(sql[skipped:], words, spec, invalid, rejected)
+                yield from (replace(part, start=part.start + skipped) for part in after)
                 return
             _reject_part(word, explains, invalid, rejected)
             if not sql.startswith(token.text, token.start):  # as is the first one, where it is the name of a command
@@ -99,7 +106,7 @@ def _parts(sql: str, explains: str, spec: EngineSpec, invalid: Refuse, rejected:
             start = token.start
         end = token.end + 1
     if start >= 0:
-        yield ScriptPart(sql[start:end], explains)
+        yield ScriptPart(sql[start:end], explains, start)
     elif explains:
         raise invalid("EXPLAIN takes a query")
 

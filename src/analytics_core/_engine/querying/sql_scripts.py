@@ -183,9 +183,8 @@ class SqlScripts:
             _reject_making(makes, database, parts)
         steps = []
         for number, part in enumerate(parts, start=1):
-            place = "the statement" if len(parts) == 1 else f"statement {number} of {len(parts)}"
             made = makes if number == len(parts) else None
-            steps.append(self._step(begun, part, question, made=made, place=place))
+            steps.append(self.step(begun, part, question, made=made, place=place_of(number, len(parts))))
         script = ReadyScript(
             admission=steps[-1].ready.admission,
             steps=tuple(steps),
@@ -198,9 +197,10 @@ class SqlScripts:
         writing = self._gate.admit(request.actor, database, on=DatabaseUse.QUERY, access=Access.WRITE)
         return replace(script, admission=writing)
 
-    def _step(
-        self, begun: BegunSql, part: ScriptPart, question: SqlQuestion, *, made: MadeRelation | None, place: str
+    def step(
+        self, begun: BegunSql, part: ScriptPart, question: SqlQuestion, *, made: MadeRelation | None = None, place: str
     ) -> ReadyStep:
+        """Return one statement of a script as it may run; errors are those of `ready`, and begin with its `place`."""
         database, spec = begun.database, begun.spec
         may_change = not part.explains
         checked = check_statement(part.sql, spec=spec, allow_dml=may_change, place=place, invalid_as=StatementError)
@@ -365,6 +365,11 @@ class SqlScripts:
                 self._names.forget_tables(ready.admission)
         found = None if fetched is None or answering is None else answer_of(fetched, answering.ready)
         return _answer(ready, found, tuple(rows))
+
+
+def place_of(number: int, count: int) -> str:
+    """Return what messages call one statement of as many."""
+    return "the statement" if count == 1 else f"statement {number} of {count}"
 
 
 def _answer(ready: ReadyScript, found: SqlAnswer | None, rows: tuple[int | None, ...]) -> ScriptAnswer:
