@@ -29,7 +29,7 @@ from analytics_core._engine.frames.frame import Frame, FrameColumn
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery
-from analytics_core.errors import AnalyticsError, BudgetError, SettingsError, StoreUnavailableError
+from analytics_core.errors import AnalyticsError, BudgetError, SettingsError, StoredDataError, StoreUnavailableError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing import FixedClock
 
@@ -296,6 +296,48 @@ def test_what_cannot_be_stored_now_is_stored_later(
     assert process.remaining() == 40
     process.wait_a_second()
     assert [amounts["rows"] for amounts in world.stored()] == [60.0]
+
+
+@for_each("text", ["{", "[]", "7", '{"rows": NaN}', '{"rows": -5}', '{"rows": 1e999}', '{"apples": 1}', "[" * 9_999])
+def test_a_record_that_cannot_be_read_closes_its_own_budget_alone(text: str) -> None:
+    clock = FixedClock(EVENING)
+    with open_store("sqlite://", clock) as store:
+        world = World(store, clock)
+        process = world.process(Budget(user="ida", rows_per_day=100), Budget(user="bo", rows_per_day=100))
+        ida, bo = person("ida", 7), person("bo", 8)
+        process.spend(10, ida)
+        process.wait_a_second()
+        with store.unit_of_work() as unit:
+            (record,) = unit.key_values.list(ListQuery())[1]
+            unit.key_values.update(replace(record, value=text), actor_id=None)
+        process.spend(10, ida)  # what is known serves for a second
+        process.spend(10, bo)
+        process.wait_a_second()
+        clock.advance(timedelta(seconds=1))
+        with pytest.raises(StoredDataError, match="before its next day"):
+            process.remaining(ida)
+        assert process.remaining(bo) == 90
+        assert process.due == []
+        clock.advance(timedelta(days=1))
+        assert process.remaining(ida) == 100
+
+
+def test_the_log_names_a_record_that_cannot_be_read_once(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    process = world.process(Budget(rows_per_day=100))
+    process.spend(10)
+    process.wait_a_second()
+    with world.store.unit_of_work() as unit:
+        (record,) = unit.key_values.list(ListQuery())[1]
+        unit.key_values.update(replace(record, value="{"), actor_id=None)
+    for _ in range(3):
+        process.spend(10)
+        process.wait_a_second()
+    assert [one.levelname for one in caplog.records] == ["WARNING"]
+    assert "2026-05-01" in caplog.text
+    with world.store.unit_of_work() as unit:
+        unit.key_values.delete_matching([])
+    world.clock.advance(timedelta(seconds=1))
+    assert process.remaining() == 100
 
 
 def test_a_statement_does_not_wait_while_another_thread_is_at_the_store(meddled: Any) -> None:

@@ -12,11 +12,12 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as time_of_day
 from functools import reduce
+from math import inf
 from typing import Final
 
 from analytics_core._engine.engines.costs import CostEstimates, Costs
@@ -97,6 +98,7 @@ class BudgetLedger:
         self._pending: dict[str, Amounts] = {}
         self._taken: dict[str, Amounts] = {}
         self._stored: dict[str, tuple[float, Amounts]] = {}
+        self._unread: set[str] = set()
         self._is_due = False
 
     def allowance(self, admission: Admission) -> Allowance | None:
@@ -104,7 +106,7 @@ class BudgetLedger:
 
         Raises:
             BudgetError: a day has spent all.
-            StoreUnavailableError: nobody can tell what it has spent.
+            StoreUnavailableError, StoredDataError: nobody can tell what it has spent.
         """
         keys = self._keys(admission)
         bounds = self._bounds(keys)
@@ -234,11 +236,22 @@ class BudgetLedger:
         for attempt in range(_ATTEMPTS):
             try:
                 with self._store.unit_of_work() as unit:
-                    return {key: _add(unit, key, added[key]) for key in sorted(added)}
+                    sums = {key: self._sum_of(unit, key, added[key]) for key in sorted(added)}
+                return {key: total for key, total in sums.items() if total is not None}
             except (StaleVersionError, AlreadyExistsError):  # another process was faster
                 if attempt == _ATTEMPTS - 1:
                     raise
         return {}
+
+    def _sum_of(self, unit: UnitOfWork, key: str, amounts: Amounts) -> Amounts | None:
+        """Add to what the store holds under a key; None where that cannot be read, so that nobody spends of it."""
+        try:
+            return _add(unit, key, amounts)
+        except StoredDataError as error:
+            if key not in self._unread:
+                self._unread.add(key)
+                _LOG.warning("%s", error.message)
+            return None
 
 
 def _subject(budget: Budget, admission: Admission) -> str:
@@ -284,10 +297,14 @@ def _day(key: str) -> str:
 
 
 def _amounts(record: KeyValue) -> Amounts:
-    try:
-        return {BudgetUnit(unit): float(amount) for unit, amount in json.loads(record.value).items()}
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        raise StoredDataError(f"what the budget {record.key!r} has spent cannot be read") from None
+    with suppress(ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        amounts = {BudgetUnit(unit): float(amount) for unit, amount in json.loads(record.value).items()}
+        if all(0 <= amount < inf for amount in amounts.values()):
+            return amounts
+    raise StoredDataError(
+        f"what the budget {record.key!r} has spent cannot be read: nobody spends of it before its next day, or before "
+        "that record of the metadata store is removed"
+    )
 
 
 def _sum(first: Amounts, second: Amounts) -> Amounts:
