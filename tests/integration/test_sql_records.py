@@ -92,3 +92,13 @@ def test_old_executions_are_pruned(tmp_path: Path) -> None:
                 unit.sql_queries.add(replace(query, client_id=client_id, start_time=now_ms - age_s * 1_000), actor_id=1)
         assert shop.core.prune().sql_queries == 1
         assert [shop.core.queries.get(one.id).client_id for one in shop.core.queries.list()] == ["new"]
+
+
+def test_notebooks_show_the_editor_and_its_records_as_every_namespace(shop: SmallCore) -> None:
+    shop.execute("SELECT id FROM orders", client_id="c-9")
+    editor, records = shop.core.sql._repr_mimebundle_(), shop.core.queries._repr_mimebundle_()
+    assert "Statements that people write" in editor["text/plain"]
+    assert "(sql, ...)" in editor["text/html"]
+    assert "save_as_dataset(name, ...)" in editor["text/html"]
+    assert "1 query" in records["text/plain"]
+    assert "SELECT id FROM orders" in records["text/html"]

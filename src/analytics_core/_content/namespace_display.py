@@ -40,12 +40,12 @@ def methods_table(kind: type) -> tuple[Block, ...]:
 
 def _methods(kind: type) -> Iterator[tuple[str, str]]:
     for name, member in inspect.getmembers(kind):
-        if name.startswith("_"):
+        if name.startswith("_") and name != "__call__":
             continue
         if isinstance(member, property):
             yield name, _first_line(member.fget)
         elif callable(member):
-            yield f"{name}{_parameters(member)}", _first_line(member)
+            yield f"{name.removeprefix('__call__')}{_parameters(member)}", _first_line(member)
 
 
 def _parameters(method: Callable[..., Any]) -> str:
