@@ -17,6 +17,7 @@ COLUMNS = [{"column_name": "id"}, {"column_name": "region"}]
 COUNT = {"metric_name": "count", "expression": "COUNT(*)"}
 CHANGES: Mapping[str, Mapping[str, Any]] = {
     "sql": {"sql": "SELECT 1 AS id, tenant AS region FROM sales"},
+    "schema": {"schema": "main"},
     "template parameters": {"template_params": '{"wanted": "west"}'},
     "no template parameters": {"template_params": None},
     "fetch values predicate": {"fetch_values_predicate": "id < 0"},

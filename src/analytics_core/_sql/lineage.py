@@ -183,7 +183,7 @@ class TableReaders:
         """Return what a dataset has of the column; None where it does not read it."""
         reads, own = False, ruled_dataset(dataset).name
         if own is None:
-            found = self._reads(replace(dataset, schema=None), "dataset", dataset.id, may_see=may_see)
+            found = self._reads(dataset, "dataset", dataset.id, may_see=may_see)
             if found is None:
                 return None
             reads = found
@@ -316,7 +316,10 @@ class TableReaders:
 
     def _tree(self, source: Dataset) -> exp.Expr:
         request = begun_request(self.runtime, self.actor)
-        sql = self.runtime.engine.questions.templates.sample_source(source, self._spec, request) or ""
+        sql = (
+            self.runtime.engine.questions.templates.sample_source(replace(source, schema=None), self._spec, request)
+            or ""
+        )
         trees = parse_statements(without_parameters(sql, self._spec), self._spec.dialect, QueryError)
         if len(trees) != 1:
             raise QueryError("it is not one statement")

@@ -75,9 +75,11 @@ def reads_another_source(before: Dataset, after: Dataset) -> bool:
 def changes_sql(before: Dataset, after: Dataset) -> bool:
     """Tell whether a dataset's own part of its statements changes: texts of SQL, parameters, formats and types.
 
+    So does the schema of a virtual one, which stands before the tables in its SQL.
     What only goes away counts for a column or metric that stays, not for one that goes with it.
     """
-    if any(getattr(before, name) != getattr(after, name) for name in _SQL_FIELDS):
+    moves = bool(after.sql) and (before.schema or None) != (after.schema or None)
+    if moves or any(getattr(before, name) != getattr(after, name) for name in _SQL_FIELDS):
         return True
     was, now = _sql_of_parts(before), _sql_of_parts(after)
     return any(texts != was.get(name, _NO_SQL) for name, texts in now.items())
@@ -101,7 +103,7 @@ def _sql_of_parts(dataset: Dataset) -> dict[tuple[str, str], tuple[Any, ...]]:
 
 def _source(dataset: Dataset) -> tuple[int, str | None, str | None]:
     if dataset.sql:
-        return (dataset.database_id, None, dataset.sql)
+        return (dataset.database_id, dataset.schema or None, dataset.sql)
     return (dataset.database_id, dataset.schema, dataset.table_name)
 
 

@@ -20,7 +20,6 @@ class LoadedDataset:
 
     Attributes:
         generation: how often its cached answers were made unreachable.
-        default_schema: where tables are that its SQL names without a schema; None: where the database looks by itself.
         is_statement: whether it is a stored statement, which is for whoever may read each of its tables.
         ruled: what row rules need to know of it.
         versions: what names this state of it, also where a store that was put back uses ids and versions again.
@@ -30,7 +29,6 @@ class LoadedDataset:
     database: Database
     spec: EngineSpec
     generation: int = 0
-    default_schema: str | None = None
     is_statement: bool = False
     # What every question asks for is put together once.
     ruled: RuledDataset = field(init=False, repr=False, compare=False)

@@ -28,7 +28,6 @@ from analytics_core._engine.querying.placeholder_values import meant, note_of
 from analytics_core._engine.querying.preparing import PreparedQuery, Preparer
 from analytics_core._engine.querying.result_cache import CacheKey, CacheTimeout, cache_key, cache_timeout
 from analytics_core._engine.querying.shaping import ResultLayout, result_layout, written_labels
-from analytics_core._engine.querying.stored_statements import in_default_schema
 from analytics_core._engine.querying.summed_metrics import notes_of_sums
 from analytics_core._engine.querying.templating import QueryTemplates
 from analytics_core._engine.querying.time_comparison import TimeComparison, comparisons
@@ -258,7 +257,7 @@ class ReadyQueries:
     def _view(self, admission: DatasetAdmission, sql: str | None) -> DatasetView:
         """Return the dataset as the planner sees it; it is made once per version, SQL and rules inside it."""
         loaded = admission.loaded
-        source = self._gate.source(admission, in_default_schema(loaded, sql))
+        source = self._gate.source(admission, sql)
         key = (loaded.versions, source)
         view = self._views.get(key)
         if view is None:

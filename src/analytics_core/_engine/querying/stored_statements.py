@@ -8,7 +8,6 @@ from functools import partial
 from typing import Final
 
 from analytics_core._engine.engines.registry import EngineRegistry
-from analytics_core._engine.gate.guard import select_in_schema
 from analytics_core._engine.gate.loaded_datasets import LoadedDataset
 from analytics_core._engine.gate.metadata import MetadataReader
 from analytics_core._engine.querying.chart_request import ChartRequest
@@ -80,14 +79,6 @@ def statement_dataset(
     return dataset, database
 
 
-def in_default_schema(loaded: LoadedDataset, sql: str | None) -> str | None:
-    """Return the rendered SQL of a dataset with its schema, where it has one, before each table that names none."""
-    if sql is None or loaded.default_schema is None:
-        return sql
-    place = f"dataset {loaded.dataset.table_name!r}"
-    return select_in_schema(sql, loaded.default_schema, spec=loaded.spec, place=place)
-
-
 ColumnCache = Callable[[Hashable, Callable[[], tuple[DatasetColumn, ...]]], tuple[DatasetColumn, ...]]
 """Gives what is believed under a key, else what the function finds."""
 
@@ -125,9 +116,7 @@ class StoredStatements:
             kind = str(datasource.type)
             plain, database = statement_dataset(unit, self._policy, request.actor, kind=kind, key=datasource.id)
         spec = self._registry.get(database.engine)
-        loaded = LoadedDataset(
-            dataset=plain, database=database, spec=spec, default_schema=plain.schema or None, is_statement=True
-        )
+        loaded = LoadedDataset(dataset=plain, database=database, spec=spec, is_statement=True)
         key = (request.actor, loaded.versions)
         columns = self._columns(key, partial(self._found, request, loaded))
         main = next((column.column_name for column in columns if column.is_dttm), None)
@@ -135,6 +124,5 @@ class StoredStatements:
 
     def _found(self, request: ChartRequest, loaded: LoadedDataset) -> tuple[DatasetColumn, ...]:
         sql = self._templates.sample_source(loaded.dataset, loaded.spec, request)
-        sql = in_default_schema(loaded, sql)
         found = self._metadata.columns_of(request.actor, loaded.dataset, loaded.database, sql=sql, is_statement=True)
         return tuple(column.as_dataset_column() for column in found)

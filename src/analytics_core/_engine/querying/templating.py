@@ -28,8 +28,10 @@ from analytics_core._engine.compile.time_bounds import (
 )
 from analytics_core._engine.compile.time_range import TimeRange, render_time_range
 from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.gate.guard import select_in_schema
 from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._records.datasource import Dataset, DatasetColumn
+from analytics_core._tools.memo import Memo
 from analytics_core.errors import MissingTemplateValueError, TemplateError
 from analytics_core.models.enums import FilterOperator, TimeGrain
 from analytics_core.models.query import ChartDataExtras, ChartDataFilter, ChartDataQueryObject
@@ -123,11 +125,13 @@ class BoundTemplates:
         limits: PlanLimits,
         *,
         lookups: Callable[[], Lookups] | None,
+        in_schema: Callable[[str], str],
     ) -> None:
         self._renderer = renderer
         self._request = request
         self._limits = limits
         self._lookups = lookups
+        self._in_schema = in_schema
         self._ranges = QueryRanges(request, limits)
         self._removed: set[str] = set()
         self._reads_range = False
@@ -154,9 +158,13 @@ class BoundTemplates:
         return self._ranges.own if self._reads_range else None
 
     def render_source(self) -> str | None:
-        """Return the SQL of a virtual dataset, rendered; None for a physical one."""
+        """Return the SQL of a virtual dataset, rendered, in the dataset's schema; None for a physical one.
+
+        Raises:
+            VirtualDatasetError, StatementRefusedError: it is not one SELECT, before whose tables a schema may stand.
+        """
         sql = self._request.dataset.sql
-        return self.render(sql) if sql else None
+        return self._in_schema(self.render(sql)) if sql else None
 
     def taken_over(self, query: ChartDataQueryObject) -> tuple[str, ...]:
         """Return the names of the filters that the templates apply themselves (`remove_filter=True`)."""
@@ -234,6 +242,18 @@ class QueryTemplates:
         self._renderer = renderer
         self._limits = limits
         self._lookups = lookups
+        self._placed: Memo[Hashable, str] = Memo()
+
+    def _in_schema(self, dataset: Dataset, spec: EngineSpec, sql: str) -> str:
+        """Return rendered SQL with the schema of its dataset, if it has one, before each table that names none."""
+        if not dataset.schema:
+            return sql
+        key, place = (sql, dataset.schema, spec.name), f"dataset {dataset.table_name!r}"
+        placed = self._placed.get(key)
+        if placed is None:
+            placed = select_in_schema(sql, dataset.schema, spec=spec, place=place)
+            self._placed.put(key, placed)
+        return placed
 
     def for_query(
         self,
@@ -264,7 +284,8 @@ class QueryTemplates:
             found={} if found is None else found,
         )
         lookups = partial(self._lookups, self, requested) if self._lookups else None
-        return BoundTemplates(self._renderer, requested, self._limits, lookups=lookups)
+        in_schema = partial(self._in_schema, dataset, spec)
+        return BoundTemplates(self._renderer, requested, self._limits, lookups=lookups, in_schema=in_schema)
 
     def sample_source(self, dataset: Dataset, spec: EngineSpec, chart_request: ChartRequest) -> str | None:
         """Return the SQL of a virtual dataset as it reads while nobody asks for its rows; None for a physical one.
