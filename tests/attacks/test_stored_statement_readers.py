@@ -57,7 +57,7 @@ def reader(world: TenantWorld) -> AnalyticsCore:
 
 def kept(core: AnalyticsCore, sql: str, **fields: Any) -> int:
     """Return a saved query of the actor, stored past every check, as before a grant was taken back."""
-    runtime, actor_id = core._runtime, core.sql._actor.id
+    runtime, actor_id = core._runtime.content, core.sql._actor.id
     with runtime.store.unit_of_work() as unit:
         record = SavedQuery(uuid=str(uuid4()), label="kept", database_id=1, sql=sql, **fields)
         return int(unit.saved_queries.add(record, actor_id=actor_id).id)

@@ -39,7 +39,6 @@ from analytics_core._content.related_names import charts_drawn_from, related_obj
 from analytics_core._content.user_directory import checked_owners, read_users
 from analytics_core._content.written_back import read_changes
 from analytics_core._engine.gate.metadata import FoundColumn
-from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.results.batch_stream import BatchStream
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork
@@ -440,7 +439,8 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
     def _check_fragments(self, dataset: Dataset, database: Database, *, before: Dataset | None) -> None:
         """Read new metrics, expressions, formats, predicates; PayloadSchemaError says what is wrong with each."""
         spec = self._runtime.engine.registry.get(database.engine)
-        problems = self._runtime.engine.questions.fragments.problems(dataset, spec, self._request(), before=before)
+        request = self._runtime.request(self._actor)
+        problems = self._runtime.engine.questions.fragments.problems(dataset, spec, request, before=before)
         if problems:
             shape = "DatasetRestApi.post" if before is None else "DatasetRestApi.put"
             raise PayloadSchemaError(shape=shape, problems=problems)
@@ -449,14 +449,10 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         self, dataset: Dataset, database: Database, *, is_statement: bool = False
     ) -> tuple[FoundColumn, ...]:
         """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""
-        spec = self._runtime.engine.registry.get(database.engine)
-        sql = self._runtime.engine.questions.templates.sample_source(dataset, spec, self._request())
-        return self._runtime.engine.metadata.columns_of(
-            self._actor, dataset, database, sql=sql, is_statement=is_statement
-        )
-
-    def _request(self) -> ChartRequest:
-        return self._runtime.request(self._actor)
+        engine = self._runtime.engine
+        spec = engine.registry.get(database.engine)
+        sql = engine.questions.templates.sample_source(dataset, spec, self._runtime.request(self._actor))
+        return engine.metadata.columns_of(self._actor, dataset, database, sql=sql, is_statement=is_statement)
 
     def _with_source(self, before: Dataset, after: Dataset, database: Database) -> Dataset:
         """Return a dataset whose list of columns was given, with what the database says of new ones, or of all."""
