@@ -22,7 +22,6 @@ from analytics_core.errors import (
     PayloadSchemaError,
     QueryAccessError,
     QueryError,
-    StatementError,
     StatementRefusedError,
     TableAccessError,
     VirtualDatasetError,
@@ -216,11 +215,12 @@ def test_stored_statements_bring_their_sql_schema_and_parameters(tmp_path: Path)
         assert rows(shop.core, "table", kept.id) == [(None, 20.0)]
         ran = shop.core.sql.save_as_dataset("ran", query=executed(shop.core))
         assert (ran.sql, rows(shop.core, "table", ran.id)) == (SQL, [("France", 10.0), (None, 20.0)])
-        with pytest.raises(StatementError, match="template"):
-            shop.core.sql.save_as_dataset("b", SQL + " WHERE id = {{ one }}", schema="x", template_params='{"one": 1}')
+        template = SQL + " WHERE id = {{ one }}"
+        own = shop.core.sql.save_as_dataset("b", template, schema="main", template_params='{"one": 1}')
+        assert rows(shop.core, "table", own.id) == [("France", 10.0)]
 
 
-def test_a_schema_that_the_database_does_not_search_is_written_into_the_sql(tmp_path: Path) -> None:
+def test_a_schema_that_the_database_does_not_search_is_that_of_the_dataset(tmp_path: Path) -> None:
     with small_core(tmp_path) as shop:
         uri = f"duckdb:///{tmp_path}/d.duckdb"
         with closing(duckdb.connect(f"{tmp_path}/d.duckdb")) as connection:

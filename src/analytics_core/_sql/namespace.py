@@ -17,7 +17,6 @@ from analytics_core._content.datasets.namespace import Datasets
 from analytics_core._content.datasets.records import changed_dataset, new_dataset
 from analytics_core._content.namespace import Namespace
 from analytics_core._engine.compile.templates import is_template
-from analytics_core._engine.gate.guard import select_in_schema
 from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.querying.sql_parameters import checked_values
 from analytics_core._engine.querying.sql_queries import SqlQuestion
@@ -287,8 +286,7 @@ class Sql(Namespace):
             saved_query: the id of a saved query.
             query: the id of an execution.
             database: as for `core.sql(...)`.
-            schema: where tables are that the statement names without a schema. It is written before them, unless the
-                database looks there by itself.
+            schema: where tables are that the statement names without a schema.
             template_params: values for its template, a JSON object as text.
 
         Raises:
@@ -296,7 +294,6 @@ class Sql(Namespace):
             NotFoundError, QueryAccessError: there is no such record, or it is the execution of somebody else.
             TableAccessError: it reads tables on which the actor has no grant.
             DatabaseAccessError: a template, which may read other tables later, without a grant on the whole database.
-            StatementError: a template hides the tables before which a schema must be written.
             AnalyticsError: as for `core.datasets.create`, with `sql`.
 
         Examples:
@@ -307,10 +304,9 @@ class Sql(Namespace):
         plain, known = self._statement(sql, saved_query, query, (database, schema, template_params))
         fields = {"template_params": plain.template_params or template_params, "is_sqllab_view": True}
         put = parse(DatasetPut, fields, shape=_DATASET)
-        text = self._with_schema(plain, known)
-        if is_template(text):
+        if is_template(plain.sql or ""):
             self._runtime.engine.sql_queries.admit(self._actor, known)
-        source = {"database": known.id, "table_name": name, "schema": plain.schema, "sql": text}
+        source = {"database": known.id, "table_name": name, "schema": plain.schema, "sql": plain.sql}
         post = parse(DatasetPost, source, shape=_DATASET)
         act = begin_act(self._runtime, self._actor, "dataset.create")
         record = new_dataset(post, owner_ids=(self._actor.id,), new_uuid=lambda: str(uuid4()))
@@ -335,17 +331,6 @@ class Sql(Namespace):
             uuid="", database_id=database.id, table_name="statement", schema=question.schema, sql=question.sql
         )
         return plain, database
-
-    def _with_schema(self, statement: Dataset, database: Database) -> str:
-        """Return a statement with its schema before tables without one, unless the database looks there by itself."""
-        text, schema = statement.sql or "", statement.schema
-        if not schema or schema == self._runtime.engine.metadata.default_schema_of(self._actor, database):
-            return text
-        if is_template(text):
-            raise StatementError("its template hides its tables: write the schema before each of them, and name none")
-        return select_in_schema(
-            text, schema, spec=self._runtime.engine.sql_queries.spec_of(database), place="the statement"
-        )
 
     def execute(self, payload: ExecutePayload | Payload) -> QueryExecutionResponse:
         """Run a statement, or a script of several, and keep a record of it (contract, `ExecutePayloadSchema`).
