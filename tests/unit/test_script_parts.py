@@ -6,7 +6,7 @@ import pytest
 from tests.support.cases import for_each
 
 from analytics_core._engine.engines.registry import installed_engines
-from analytics_core._engine.gate.changes import split_script
+from analytics_core._engine.gate.changes import MOST_EXPLAINED, split_script
 from analytics_core._engine.gate.guard import check_statement
 from analytics_core.errors import StatementError, StatementRefusedError, VirtualDatasetError
 
@@ -36,6 +36,13 @@ def split(sql: str, on: str) -> list[str]:
 )
 def test_a_script_is_split_by_its_tokens(on: str, sql: str, parts: list[str]) -> None:
     assert split(sql, on) == parts
+
+
+@for_each("on", FOUR)
+def test_a_script_explains_so_many_statements_that_it_is_split_in_a_moment(on: str) -> None:
+    assert len(split("EXPLAIN SELECT 1;" * MOST_EXPLAINED, on)) == MOST_EXPLAINED
+    with pytest.raises(StatementError, match=f"explains more than {MOST_EXPLAINED} statements"):
+        split("EXPLAIN SELECT 1;" * (MOST_EXPLAINED + 1), on)
 
 
 @for_each("on", FOUR)

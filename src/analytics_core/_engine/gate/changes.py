@@ -21,6 +21,9 @@ from analytics_core._engine.gate.relations import is_cte
 from analytics_core.errors import nearest
 
 MOST_STATEMENTS: Final = 200
+MOST_EXPLAINED: Final = 20
+"""Of a script: what follows each EXPLAIN is read again, to its end."""
+
 MOST_CHARACTERS: Final = 200_000
 
 QUERY_STARTS: Final = frozenset({"SELECT", "WITH", "(", "VALUES", "FROM", "TABLE", "PIVOT", "UNPIVOT"})
@@ -82,8 +85,12 @@ def split_script(sql: str, *, spec: EngineSpec, invalid: Refuse, rejected: Refus
     return parts
 
 
-def _parts(sql: str, explains: str, spec: EngineSpec, invalid: Refuse, rejected: Refuse) -> Iterator[ScriptPart]:
+def _parts(
+    sql: str, explains: str, spec: EngineSpec, invalid: Refuse, rejected: Refuse, *, explained: int = 0
+) -> Iterator[ScriptPart]:
     """Yield statements; what follows EXPLAIN, of which some tokenizers make one token, is read anew."""
+    if explained > MOST_EXPLAINED:
+        raise invalid(f"it explains more than {MOST_EXPLAINED} statements; send the others apart")
     start, end = -1, -1
     for token in read_tokens(sql, spec.dialect, invalid):
         if token.token_type is TokenType.SEMICOLON:
@@ -97,7 +104,7 @@ def _parts(sql: str, explains: str, spec: EngineSpec, invalid: Refuse, rejected:
             word = "" if token.token_type in _NO_WORD else token.text.upper()
             if word == "EXPLAIN" and not explains and (found := _explain_at(sql, token.start)):
                 words, skipped = " ".join(found.group().upper().split()), found.end()
-                after = _parts(sql[skipped:], words, spec, invalid, rejected)
+                after = _parts(sql[skipped:], words, spec, invalid, rejected, explained=explained + 1)
                 yield from (replace(part, start=part.start + skipped) for part in after)
                 return
             _reject_part(word, explains, invalid, rejected)
