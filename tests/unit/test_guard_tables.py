@@ -278,3 +278,14 @@ def test_an_engine_names_its_own_functions_that_make_rows() -> None:
     assert check_select(sql, spec=own, place="d").sql.lower() == sql.lower()
     with pytest.raises(SubqueryNotAllowedError):
         FragmentParser().parse("pond_days(3)", spec=own, slot=FragmentSlot.METRIC, place="m", names=NAMES)
+
+
+def test_the_name_of_a_with_clause_may_be_longer_than_that_of_a_table() -> None:
+    name, spec = "a" * 100, engine("postgresql")
+    assert (
+        check_select(f"WITH {name} AS (SELECT 1 AS n) SELECT * FROM {name}", spec=spec, place="d").sql.count(name) == 2
+    )
+    with pytest.raises(StatementRefusedError, match="more than 63 bytes"):
+        check_select(f"SELECT * FROM b, {name}", spec=spec, place="d")
+    with pytest.raises(StatementRefusedError, match="more than 63 bytes"):
+        check_select(f"SELECT * FROM (WITH {name} AS (SELECT 1 AS n) SELECT 1 AS m) AS q, {name}", spec=spec, place="d")

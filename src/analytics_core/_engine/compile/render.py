@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._engine.compile.fence import is_plain_query
 from analytics_core._engine.compile.lowering.expressions import MARK, Binds, KnownTexts, Lowering
 from analytics_core._engine.compile.lowering.query import bound_sql, lower, lower_relation, source_alias
 from analytics_core._engine.compile.plan import QueryPlan, SqlSource, Statement
 from analytics_core._engine.engines.nodes import quoted
-from analytics_core._engine.engines.spec import BindScalar, BindValue, EngineSpec, ParamStyle
+from analytics_core._engine.engines.spec import BindScalar, BindValue, EngineSpec, ParamStyle, dialect_of
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._records.datasource import Dataset
 
@@ -52,7 +51,7 @@ def render(
 
     Without `binds_values` they are literals: no engine binds values in the definition of a table or view.
     """
-    text = Dialect.get_or_raise(spec.dialect).generator(comments=False).generate(tree, copy=False)
+    text = dialect_of(spec.dialect).generator(comments=False).generate(tree, copy=False)
     pieces = text.split(MARK)
     display_sql = "".join(spec.literal(binds.values[piece]) if i % 2 else piece for i, piece in enumerate(pieces))
     style = _STYLES[spec.paramstyle]

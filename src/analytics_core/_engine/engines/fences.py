@@ -16,7 +16,8 @@ from analytics_core._engine.engines.nodes import number
 Fence = Callable[[exp.Select], exp.Query]
 """Takes the query of permitted rows and returns it behind a fence; the query may be changed."""
 
-_NAME = "permitted_rows"
+PERMITTED_ROWS = "permitted_rows"
+"""The name of a CTE of permitted rows, or its beginning."""
 
 
 def limited(rows: int) -> Fence:
@@ -39,15 +40,18 @@ def joined_with_nothing(permitted: exp.Select) -> exp.Query:
 
     With `OFFSET 0` alone PostgreSQL's planner would still try operators on the common values of hidden rows.
     """
+    where = permitted.args.get("where")
+    permitted.set("where", None)
     nothing = permitted.copy()
+    permitted.set("where", where)
     nothing.set("where", exp.Where(this=exp.Boolean(this=False)))
     return exp.Union(this=permitted, expression=nothing, distinct=False, offset=exp.Offset(expression=number(0)))
 
 
 def materialised(permitted: exp.Select) -> exp.Query:
     """Return the rows of a materialised CTE, from 0 on: one of both alone lets DuckDB test conditions below it."""
-    name = _NAME
-    while any(table.name.casefold() == name for table in permitted.find_all(exp.Table)):
+    name = PERMITTED_ROWS
+    while any(name in table.name.casefold() for table in permitted.find_all(exp.Table)):
         name += "_"
     alias = exp.TableAlias(this=exp.Identifier(this=name, quoted=True))
     rows = exp.CTE(this=permitted, alias=alias, materialized=True)

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._engine.engines.costs import CostEstimates
 from analytics_core._engine.engines.guards import Guards
@@ -29,10 +31,13 @@ Refuse = Callable[[str], QueryError]
 
 _Run = Callable[[exp.Expr, Refuse], exp.Expr | None]
 
+dialect_of: Final = cache(Dialect.get_or_raise)
+"""Name of a dialect -> the dialect, made once: nothing changes it."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Repair:
-    """What a dialect would write with another meaning.
+    """What a dialect would write with another meaning; it is compared by identity.
 
     Attributes:
         of: the classes of the nodes that it is tried on.

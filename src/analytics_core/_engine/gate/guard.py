@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import Token, exp
-from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._engine.compile.fragments.sql_nodes import (
     NodeIndex,
+    forget_places,
     operators,
     reject_new_groups,
     reject_unknown_nodes,
+    release,
     restore_meaning,
 )
 from analytics_core._engine.compile.fragments.sql_text import (
@@ -89,6 +90,7 @@ def check_select(
     if not isinstance(index.tree, _QUERIES):
         raise rejected(_ONLY_QUERIES + hint)
     index = _check_query(index, rejected=rejected)
+    forget_places(index)
     try:
         tables = tables_in(index, spec)
     except StatementRefusedError as error:
@@ -135,6 +137,7 @@ def check_statement(
         raise rejected(_ONLY_QUERIES if not allow_dml else "only queries and changes of tables may run")
     check = _check_query if is_query else check_change
     index = check(index, rejected=rejected)
+    forget_places(index)
     if not is_query:
         reject_hidden_targets(tree, spec, rejected)
     try:
@@ -149,8 +152,7 @@ def _one_statement(
     sql: str, spec: EngineSpec, *, invalid: Refuse, rejected: Refuse, only_queries: bool = True, hint: str = ""
 ) -> tuple[NodeIndex, list[Token]]:
     check_characters(sql, max_length=MOST_CHARACTERS, reject=invalid)
-    dialect = Dialect.get_or_raise(spec.dialect)
-    tokens = read_tokens(sql, dialect, invalid)
+    tokens = read_tokens(sql, spec.dialect, invalid)
     first = next((token.text.upper() for token in tokens if token.text != ";"), "")
     if only_queries and first and first not in QUERY_STARTS:
         reject_start(first, invalid, rejected)
@@ -158,7 +160,7 @@ def _one_statement(
     called = called_names(tokens)
     reject_denied(called, spec.guards.denied_functions, rejected)
     # Of a word that begins another statement, the tokens are not those that a parser takes.
-    trees = parse_statements(sql, dialect, invalid, tokens=tokens if only_queries else None)
+    trees = parse_statements(sql, spec.dialect, invalid, tokens=tokens if only_queries else None)
     if not trees:
         raise invalid("it is empty")
     if len(trees) > 1:
@@ -183,8 +185,8 @@ def _check_query(index: NodeIndex, *, rejected: Refuse) -> NodeIndex:
     return index
 
 
-def _tables(index: NodeIndex, spec: EngineSpec) -> tuple[TableRef, ...]:
-    return () if is_of_schema(index.tree) else tables_in(index, spec)
+def _tables(index: NodeIndex, spec: EngineSpec, checked: Sequence[TableRef] = ()) -> tuple[TableRef, ...]:
+    return () if is_of_schema(index.tree) else tables_in(index, spec, checked=checked)
 
 
 def _written_twice(
@@ -207,9 +209,10 @@ def _written_twice(
     again = check(again, rejected=rejected)
     if not means_the_same(again, index, tables, spec):
         raise rejected("a part of it cannot be written again with the same meaning; write it in another way")
+    release(again)
     return text
 
 
 def means_the_same(again: NodeIndex, index: NodeIndex, tables: tuple[TableRef, ...], spec: EngineSpec) -> bool:
     """Tell whether a statement groups its operators as another one does and reads the same relations, `tables`."""
-    return operators(again) == operators(index) and _tables(again, spec) == tables
+    return operators(again) == operators(index) and _tables(again, spec, tables) == tables

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import Dialect
 
-from analytics_core._engine.compile.fragments.sql_nodes import NodeIndex, unlisted_types
+from analytics_core._engine.compile.fragments.sql_nodes import NodeIndex, subclasses_of, unlisted_types
 from analytics_core._engine.engines.nodes import quoted
-from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.engines.spec import EngineSpec, dialect_of
 from analytics_core._engine.files.names import is_unfinished
 from analytics_core._engine.rights.row_rules import TableName
 from analytics_core._records.datasource import Dataset
@@ -80,34 +79,41 @@ def tables_of(tree: exp.Expr, spec: EngineSpec) -> tuple[TableRef, ...]:
         StatementRefusedError: a relation that cannot be resolved to a name: a file, a function that is not known to
             make its rows from values alone, a name after IN.
     """
-    return _sorted(_relations(tree.find_all(*_READERS), spec))
+    return _sorted(_read(_readers(tree), spec))
 
 
-def tables_in(index: NodeIndex, spec: EngineSpec) -> tuple[TableRef, ...]:
-    """Return what `tables_of` does, of a tree whose nodes are known."""
-    return _sorted(_relations(index.of(*_READERS), spec))
+def tables_in(index: NodeIndex, spec: EngineSpec, *, checked: Iterable[TableRef] = ()) -> tuple[TableRef, ...]:
+    """Return what `tables_of` does, of a tree whose nodes are known; `checked` are names that were read before."""
+    return _sorted(_read(index.of(*_READERS), spec, checked))
 
 
 def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
     """Return each place where `tree` reads a relation; StatementRefusedError as for `tables_of`."""
-    return tuple(_relations(tree.find_all(*_READERS), spec))
+    read = _read(_readers(tree), spec)
+    return tuple(Relation(position=position, table=table) for position, table in read)
 
 
 _READERS: Final = (exp.Table, exp.In, exp.Anonymous, exp.TableFromRows, exp.With)
 
 
-def _sorted(relations: Iterable[Relation]) -> tuple[TableRef, ...]:
-    return tuple(sorted({relation.table for relation in relations}, key=str))
+def _readers(tree: exp.Expr) -> list[exp.Expr]:
+    is_reader = subclasses_of(_READERS)
+    return [node for node in tree.bfs() if is_reader[type(node)]]
 
 
-def _relations(nodes: Iterable[exp.Expr], spec: EngineSpec) -> list[Relation]:
-    """Return the relations among all nodes of a tree that may name one, which are checked first."""
-    tables, has_ctes = [], False
+def _sorted(read: Iterable[tuple[int, TableRef]]) -> tuple[TableRef, ...]:
+    return tuple(sorted({id(table): table for _, table in read}.values(), key=str))
+
+
+def _read(nodes: Iterable[exp.Expr], spec: EngineSpec, checked: Iterable[TableRef] = ()) -> list[tuple[int, TableRef]]:
+    """Return the relations among all nodes of a tree that may name one, which are checked first, and their places."""
+    tables: list[tuple[exp.Table, TableRef | None]] = []
+    known = {(table.table, table.schema or "", table.catalog or ""): table for table in checked}
+    ctes: set[str] = set()
     for node in nodes:
         match node:
             case exp.Table():
-                tables.append(node)
-                _reject_unresolvable(node, spec)
+                tables.append((node, _resolved(node, known, spec)))
             case exp.In():
                 _reject_name_after_in(node, spec)
             case exp.Anonymous():
@@ -115,12 +121,15 @@ def _relations(nodes: Iterable[exp.Expr], spec: EngineSpec) -> list[Relation]:
             case exp.TableFromRows():
                 _reject_unknown_rows(node, spec)
             case exp.With():
-                has_ctes = True
-    return [
-        Relation(position=position, table=_reference(node, spec))
-        for position, node in enumerate(tables)
-        if not isinstance(node.this, exp.Func) and not (has_ctes and is_cte(node, spec))
+                ctes.update(name.name.casefold() for name in _named(node.expressions))
+    read = [
+        (position, table)
+        for position, (node, table) in enumerate(tables)
+        if table is not None and not (table.table.casefold() in ctes and is_cte(node, spec))
     ]
+    for _, table in read:
+        reject_cut_names((table.table, table.schema, table.catalog), spec)
+    return read
 
 
 def exact_names(tree: exp.Expr, spec: EngineSpec) -> Iterator[tuple[TableRef, TableName | None]]:
@@ -193,31 +202,30 @@ def _reject_unknown_rows(rows: exp.TableFromRows, spec: EngineSpec) -> None:
     _reject_unknown_function(rows.this, spec)
 
 
-def _reject_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
+def _resolved(node: exp.Table, known: dict[tuple[str, str, str], TableRef], spec: EngineSpec) -> TableRef | None:
+    """Return the name of a relation, of which each is checked once; None for rows that a function makes."""
     inner = node.this
     if isinstance(inner, exp.Func):
         _reject_unknown_function(inner, spec)
-        return
-    name = node.name
+        return None
+    name, schema, catalog = parts = (node.name, node.db, node.catalog)
     if not isinstance(inner, exp.Identifier) or not name:
         raise StatementRefusedError("a relation without a name cannot be read; read a table or a view")
+    if (found := known.get(parts)) is not None:
+        return found
     if spec.guards.table_names.calls and name.lower() in spec.guards.denied_functions.names:
         raise StatementRefusedError(f"the relation {name} is not allowed; read a table or a view")
-    reject_revealing(name, spec, schema=node.db, catalog=node.catalog)
+    reject_revealing(name, spec, schema=schema, catalog=catalog)
     if spec.guards.table_names.is_file(name):
         raise StatementRefusedError(f"{name!r} is a file, not a table; files cannot be read")
+    known[parts] = found = TableRef(table=name, schema=schema or None, catalog=catalog or None)
+    return found
 
 
 def _reject_unknown_function(call: exp.Func, spec: EngineSpec) -> None:
     name = (call.name if isinstance(call, exp.Anonymous) else call.key).lower()
     if name not in _ROW_MAKERS and name not in spec.guards.row_makers:
         raise StatementRefusedError(f"the table function {name} is not allowed; read a table or a view")
-
-
-def _reference(node: exp.Table, spec: EngineSpec) -> TableRef:
-    table, schema, catalog = node.name, node.db or None, node.catalog or None
-    reject_cut_names((table, schema, catalog), spec)
-    return TableRef(table=table, schema=schema, catalog=catalog)
 
 
 def is_cte(table: exp.Table, spec: EngineSpec) -> bool:
@@ -300,7 +308,7 @@ def _folded(name: exp.Identifier, spec: EngineSpec) -> tuple[str, bool]:
     """Return a name as the engine compares it; outside ASCII engines differ, so only the same spelling is the same."""
     if not name.name.isascii():
         return name.name, bool(name.quoted)
-    return Dialect.get_or_raise(spec.dialect).normalize_identifier(name.copy()).name, False
+    return dialect_of(spec.dialect).normalize_identifier(name.copy()).name, False
 
 
 def reject_revealing(name: str, spec: EngineSpec, *, schema: str | None, catalog: str | None = None) -> None:

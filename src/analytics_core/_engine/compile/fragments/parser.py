@@ -19,6 +19,7 @@ from analytics_core._engine.compile.fragments.sizes import reject_large_values
 from analytics_core._engine.compile.fragments.sql_nodes import (
     NodeIndex,
     aggregates,
+    forget_places,
     is_bare_call,
     loose_columns,
     operators,
@@ -327,7 +328,9 @@ def _checked_tree(
     reject_unknown_nodes(index, reject, queries=allow_subqueries)
     if not allow_subqueries:
         reject_misplaced(index, reject)
-    return restore_meaning(index, spec.syntax, reject, called=called).tree
+    index = restore_meaning(index, spec.syntax, reject, called=called)
+    forget_places(index)
+    return index.tree
 
 
 def _reject_by_slot(tree: exp.Expr, slot: FragmentSlot, spec: EngineSpec, reject: Refuse) -> None:
@@ -352,6 +355,7 @@ def _faithful_sql(tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, rej
     reject_new_groups(spec.syntax, before, tokens, reject)
     again = NodeIndex(parse_scalar(text, tokens, spec.dialect, reject))
     again = restore_meaning(again, spec.syntax, reject, called=called)
+    forget_places(again)
     if write_sql(again.tree, spec.dialect, reject) != text or operators(again) != operators(NodeIndex(tree)):
         raise reject("a part of it cannot be written again with the same meaning; write it in another way")
     return text

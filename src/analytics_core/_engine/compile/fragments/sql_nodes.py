@@ -6,8 +6,9 @@ own dialect may still come out with another meaning: repairs of the tree keep it
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
-from itertools import chain
+from functools import cache
 from typing import Final
 
 from sqlglot import Token, TokenType, exp
@@ -70,6 +71,26 @@ _TUPLE_PARENTS: Final[tuple[type[exp.Expr], ...]] = (
 )  # fmt: skip
 
 
+class _Subclasses(dict[type[exp.Expr], bool]):
+    """Which classes of nodes are derived from some and from none of others: each class is asked once."""
+
+    __slots__ = ("_classes", "_without")
+
+    def __init__(self, classes: tuple[type[exp.Expr], ...], without: tuple[type[exp.Expr], ...] = ()) -> None:
+        super().__init__()
+        self._classes, self._without = classes, without
+
+    def __missing__(self, kind: type[exp.Expr]) -> bool:
+        self[kind] = found = issubclass(kind, self._classes) and not issubclass(kind, self._without)
+        return found
+
+
+subclasses_of: Final = cache(_Subclasses)
+"""Classes, and others if any -> which classes of nodes are derived from these and from none of the others."""
+_IN_FRAGMENTS: Final = _Subclasses(_ALLOWED, without=_NEVER)
+_IN_QUERIES: Final = _Subclasses(_ALLOWED + _RELATIONS, without=_NEVER)
+
+
 class NodeIndex:
     """The nodes of a tree, walked once: in the order of its text, and by their classes."""
 
@@ -78,17 +99,14 @@ class NodeIndex:
     def __init__(self, tree: exp.Expr) -> None:
         self.tree = tree
         self.nodes = list(tree.dfs())
-        self.by_class: dict[type[exp.Expr], list[exp.Expr]] = {}
+        self.by_class: defaultdict[type[exp.Expr], list[exp.Expr]] = defaultdict(list)
         for node in self.nodes:
-            if (kind := type(node)) in self.by_class:
-                self.by_class[kind].append(node)
-            else:
-                self.by_class[kind] = [node]
+            self.by_class[type(node)].append(node)
 
     def of(self, *classes: type[exp.Expr]) -> list[exp.Expr]:
         """Return the nodes of these classes and of those derived from them."""
-        found = (nodes for kind, nodes in self.by_class.items() if issubclass(kind, classes))
-        return list(chain.from_iterable(found))
+        found = subclasses_of(classes)
+        return [node for kind, nodes in self.by_class.items() if found[kind] for node in nodes]
 
 
 def reject_unknown_nodes(
@@ -97,17 +115,15 @@ def reject_unknown_nodes(
     """Refuse trees with nodes outside the allow-lists; `queries` says whether relations may be read."""
     _reject_catalog_types(index, reject)
     for node in index.of(exp.Query):
-        if option := next((o for o in _QUERY_OPTIONS if node.args.get(o)), None):
-            raise reject(f"{option.upper()} is not allowed in it")
-    allowed = (_ALLOWED + _RELATIONS if queries else _ALLOWED) + besides
-    for kind in index.by_class:
+        if options := [option for option in _QUERY_OPTIONS if node.args.get(option)]:
+            raise reject(f"{options[0].upper()} is not allowed in it")
+    allowed, added = _IN_QUERIES if queries else _IN_FRAGMENTS, subclasses_of(besides, _NEVER)
+    for kind in [kind for kind in index.by_class if not (allowed[kind] or added[kind])]:
         if issubclass(kind, _NEVER):
             raise reject("parameters and sequences cannot be used in it (?, :name, %s, @name, NEXT VALUE FOR)")
-        if not issubclass(kind, allowed):
-            raise reject(f"{kind.key.upper()} is not allowed in it")
-    names = (column.name for column in index.of(exp.Column))
-    if parameter := next((name for name in names if name.startswith("$")), None):
-        raise reject(f"parameters cannot be used in it ({parameter})")
+        raise reject(f"{kind.key.upper()} is not allowed in it")
+    if parameters := [column.name for column in index.of(exp.Column) if column.name.startswith("$")]:
+        raise reject(f"parameters cannot be used in it ({parameters[0]})")
 
 
 def reads_relation(index: NodeIndex, *, spec: EngineSpec) -> bool:
@@ -224,10 +240,10 @@ def _is_windowed(node: exp.Expr) -> bool:
     return isinstance(outer, exp.Window) and outer.this is inner
 
 
-_OPERATORS: Final[tuple[type[exp.Expr], ...]] = (exp.Binary, exp.Not, exp.Neg, exp.BitwiseNot, exp.Between, exp.In)
-
-
-_CLOSED: Final = (exp.Func, exp.Dot)
+_CONNECTORS: Final = _Subclasses((exp.Connector,))
+_OPEN_OPERATORS: Final = _Subclasses(
+    (exp.Binary, exp.Not, exp.Neg, exp.BitwiseNot, exp.Between, exp.In), without=(exp.Func, exp.Dot)
+)
 
 
 def operators(index: NodeIndex) -> list[tuple[str, str | None]]:
@@ -235,11 +251,7 @@ def operators(index: NodeIndex) -> list[tuple[str, str | None]]:
 
     Two texts with equal lists group their operators alike; parentheses themselves do not count.
     """
-    classes = {
-        kind
-        for kind in index.by_class
-        if issubclass(kind, _OPERATORS) and (issubclass(kind, exp.Connector) or not issubclass(kind, _CLOSED))
-    }
+    classes = {kind for kind in index.by_class if _CONNECTORS[kind] or _OPEN_OPERATORS[kind]}
     return [(node.key, _side(node)) for node in index.nodes if type(node) in classes]
 
 
@@ -263,16 +275,11 @@ def restore_meaning(index: NodeIndex, syntax: Syntax, reject: Refuse, *, called:
     """
     by_call = [repair for name, repair in syntax.repairs_by_call.items() if name in called]
     grouping = _mixed_comparisons if syntax.groups_comparisons else _closed_operand
-    repairs = (*_EVERYWHERE, grouping, *syntax.repairs, *by_call)
-    repaired = tuple(chain.from_iterable(repair.of for repair in repairs))
-    of_class = {
-        kind: [repair for repair in repairs if issubclass(kind, repair.of)]
-        for kind in index.by_class
-        if issubclass(kind, repaired)
-    }
+    known = _repairs_by_class((*_EVERYWHERE, grouping, *syntax.repairs, *by_call))
+    of_class = {kind: found for kind in index.by_class if (found := known[kind])}
     tree, is_changed = index.tree, False
     # From the leaves up: a repair may copy what is below it.
-    for node in [node for node in reversed(index.nodes) if type(node) in of_class]:
+    for node in [node for node in reversed(index.nodes) if type(node) in of_class] if of_class else ():
         for repair in of_class[type(node)]:
             other = repair.run(node, reject)
             is_changed = is_changed or other is not None
@@ -283,11 +290,37 @@ def restore_meaning(index: NodeIndex, syntax: Syntax, reject: Refuse, *, called:
             else:
                 node.replace(other)
             break
-    restored = NodeIndex(tree) if is_changed else index
-    for node in restored.nodes:
+    return NodeIndex(tree) if is_changed else index
+
+
+class _Repairs(dict[type[exp.Expr], tuple[Repair, ...]]):
+    """Which of some repairs are tried on the nodes of a class: each class is asked once."""
+
+    __slots__ = ("_repairs",)
+
+    def __init__(self, repairs: tuple[Repair, ...]) -> None:
+        super().__init__()
+        self._repairs = repairs
+
+    def __missing__(self, kind: type[exp.Expr]) -> tuple[Repair, ...]:
+        self[kind] = found = tuple(repair for repair in self._repairs if issubclass(kind, repair.of))
+        return found
+
+
+_repairs_by_class: Final = cache(_Repairs)
+
+
+def forget_places(index: NodeIndex) -> None:
+    """Drop what the parser notes of where nodes stand in the text: two thirds of what each copy of a tree costs."""
+    for node in [node for node in index.nodes if node._meta]:
         if node._meta and node._meta.keys() == _PLACE:
-            node._meta = None  # two thirds of what each later copy of the tree costs
-    return restored
+            node._meta = None
+
+
+def release(index: NodeIndex) -> None:
+    """Let go of a tree that nobody needs: its nodes hold each other, and otherwise wait for the garbage collector."""
+    for node in index.nodes:
+        node.parent = None
 
 
 _PLACE: Final = frozenset({"line", "col", "start", "end"})

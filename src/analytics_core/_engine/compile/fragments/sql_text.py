@@ -26,7 +26,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
-from analytics_core._engine.engines.spec import Refuse
+from analytics_core._engine.engines.spec import Refuse, dialect_of
 from analytics_core.errors.base import short_repr
 
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())  # without any, Python prints what a parser doubts
@@ -39,11 +39,13 @@ _AFTER_JOINS: Final = frozenset(
     {TokenType.SELECT, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT}
     | {TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.WINDOW, TokenType.QUALIFY}
 )
-_TURNING: Final = _OPENING | _CLOSING | _WITH_CONDITION | _AFTER_JOINS | {TokenType.JOIN, TokenType.STRAIGHT_JOIN}
+_JOINING: Final = frozenset({TokenType.JOIN, TokenType.STRAIGHT_JOIN})
+_TURNING: Final = _OPENING | _CLOSING | _WITH_CONDITION | _AFTER_JOINS | _JOINING
 _IF: Final = frozenset(first + second for first in "Iiı" for second in "Ff")
 """Each text that is IF in upper case."""
 
 MOST_LEVELS: Final = 100
+_MOST_BITS: Final = 40
 _FREE_STEPS: Final = 20_000
 _STEPS_A_TOKEN: Final = 4
 """Seven levels of `DATE(` stay free, and no text costs more than a few times a flat one of its length."""
@@ -58,14 +60,16 @@ class _Bracket:
     chain: int = 0
 
 
-def is_too_deep(tokens: Sequence[Token], dialect: str | Dialect) -> bool:
+def is_too_deep(tokens: Sequence[Token], dialect: str) -> bool:
     """Tell whether brackets, joins or conditions nest so that parsing would take long, or no engine needs it."""
-    types = Dialect.get_or_raise(dialect).parser_class.TYPE_TOKENS
+    types = dialect_of(dialect).parser_class.TYPE_TOKENS
     most = _FREE_STEPS + _STEPS_A_TOKEN * len(tokens)
-    outer: list[_Bracket] = []
-    inner, closed, steps, counted, each = _Bracket(), _Bracket(), 0, 0, 1
     after_if = {place for place, one in enumerate(tokens[:-1], 1) if one.text in _IF}
     turns = [place for place, one in enumerate(tokens) if one.token_type in _TURNING]
+    if _is_shallow(tokens, turns, types, doubled=len(after_if), most=most):
+        return False
+    outer: list[_Bracket] = []
+    inner, closed, steps, counted, each = _Bracket(), _Bracket(), 0, 0, 1
     for position in sorted({*turns, *after_if}) if after_if else turns:
         token, previous = tokens[position], tokens[position - 1] if position else None
         kind = token.token_type
@@ -79,10 +83,23 @@ def is_too_deep(tokens: Sequence[Token], dialect: str | Dialect) -> bool:
             _count_joins(inner, kind, previous)
         if position in after_if and kind is not TokenType.L_PAREN:
             inner.times *= 2
-        counted, each = position, inner.chain + (inner.times << min(inner.joins, 40))
+        counted, each = position, inner.chain + (inner.times << min(inner.joins, _MOST_BITS))
         if steps > most or len(outer) > MOST_LEVELS:
             return True
     return steps + (len(tokens) - counted) * each > most
+
+
+def _is_shallow(
+    tokens: Sequence[Token], turns: Sequence[int], types: Collection[TokenType], *, doubled: int, most: int
+) -> bool:
+    """Tell whether no text with these brackets, joins and conditions takes too long, however they nest."""
+    kinds = [tokens[place].token_type for place in turns]
+    opened = [place for place, kind in zip(turns, kinds, strict=True) if kind in _OPENING]
+    tried = sum(tokens[place - 1].token_type in types for place in opened)
+    doubled += len([kind for kind in kinds if kind in _JOINING])
+    if len(opened) > MOST_LEVELS or tried + doubled > _MOST_BITS:
+        return False
+    return bool(len(tokens) * (len(opened) + (3**tried << doubled)) <= most)
 
 
 def _opened(
@@ -92,11 +109,11 @@ def _opened(
     before = previous.token_type if previous else None
     tried = 3 if before in types and token.token_type is not TokenType.L_BRACE else 1
     chain = closed.chain + 1 if token.token_type is TokenType.L_BRACKET and before in _CLOSING else 0
-    return _Bracket(times=(around.times << min(around.joins, 40)) * tried, chain=chain)
+    return _Bracket(times=(around.times << min(around.joins, _MOST_BITS)) * tried, chain=chain)
 
 
 def _count_joins(inner: _Bracket, kind: TokenType, previous: Token | None) -> None:
-    if kind is TokenType.JOIN or kind is TokenType.STRAIGHT_JOIN:
+    if kind in _JOINING:
         inner.joins += previous is None or previous.token_type not in _JOINED_OTHERWISE
     elif kind in _WITH_CONDITION:
         inner.joins = max(0, inner.joins - 1)
@@ -122,19 +139,17 @@ def check_characters(text: str, *, max_length: int, reject: Refuse) -> None:
         raise reject("it is empty")
     if len(text) > max_length:
         raise reject(f"it has {len(text)} characters; at most {max_length} are allowed")
-    found = _CONTROL.search(text)
-    if found:
+    if not text.isprintable() and (found := _CONTROL.search(text)):
         raise reject(f"it holds the control character U+{ord(found[0]):04X}; remove it")
 
 
-def read_tokens(text: str, dialect: str | Dialect, reject: Refuse) -> list[Token]:
+def read_tokens(text: str, dialect: str, reject: Refuse) -> list[Token]:
     """Return the tokens of `text`, which a parser may read.
 
     Refused is what it would not see (executable comments, unrendered templates), and nesting that takes it long.
     """
-    dialect = Dialect.get_or_raise(dialect)
     try:
-        tokens = _tokens(text, dialect)
+        tokens = _tokens(text, dialect_of(dialect))
     except FAULTS:
         raise reject("it cannot be read: a quote or comment is not closed") from None
     if not text.isascii() and (strange := next(filter(_is_invisible, tokens), None)):
@@ -158,8 +173,8 @@ def _is_invisible(token: Token) -> bool:
 
 
 def _interval_texts(tokens: Sequence[Token]) -> Iterator[str]:
-    pairs = ((first.token_type, second) for first, second in pairwise(tokens))
-    return (token.text for kind, token in pairs if kind is TokenType.INTERVAL and token.token_type is TokenType.STRING)
+    after = [place for place, one in enumerate(tokens[:-1], 1) if one.token_type is TokenType.INTERVAL]
+    return (tokens[place].text for place in after if tokens[place].token_type is TokenType.STRING)
 
 
 def _loses_parts(text: str) -> bool:
@@ -181,8 +196,9 @@ def _tokens(text: str, dialect: Dialect) -> list[Token]:
 
 
 def _has_executable_comment(text: str, tokens: Sequence[Token]) -> bool:
-    comments = [comment for token in tokens for comment in token.comments]
-    return any(comment.startswith(("!", "M!")) for comment in comments) or (not tokens and "/*" in text)
+    if "!" in text and any(comment.startswith(("!", "M!")) for token in tokens for comment in token.comments):
+        return True
+    return not tokens and "/*" in text
 
 
 _TEMPLATE_MARKS: Final = frozenset({TokenType.BLOCK_START, TokenType.L_BRACE})
@@ -202,7 +218,7 @@ def called_names(tokens: Sequence[Token]) -> Collection[str]:
 
     `pg_catalog.pg_sleep(1)` gives `pg_sleep` and `pg_catalog`: a package may be denied as a whole.
     """
-    return dict.fromkeys(token.text.lower() for call in _calls(tokens) for token in call).keys()
+    return dict.fromkeys([token.text.lower() for call in _calls(tokens) for token in call]).keys()
 
 
 def _calls(tokens: Sequence[Token]) -> Iterator[list[Token]]:
@@ -296,10 +312,10 @@ def _as_select_item(text: str, dialect: str, reject: Refuse) -> exp.Expr:
 
 
 def parse_statements(
-    text: str, dialect: str | Dialect, reject: Refuse, *, tokens: Sequence[Token] | None = None
+    text: str, dialect: str, reject: Refuse, *, tokens: Sequence[Token] | None = None
 ) -> list[exp.Expr]:
     """Return the statements of `text`; empty ones and stray semicolons do not count. `tokens` are its own, if known."""
-    known = Dialect.get_or_raise(dialect)
+    known = dialect_of(dialect)
     try:
         trees = known.parse(text) if tokens is None else known.parser().parse(list(tokens), text)
     except ParseError as error:
@@ -320,7 +336,7 @@ def _where(error: ParseError) -> str:
 def write_sql(tree: exp.Expr, dialect: str, reject: Refuse) -> str:
     """Return the text of `tree` without comments, refusing what the dialect cannot write as it was meant."""
     try:
-        generator = Dialect.get_or_raise(dialect).generator(comments=False, unsupported_level=ErrorLevel.RAISE)
+        generator = dialect_of(dialect).generator(comments=False, unsupported_level=ErrorLevel.RAISE)
         return generator.generate(tree)
     except FAULTS:
         raise reject("a part of it cannot be written for this engine") from None

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import count
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._engine.compile.plan import (
     AggregateExpr,
@@ -21,7 +20,7 @@ from analytics_core._engine.compile.plan import (
     QueryPlan,
 )
 from analytics_core._engine.engines.nodes import number, quoted
-from analytics_core._engine.engines.spec import BindValue, EngineSpec
+from analytics_core._engine.engines.spec import BindValue, EngineSpec, dialect_of
 from analytics_core._engine.engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import Aggregate
 
@@ -60,7 +59,7 @@ class KnownTexts:
         """Return nodes that are the texts of those that `make` makes for the key."""
         texts = self._texts.get(key)
         if texts is None:
-            generator = Dialect.get_or_raise(spec.dialect).generator(comments=False)
+            generator = dialect_of(spec.dialect).generator(comments=False)
             texts = tuple(generator.generate(node, copy=False) for node in make())
             if len(self._texts) < _MOST_TEXTS:
                 self._texts[key] = texts

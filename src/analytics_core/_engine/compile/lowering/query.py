@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import Dialect
+from sqlglot.generator import Generator
 
 from analytics_core._engine.compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series, fences_relations
 from analytics_core._engine.compile.lowering.expressions import (
+    MARK,
     Binds,
     KnownTexts,
     Lowering,
@@ -49,8 +50,9 @@ from analytics_core._engine.compile.plan import (
     TableSource,
 )
 from analytics_core._engine.compile.planning_context import VIRTUAL_ALIAS
+from analytics_core._engine.engines.fences import PERMITTED_ROWS
 from analytics_core._engine.engines.nodes import collate, number, quoted
-from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._engine.engines.spec import EngineSpec, dialect_of
 from analytics_core._engine.engines.types import Collation, ValueKind
 
 ROWCOUNT_ALIAS = "rowcount_qry"
@@ -322,7 +324,7 @@ def _relation(source: TableSource | SqlSource, low: Lowering) -> exp.Expr:
 
 def bound_sql(source: SqlSource, low: Lowering) -> str:
     """Return the SQL of a virtual dataset with its row rules inside."""
-    generator = Dialect.get_or_raise(low.spec.dialect).generator(comments=False)
+    generator = dialect_of(low.spec.dialect).generator(comments=False)
     return generator.generate(bound_tree(source, low), copy=False)
 
 
@@ -339,22 +341,42 @@ def with_rules(tree: exp.Expr, rules: Sequence[RelationRule], low: Lowering) -> 
     tables = list(tree.find_all(exp.Table))
     ruled = [(tables[rule.position], rule) for rule in rules]
     _shorten_names(tree, [table for table, _ in ruled])
+    generator, known = dialect_of(low.spec.dialect).generator(comments=False), dict[tuple[str, str], str]()
     for table, rule in ruled:
         where = conjunction([clause.predicate for clause in rule.clauses], low)
         assert where is not None  # noqa: S101 - a rule has clauses; tells the type checker
-        table.replace(_filtered(table, where, low))
+        table.replace(_filtered(table, where, generator, known, low))
     return tree
 
 
-def _filtered(table: exp.Table, where: exp.Expr, low: Lowering) -> exp.Subquery:
+def _filtered(
+    table: exp.Table, where: exp.Expr, generator: Generator, known: dict[tuple[str, str], str], low: Lowering
+) -> exp.Table:
     """Return the permitted rows of a table, to which its alias and what stands around it go over."""
     alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
-    inner = exp.Table(**{name: part for name, part in table.args.items() if name not in AROUND_ROWS}).copy()
+    inner = exp.Table(**{name: part for name, part in table.args.items() if name not in AROUND_ROWS})
     inner.set("alias", exp.TableAlias(this=quoted(RELATION_ALIAS)))
-    permitted = exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner), where=exp.Where(this=where))
     outside = {name: part for name, part in table.args.items() if name in AROUND_ROWS and name != "alias"}
-    rows = low.spec.guards.fence(permitted) if low.fences_relations else permitted
-    return exp.Subquery(this=rows, alias=alias, **outside)
+    relation, condition = [generator.generate(node, copy=False) for node in (inner, exp.Where(this=where))]
+    key = (relation if PERMITTED_ROWS in relation.casefold() else _RELATION, condition)
+    if key not in known:
+        known[key] = generator.generate(_permitted_rows(*key, low), copy=False)
+    rows = known[key].replace(_RELATION, relation)
+    return exp.Table(this=exp.Var(this=f"({rows})"), alias=alias, **outside)
+
+
+_RELATION = f"{MARK}relation{MARK}"
+"""What stands for a relation in the query of its permitted rows, which is written once for each condition."""
+
+
+def _permitted_rows(relation: str, condition: str, low: Lowering) -> exp.Query:
+    """Return the query of the rows of a relation that a condition permits, both as they were written."""
+    permitted = exp.Select(
+        expressions=[exp.Star()],
+        from_=exp.From(this=exp.Table(this=exp.Var(this=relation))),
+        where=exp.Where(this=exp.Var(this=condition.removeprefix("WHERE "))),
+    )
+    return low.spec.guards.fence(permitted) if low.fences_relations else permitted
 
 
 def _shorten_names(tree: exp.Expr, ruled: Iterable[exp.Table]) -> None:
