@@ -275,14 +275,14 @@ def test_a_filter_waits_for_the_rule_only_where_the_sql_of_the_dataset_computes_
     world: TenantWorld,
 ) -> None:
     asked = {"columns": ["id"], "filters": [{"col": "amount", "op": ">", "val": 15}]}
-    depths = []
+    lengths = []
     for name, amount in (("passed on", "amount"), ("computed", "amount + 0 AS amount")):
         dataset = world.virtual(name, f"SELECT id, {amount} FROM sales")
         world.admin.row_level_security.create(rule(world, name=name, clause="id < 3", tables=[dataset]))
         answer = ask(world.user("acme"), asked, dataset=dataset)
         assert answer.data == [{"id": 2}]
-        depths.append(answer.query.count("SELECT"))
-    assert depths[0] < depths[1]
+        lengths.append(len(answer.query.replace(amount, "amount")))
+    assert lengths[0] < lengths[1]
 
 
 def test_statistics_of_a_ruled_table_cannot_be_read(world: TenantWorld) -> None:

@@ -202,7 +202,9 @@ def test_an_update_that_reads_other_rows_is_recognised(payload: dict[str, Any], 
     assert reads_another_source(DATASET, changed(**payload)) is elsewhere
 
 
-def test_a_virtual_dataset_may_be_renamed_without_being_read_again() -> None:
-    put = parse(DatasetPut, {"table_name": "renamed", "schema": "x"}, shape="DatasetRestApi.put")
+def test_a_virtual_dataset_may_be_renamed_without_being_read_again_but_not_moved() -> None:
     virtual = Dataset(id=1, uuid="v", database_id=1, table_name="v", sql="SELECT 1 AS a")
-    assert not reads_another_source(virtual, changed_dataset(virtual, put, owner_ids=(1,), new_uuid=Uuids()))
+    for change, is_read in (("table_name", False), ("schema", True)):
+        put = parse(DatasetPut, {change: "other"}, shape="DatasetRestApi.put")
+        after = changed_dataset(virtual, put, owner_ids=(1,), new_uuid=Uuids())
+        assert reads_another_source(virtual, after) is is_read, change
