@@ -43,6 +43,7 @@ def test_blocks_become_lines_in_their_order() -> None:
         True,
         True,
     )
+    assert [line.text for line in lines if line.is_bold] == ["Sales now"]
     assert lines_height(lines) > lines[-1].y
 
 

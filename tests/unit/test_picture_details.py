@@ -363,6 +363,19 @@ def test_points_of_a_grid_are_added_up_in_squares() -> None:
     assert "Map of n in 2 squares by longitude and latitude, of 3 points; from 5 to 7" in specification["description"]
 
 
+def test_a_geohash_is_a_point_in_the_middle_of_its_cell() -> None:
+    form = {"viz_type": "deck_scatter", "spatial": {"type": "geohash", "geohashCol": "place"}, "size": "n"}
+    specification = draw(form, {"place": ["u0qjd", "DR5REG", "none!", None], "n": [1, 2, 3, 4]})
+    points = [(round(row["c0"], 2), round(row["c1"], 2)) for row in specification["layer"][0]["data"]["values"]]
+    assert points == [(8.55, 47.4), (-74.01, 40.71)]
+
+
+def test_the_highest_bubble_is_told_by_its_number_where_it_has_no_name() -> None:
+    form = {"viz_type": "bubble_v2", "x": "x", "y": "y", "size": "size"}
+    specification = draw(form, {"x": [1, 2], "y": [3, 4], "size": [5, 6]})
+    assert specification["description"] == "Bubble chart of y against x: 2 points, sized by size; the highest is 4."
+
+
 def test_labels_of_a_crowded_heatmap_do_not_overlap() -> None:
     names = [f"a channel with number {place}" for place in range(40)]
     columns = {"a": names * 40, "b": [name for name in names for _ in names], "n": list(range(1_600))}

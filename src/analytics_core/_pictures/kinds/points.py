@@ -41,7 +41,8 @@ def _bubble(view: ChartView) -> Drawing:
         told += f", sized by {table.label(size)}"
     if rows:
         best = max(rows, key=lambda row: row["c1"])
-        told += f"; the highest is {best['c4'] or best['c3']} with {shown.text(best['c1'])}"
+        named = best["c4"] or best["c3"]
+        told += f"; the highest is {named + ' with ' if named else ''}{shown.text(best['c1'])}"
     return Drawing(layers=(layer,), description=told, notes=tuple(notes))
 
 
