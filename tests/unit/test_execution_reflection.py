@@ -29,6 +29,7 @@ def sqlite_shop(tmp_path: Path) -> Iterator[Target]:
         "INSERT INTO orders (id, name, ts) VALUES (1, 'x', '2024-01-31 10:00:00')",
         "CREATE VIEW latest AS SELECT id, ts FROM orders",
         "CREATE INDEX of_payments ON orders (paid, day)",
+        "CREATE INDEX of_some_days ON orders (day) WHERE paid",
         'CREATE TABLE "it\'s ""odd""" (i)',
     )
     with target(f"sqlite:///{tmp_path / 'shop.db'}", tmp_path) as found:
@@ -98,7 +99,7 @@ def test_columns_of_sqlite_keep_their_declared_types(sqlite_shop: Target) -> Non
     ]
 
 
-def test_columns_with_which_a_key_or_an_index_begins_are_told(sqlite_shop: Target) -> None:
+def test_columns_with_which_a_key_or_an_index_of_all_rows_begins_are_told(sqlite_shop: Target) -> None:
     columns = reflector(sqlite_shop).columns(sqlite_shop.admission, table="orders")
     assert [column.name for column in columns if column.leads_index] == ["id", "paid"]
 

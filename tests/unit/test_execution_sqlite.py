@@ -29,6 +29,7 @@ from analytics_core._engine.engines.types import ValueKind as K
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.execution.fetching import ROWS_UNWEIGHED
 from analytics_core._engine.execution.reflection import Reflector
+from analytics_core._engine.execution.sessions.sqlite import without_authoriser
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,
@@ -369,6 +370,10 @@ def test_a_database_in_memory_is_filled_by_the_host_and_only_read_by_users() -> 
         for sql in ("INSERT INTO t VALUES (2)", "CREATE TEMP TABLE x (i)", "PRAGMA query_only = OFF", "DROP TABLE t"):
             with pytest.raises(AnalyticsError):
                 found.run(sql)
+        with found.connector.engine(found.record).connect() as connection:
+            raw = connection.connection.driver_connection
+            with without_authoriser(raw), pytest.raises(sqlite3.OperationalError, match="readonly"):
+                raw.execute("INSERT INTO t VALUES (2)")
         assert found.rows("SELECT i FROM t") == [(1,)]
 
 
