@@ -76,7 +76,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("integration/sqlite_moments", "integration/tables_without_datasets", "integration/duckdb_files_that_change"),
         *("unit/budgets", "unit/cost_estimates", "integration/budgets", "integration/sql_estimates", "unit/tunnels"),
         *("integration/ways_to_connect", "integration/replaced_files", "integration/one_reader_of_files"),
-        *("integration/reading_of_text_files", "integration/trino_client"),
+        *("integration/reading_of_text_files", "integration/trino_client", "integration/sql_scripts"),
         *("integration/cut_buckets", "integration/close_stops_questions", "integration/interrupts"),
         *("integration/thread_limit", "integration/tls_of_addresses", "integration/values_of_every_type"),
         *("integration/execution_servers", "integration/servers_that_hang", "integration/ssh_tunnels"),
@@ -118,7 +118,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("unit/column_formats", "unit/csv_text", "unit/displays", "unit/exact_numbers", "unit/readable_columns"),
         *("unit/pivot_table_reference", "unit/xlsx_book", "integration/batches", "integration/charts_by_name"),
         *("integration/dashboard_data", "integration/pictures", "integration/columns_of_frames"),
-        *("integration/answer_bytes", "properties/json_records"),
+        *("integration/answer_bytes", "properties/json_records", "integration/forked_children"),
+        *("integration/report_mails", "integration/chart_data_results"),
     ),
     "_engine/rights": (
         *("unit/guest_*", "unit/policy", "unit/purposes_of_keys", "unit/row_rule_*", "unit/rule_sets", "unit/scopes"),

@@ -29,7 +29,14 @@ from analytics_core._engine.frames.frame import Frame, FrameColumn
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery
-from analytics_core.errors import AnalyticsError, BudgetError, SettingsError, StoredDataError, StoreUnavailableError
+from analytics_core.errors import (
+    AnalyticsError,
+    BudgetError,
+    ResultTooLargeError,
+    SettingsError,
+    StoredDataError,
+    StoreUnavailableError,
+)
 from analytics_core.ports import MetadataStore
 from analytics_core.testing import FixedClock
 
@@ -54,12 +61,14 @@ class RowsSession(Session):
 
 
 class PartsSession(RowsSession):
-    """A session whose statement gives its rows as a part, and as many again at its end."""
+    """A session whose statement gives its rows as a part, and as many again at its end, if that is not too many."""
 
     def run(self, request: RunRequest) -> FetchedResult:
         fetched = super().run(request)
         assert request.give is not None
         assert request.give(fetched.frame)
+        if 2 * self._rows > request.limits.max_rows:
+            raise ResultTooLargeError("more", extra={"max_rows": request.limits.max_rows})
         return fetched
 
 
@@ -196,11 +205,20 @@ def test_a_statement_counts_on_the_day_on_which_it_began(world: World) -> None:
 
 def test_rows_that_are_handed_on_in_parts_count_as_all_others(world: World) -> None:
     process = world.process(Budget(rows_per_day=100))
-    allowance = process.ledger.allowance(SHOP)
-    assert allowance is not None
-    request = RunRequest(connection=None, statement=STATEMENT, limits=LIMITS, stopper=Stopper())  # type: ignore[arg-type] - nothing connects
-    allowance.run(PartsSession(30), replace(request, give=lambda _part: True))
-    assert process.remaining() == 40
+
+    def stream(rows: int) -> None:
+        allowance = process.ledger.allowance(SHOP)
+        assert allowance is not None
+        limits = allowance.limits(LIMITS)
+        request = RunRequest(connection=None, statement=STATEMENT, limits=limits, stopper=Stopper())  # type: ignore[arg-type] - nothing connects
+        allowance.run(PartsSession(rows), replace(request, give=lambda _part: True))
+
+    stream(20)
+    assert process.remaining() == 60
+    with pytest.raises(BudgetError, match="40 were spent before; the statement has more"):
+        stream(50)
+    with pytest.raises(BudgetError, match="100 were spent before"):
+        stream(1)
 
 
 def test_the_tightest_of_database_role_and_person_counts_and_all_are_counted(world: World) -> None:
@@ -244,6 +262,8 @@ def test_a_statement_that_would_cost_more_does_not_run_and_counts_nothing(world:
     assert (caught.value.extra["spent"], "50" in caught.value.message) == (None, False)
     assert not [note for note in process.ledger.notes(SHOP) if "spent" in note]
     process.spend(20)
+    with pytest.raises(BudgetError, match="allows 70 of estimated cost per day: nothing is left; it is free again at"):
+        process.spend(1)
     process.wait_a_second()
     assert [(amounts["cost"], amounts["rows"]) for amounts in world.stored()] == [(70.0, 70.0)]
 

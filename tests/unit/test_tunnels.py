@@ -46,12 +46,12 @@ def _accepted(listener: socket.socket) -> socket.socket | None:
         return None
 
 
-def tunnel_to(target: tuple[str, int], server: PasswordServer) -> Tunnel:
+def tunnel_to(target: tuple[str, int], server: PasswordServer, *, password: str = PASSWORD) -> Tunnel:
     plan = StoredTunnel(
         server_address="127.0.0.1",
         server_port=server.port,
         username="maria",
-        password=Secret(PASSWORD),
+        password=Secret(password),
         host_key=server.host_key,
     )
     return Tunnel(plan, target, addresses=lambda host, _port: [host])
@@ -88,3 +88,9 @@ def test_a_server_that_hangs_up_on_the_way_is_asked_once_more_and_then_told(
     with closing(tunnel_to(target, server)) as tunnel, pytest.raises(SshTunnelError, match="was lost"):
         led(tunnel)
     assert server.seen == [PASSWORD] * 2
+
+
+def test_a_login_that_is_refused_says_what_to_check(server: PasswordServer, target: tuple[str, int]) -> None:
+    refused = pytest.raises(SshTunnelError, match="does not accept the user name and password; check them")
+    with closing(tunnel_to(target, server, password="wr0ng")) as tunnel, refused:
+        led(tunnel)
