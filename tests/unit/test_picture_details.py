@@ -258,6 +258,13 @@ def test_a_lone_moment_is_written_with_its_day() -> None:
     assert "2024-01-01" in shown
 
 
+def test_the_moments_of_spans_are_written_in_the_format_of_the_form() -> None:
+    form = {"viz_type": "gantt_chart", "start_time": "a", "end_time": "b", "y_axis": "task"}
+    spans = {"task": ["Plan", "Build"], "a": MONTHS[:2], "b": MONTHS[1:3]}
+    shown = drawn_texts(draw({**form, "x_axis_time_format": "%d.%m.%y"}, spans, "a", "b"))
+    assert {"01.01.24", "01.03.24"} & set(shown)
+
+
 # -------------------------------------------------------------------------------------------------------- annotations
 def annotated(layer: Mapping[str, Any], records: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     form = {"viz_type": "echarts_timeseries_line", "x_axis": "t", "annotation_layers": [{"show": True, **layer}]}

@@ -181,3 +181,11 @@ def test_a_column_both_down_and_across_labels_both() -> None:
 def test_names_that_come_twice_in_the_form_count_once() -> None:
     form = {"groupbyRows": ["land", "land"], "metrics": ["n", "n"], "rowTotals": True}
     assert lines(draw(**form)) == lines(draw(groupbyRows=["land"], rowTotals=True))
+
+
+def test_numbers_of_groups_and_of_what_the_form_leaves_out_are_no_metrics() -> None:
+    drawn = lines(draw({"a": ["x", "y"], "size": [7, 8], "n": [1, 2]}, groupbyRows=["a"]))
+    assert [line for line in drawn if "7.000" in line or "size" in line] == []
+    assert ["x", "1.000"] in drawn
+    sized = {"size": [7, 8], "n": [1, 2]}
+    assert lines(draw(sized, groupbyRows=["size"], metrics=[])) == lines(draw(sized, groupbyRows=["size"]))
