@@ -206,6 +206,7 @@ def test_columns_of_a_query_in_a_database_in_memory() -> None:
         "SELECT 1; DROP TABLE orders",
         "DELETE FROM orders",
         "SELECT * FROM pragma_query_only(0)",
+        "SELECT file FROM pragma_database_list",
         "SELECT 1) AS x; DROP TABLE orders; --",
         "SELECT nocol FROM orders",
         "ATTACH 'other.db' AS o",

@@ -8,16 +8,18 @@ import pickle
 import traceback
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from tests.support.cases import for_each
-from tests.support.execution import Target, make_sqlite_file, target
+from tests.support.execution import Target, admission, make_sqlite_file, target
 
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.reflection import Reflector
+from analytics_core._records.secret import Secret
 from analytics_core.errors import AnalyticsError
 
 WORD = "s3cr3t/w@rd"
@@ -56,6 +58,18 @@ def test_an_error_of_a_connection_tells_no_password(nowhere: Target) -> None:
     error = error_of(nowhere, "SELECT 1")
     for text in (*texts_of(error), str(error.to_payload()), repr(nowhere.connector), repr(nowhere.record)):
         assert not [form for form in FORMS if form in text]
+
+
+@for_each("place", ["127.0.0.1:1", "10.0.0.1:5432", "no-such-host.invalid:5432"])
+def test_why_a_connection_fails_is_told_to_nobody_who_may_not_know(nowhere: Target, place: str) -> None:
+    record = replace(nowhere.record, uri=Secret(f"postgresql://ann@{place}/shop"))
+    told = []
+    for may_know_why in (True, False):
+        with pytest.raises(AnalyticsError) as caught:
+            Reflector(nowhere.connector).tables(admission(record, may_know_why=may_know_why))
+        told.append(caught.value.message)
+    assert told[1] == "the database cannot be reached; an administrator learns why by testing its connection"
+    assert told[0] != told[1]
 
 
 def test_the_pooled_engine_tells_no_password(nowhere: Target) -> None:
