@@ -113,6 +113,7 @@ class Scope:
     columns: Columns = ()
     depth: int = 0
     is_in_clause: bool = False
+    clauses: frozenset[str] = frozenset()
 
     def deeper(self, by: int = 1) -> Scope:
         """Return the scope of a part: how deep it stands bounds what it may hold."""
@@ -188,11 +189,13 @@ class Writer:
     def clauses(self, scope: Scope) -> tuple[Scope, str]:
         """Return clauses of WITH, which may be called like tables, and the scope after them."""
         named = [self.pick("q", "t", "u" if self.on("m") else "U"), self.pick("r", "v", "seen")]
+        # MariaDB takes the outer of two clauses that are called alike, and may find no fault in what nothing reads.
+        named = [self.new_name() if self.on("m") and name in scope.clauses else name for name in named]
         names, recursive = named[: self.random.choice((1, 2))], self.chance(3)
+        scope = replace(scope, clauses=scope.clauses.union(names))
         # SQLite sees the names of all clauses in each of them, others those before it; all of them where some recur.
         seen = set(map(str.lower, names)) if recursive or self.on("s") else set()
-        # A clause of MariaDB does not see the clauses of the queries around: their names are tables.
-        inside = self.database.columns if self.on("m") and not scope.is_in_clause else scope.relations
+        inside = self._beyond_with(scope) if self.on("m") else scope.relations
         clauses = []
         for name in names:
             relations = {key: columns for key, columns in inside.items() if key not in seen}
@@ -205,6 +208,14 @@ class Writer:
             inside = {**inside, name.lower(): columns}
             scope = replace(scope, relations={**scope.relations, name.lower(): columns})
         return scope, f"WITH {'RECURSIVE ' if recursive else ''}{', '.join(clauses)} "
+
+    def _beyond_with(self, scope: Scope) -> Mapping[str, Columns]:
+        """Return what a clause of MariaDB may read beyond its own WITH: tables, whatever the queries around call so.
+
+        In a clause of a clause such a name is the outer clause where it is read first, and a table after that.
+        """
+        tables = self.database.columns
+        return {name: of for name, of in tables.items() if not scope.is_in_clause or scope.relations.get(name) is of}
 
     def body(self, scope: Scope) -> tuple[str, Columns]:
         """Return the query of a clause."""
@@ -289,9 +300,11 @@ class Writer:
         name, tables = self.pick(*scope.relations), self.database.columns
         shouted = [name, name if self.on("m") else name.upper()] if " " not in name else []
         columns, written = scope.relations[name], self.pick(f'"{name}"', *shouted)
-        if name in tables and (columns is tables[name] or self.chance(2)):
+        is_hidden = columns is not tables.get(name)
+        if name in tables and (not is_hidden or self.chance(2)):
             loud = [f'"MAIN"."{name.upper()}"'] if self.on("sd") else []
-            columns, written = tables[name], self.pick(written, f'{{schema}}."{name}"', *loud)
+            plain = [] if is_hidden else [written]
+            columns, written = tables[name], self.pick(*plain, f'{{schema}}."{name}"', *loud)
         if name not in taken and self.chance(4):
             return written, _of(f'"{name}"', columns)
         return f"{written} {self.pick('AS ', '')}{alias}", _of(alias, columns)

@@ -19,6 +19,8 @@ from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import RowFilter, User
 
 KEY = "k3y-of-the-mirrored-core-0123456789"
+LONGEST_WAIT_S = 20
+"""No answer of MariaDB is waited for longer: some statements never end there, whatever its limits."""
 
 
 @dataclass(kw_only=True)
@@ -44,8 +46,9 @@ class Mirror:
     @classmethod
     def of(cls, url: str) -> Self:
         """Return the database of a URL."""
-        made = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
-        engine = made.dialect.name
+        engine = sa.make_url(url).get_backend_name()
+        bounds = {"read_timeout": LONGEST_WAIT_S} if engine == "mysql" else {}
+        made = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT", connect_args=bounds)
         if engine == "postgresql":  # it compiles what it takes to be long, and its estimates of new tables are high
             with made.connect() as connection:
                 connection.exec_driver_sql(f'ALTER DATABASE "{made.url.database}" SET jit = off')
@@ -59,6 +62,13 @@ class Mirror:
             return list(cursor.fetchall()) if cursor.description else []
         finally:
             cursor.close()
+
+    def connect_again(self) -> None:
+        """Reach a server of MariaDB that was started again."""
+        driver = self.connection.driver_connection
+        if driver.open:
+            driver.close()
+        driver.connect()
 
     def keep(self, clauses: Mapping[str, str], names: Iterable[str]) -> None:
         """Fill the tables anew from those that hold all rows (`all_` before the name), as far as rules permit."""
