@@ -12,11 +12,12 @@ from types import NoneType
 from typing import Any
 
 from analytics_core._content.changes import begin_act, repeated
-from analytics_core._content.charts.records import chart_slice, form_data
+from analytics_core._content.charts.records import chart_slice
 from analytics_core._content.datasets.answers import describe_dataset
 from analytics_core._content.datasets.sources import Source, dataset_of_source, parse_source
 from analytics_core._content.field_formatter import readable_now
 from analytics_core._content.lists import MOST_VALUES
+from analytics_core._content.lookups.chart_contexts import form_of_chart
 from analytics_core._content.namespace import Namespace
 from analytics_core._content.permalinks import Permalinks
 from analytics_core._content.stored_json import json_object, stored_object
@@ -260,7 +261,9 @@ class Explore(Namespace):
             database = unit.databases.get(dataset.database_id)
         dataset = self._with_columns(source, dataset)
         readable, spec = readable_now(self._runtime), self._runtime.engine.registry.get(database.engine)
-        fields = {**form_data(chart), **start.fields, "slice_id": chart.id} if chart else _without_chart(start.fields)
+        fields = (
+            {**form_of_chart(chart), **start.fields, "slice_id": chart.id} if chart else _without_chart(start.fields)
+        )
         return ExploreContext(
             dataset=describe_dataset(dataset, database=database, spec=spec, readable=readable),
             slice=chart_slice(chart, readable=readable) if chart is not None else None,

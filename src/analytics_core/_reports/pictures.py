@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from analytics_core._content.dashboards.answers import AnsweredDashboard
 from analytics_core._content.dashboards.pictures import USUAL, DashboardDrawer
-from analytics_core._content.pictures.drawing import Look, PictureDrawer, checked_look, form_of_chart, largest_scale
+from analytics_core._content.lookups.chart_contexts import form_of_chart
+from analytics_core._content.pictures.drawing import Look, PictureDrawer, checked_look, largest_scale
 from analytics_core._content.pictures.picture import Picture
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.results.answer import ChartData, QueryResult

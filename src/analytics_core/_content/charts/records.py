@@ -11,7 +11,7 @@ from analytics_core._content.batches import by_ids, every
 from analytics_core._content.changes import changes_of
 from analytics_core._content.field_formatter import FieldFormatter, shown_as
 from analytics_core._content.lists import LARGEST_PAGE, makers_and_owners
-from analytics_core._content.lookups.chart_contexts import stored_form
+from analytics_core._content.lookups.chart_contexts import form_of_chart
 from analytics_core._content.questions.dashboard_content import layout_without
 from analytics_core._content.reader import Reader
 from analytics_core._content.related_names import RelatedNames
@@ -182,7 +182,7 @@ def chart_item(chart: Chart, *, linked: RelatedNames, people: UserIndex, readabl
         dashboards=tuple(DashboardReference(id=d.id, dashboard_title=d.dashboard_title) for d in dashboards),
         tags=linked.tag_references(chart.tag_ids),
         description_markeddown=readable.markdown(chart.description),
-        form_data=form_data(chart),
+        form_data=form_of_chart(chart),
     )
 
 
@@ -198,7 +198,7 @@ def chart_slice(chart: Chart, *, readable: FieldFormatter) -> ExploreSlice:
         chart,
         **_entity(chart, readable),
         slice_id=chart.id,
-        datasource=form_data(chart).get("datasource"),
+        datasource=form_of_chart(chart).get("datasource"),
         owners=chart.owner_ids,
         query_context=json_object(chart.query_context) or None,
     )
@@ -208,7 +208,7 @@ def _entity(chart: Chart, readable: FieldFormatter) -> dict[str, Any]:
     return {
         "slice_url": readable.url("chart", {"id": chart.id}),
         "description_markeddown": readable.markdown(chart.description),
-        "form_data": form_data(chart),
+        "form_data": form_of_chart(chart),
     }
 
 
@@ -238,11 +238,6 @@ def chart_screenshot(chart: Chart, *, seen: str, readable: FieldFormatter) -> Ch
         chart_url=readable.url("chart", {"id": chart.id}),
         image_url=readable.url("chart_screenshot", {"id": chart.id, "cache_key": key}),
     )
-
-
-def form_data(chart: Chart) -> dict[str, Any]:
-    """Return what the chart stores for drawing, completed by what the record knows."""
-    return stored_form(chart, json_object(chart.params))
 
 
 def _people_and_times(chart: Chart, people: UserIndex, readable: FieldFormatter) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from typing import Any, Final, TypedDict
 
 from analytics_core._content.dashboards.answers import AnsweredDashboard
 from analytics_core._content.field_formatter import MarkdownToHtml
+from analytics_core._content.lookups.chart_contexts import form_of_chart
 from analytics_core._content.pictures.data import picture_data
 from analytics_core._content.pictures.drawing import (
     Look,
     PictureDrawer,
     checked_look,
-    form_of_chart,
     keeping_of,
     largest_scale,
 )

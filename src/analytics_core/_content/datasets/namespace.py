@@ -34,7 +34,6 @@ from analytics_core._content.field_formatter import readable_now
 from analytics_core._content.lists import DATABASES, DATASETS, Listing, ResourceLists, anybody, makers_and_owners
 from analytics_core._content.lookups.loading import forget_generation
 from analytics_core._content.namespace import NamespaceWithDistinct
-from analytics_core._content.questions.queries import ChartQueries
 from analytics_core._content.related_names import charts_drawn_from, related_objects
 from analytics_core._content.user_directory import checked_owners, read_users
 from analytics_core._content.written_back import read_changes
@@ -339,6 +338,8 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             raise payload_error(
                 "datasets.batches", "columns", "must be a list of names of columns, for example ['amount']"
             )
+        from analytics_core._content.questions.queries import ChartQueries
+
         return ChartQueries(self._runtime, self._actor).rows_of(dataset_id, columns)
 
     def related_objects(self, dataset_id: int) -> RelatedObjects:

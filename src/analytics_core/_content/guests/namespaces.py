@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypedDict, Unpa
 from analytics_core._content.background_jobs import guest_key, is_own_of_guest, job_of, job_record, submit_job
 from analytics_core._content.batches import by_ids, is_id, read_once
 from analytics_core._content.charts.namespace import Charts
-from analytics_core._content.charts.records import form_data
 from analytics_core._content.dashboards.answers import DashboardQuestions, OnChart
 from analytics_core._content.dashboards.namespace import Dashboards
 from analytics_core._content.dashboards.pictures import DashboardDrawer, ShownDashboard, dashboard_look
@@ -18,8 +17,9 @@ from analytics_core._content.guests.requests import StoredRequest, answerable, r
 from analytics_core._content.jobs.handlers import JobKind
 from analytics_core._content.jobs.job import Job
 from analytics_core._content.lists import MOST_FILTERS, Columns, Filters, Item, Listing, Order, Page
+from analytics_core._content.lookups.chart_contexts import form_of_chart
 from analytics_core._content.namespace import ListedNamespace
-from analytics_core._content.pictures.drawing import PictureDrawer, chart_look, form_of_chart
+from analytics_core._content.pictures.drawing import PictureDrawer, chart_look
 from analytics_core._content.pictures.picture import Picture
 from analytics_core._content.questions.acting import GivenState, given_state, options_of
 from analytics_core._content.questions.contexts import context_with
@@ -451,7 +451,7 @@ class GuestQueries(JobQueries):
         return StoredRequest(
             chart_id=chart.id,
             context=context,
-            form_data=form_data(chart),
+            form_data=form_of_chart(chart),
             filters=filters,
             main_columns={key: dataset.main_dttm_col for key, dataset in datasets.items()},
             default_rows=self._runtime.settings.default_row_limit,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from analytics_core._content.stored_json import json_object
 from analytics_core._records.chart import Chart
 from analytics_core._superset.chart_kind import ChartKind
 from analytics_core._superset.field_errors import check_built, check_form, naming_fields
@@ -172,6 +173,11 @@ def stored_form(chart: Chart, fields: Mapping[str, Any]) -> dict[str, Any]:
     datasource = f"{chart.datasource_id}__{chart.datasource_type}" if chart.datasource_id is not None else None
     known = {"slice_id": chart.id, "viz_type": chart.viz_type, "datasource": datasource}
     return {**fields, **{name: value for name, value in known.items() if value is not None}}
+
+
+def form_of_chart(chart: Chart) -> dict[str, Any]:
+    """Return the form data that say how a stored chart is drawn."""
+    return stored_form(chart, json_object(chart.params))
 
 
 def _facts(chart: Chart | None) -> tuple[object, ...]:

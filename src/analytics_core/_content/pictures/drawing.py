@@ -14,16 +14,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
-from analytics_core._content.lookups.chart_contexts import stored_form
 from analytics_core._content.pictures.data import failure_of, picture_data
 from analytics_core._content.pictures.picture import Picture
 from analytics_core._content.runtime import ContentRuntime
-from analytics_core._content.stored_json import json_object
 from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.rights.keys import SEAL_BYTES, EntrySeal
 from analytics_core._pictures.data import PictureData, Size, Theme
 from analytics_core._pictures.specification import chart_specification
-from analytics_core._records.chart import Chart
 from analytics_core.errors import AnalyticsError, PictureError, QueryError, UnknownNameError
 from analytics_core.errors.base import short_repr
 from analytics_core.models.enums import PictureFormat
@@ -124,11 +121,6 @@ def _scale(given: Any) -> float:
 
 
 # ------------------------------------------------------------------------------------------------------------- answers
-def form_of_chart(chart: Chart) -> dict[str, Any]:
-    """Return the form data that say how a stored chart is drawn."""
-    return stored_form(chart, json_object(chart.params))
-
-
 def form_of_answer(given: Mapping[str, Any] | None, data: Sequence[PictureData]) -> dict[str, Any]:
     """Return the form data that an answer to a bare query context is drawn with.
 

@@ -10,9 +10,7 @@ from typing import Any, Final
 
 from analytics_core._content.batches import is_stored_id
 from analytics_core._content.jobs.handlers import JobOutcome
-from analytics_core._content.lookups.chart_contexts import ChartContext
-from analytics_core._content.pictures.display import vega_lite_of
-from analytics_core._content.pictures.drawing import form_of_chart
+from analytics_core._content.lookups.chart_contexts import ChartContext, form_of_chart
 from analytics_core._content.questions.contexts import context_with
 from analytics_core._content.questions.extra_filters import ExtraFilters
 from analytics_core._content.reader import Reader
@@ -222,9 +220,7 @@ class ChartQueries(JobQueries):
         if chart is None and request.context.form_data:
             chart = self._named_chart(request.context)
         timeout = None if chart is None else chart.cache_timeout
-        return replace(
-            request, force=force or request.force, chart_cache_timeout=timeout, form=form, drawn=vega_lite_of
-        )
+        return replace(request, force=force or request.force, chart_cache_timeout=timeout, form=form, drawn=_drawn)
 
     def _named_chart(self, context: ChartDataQueryContext) -> Chart | None:
         """Return the chart that a query context says it belongs to, when it asks that chart's dataset."""
@@ -236,6 +232,13 @@ class ChartQueries(JobQueries):
         except (NotFoundError, AccessError):  # whoever asks may name any chart: it decides on nothing else
             return None
         return chart if context.datasource is not None and context.datasource.id == chart.dataset_id else None
+
+
+def _drawn(answer: ChartData) -> dict[str, Any]:
+    """Draw an answer in a notebook; what draws is loaded with the first one."""
+    from analytics_core._content.pictures.display import vega_lite_of
+
+    return vega_lite_of(answer)
 
 
 def named_in(context: ChartDataQueryContext) -> Any:
@@ -279,7 +282,7 @@ class ChartDataJobs:
 
     def read(self, job: JobRecord, data: bytes) -> ChartData:
         """Return the answer."""
-        return replace(decode_job_answer(data, job_id=job.job_id, seal=self._seal), drawn=vega_lite_of)
+        return replace(decode_job_answer(data, job_id=job.job_id, seal=self._seal), drawn=_drawn)
 
 
 def question_text(question: ChartJobPayload) -> str:
