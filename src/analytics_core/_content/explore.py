@@ -261,9 +261,8 @@ class Explore(Namespace):
             database = unit.databases.get(dataset.database_id)
         dataset = self._with_columns(source, dataset)
         readable, spec = readable_now(self._runtime), self._runtime.engine.registry.get(database.engine)
-        fields = (
-            {**form_of_chart(chart), **start.fields, "slice_id": chart.id} if chart else _without_chart(start.fields)
-        )
+        own = {**form_of_chart(chart), **start.fields, "slice_id": chart.id} if chart else None
+        fields = own or _without_chart(start.fields)
         return ExploreContext(
             dataset=describe_dataset(dataset, database=database, spec=spec, readable=readable),
             slice=chart_slice(chart, readable=readable) if chart is not None else None,
