@@ -5,33 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from analytics_core._tools.forks import forkable_rlock
-
 Value = TypeVar("Value")
 
 
 class Once(Generic[Value]):
-    """Gives what `make` returns: made at the first call, once, whichever thread comes first; errors are not kept.
+    """Gives what `make` returns, the same to everybody; errors are not kept.
 
-    What is rarely needed, and what takes long to import, is wired by it.
+    Threads that come first at one moment may each make one, and all get the first: there is no lock that a forked child
+    could find taken. What is rarely needed, and what takes long to import, is wired by it.
     """
 
-    __slots__ = ("_lock", "_made", "_make")
+    __slots__ = ("_kept", "_make")
 
     def __init__(self, make: Callable[[], Value]) -> None:
         self._make = make
-        self._made: tuple[Value, ...] = ()
-        self._lock = forkable_rlock()
+        self._kept: dict[None, Value] = {}
 
     def __call__(self) -> Value:
         """Return the value."""
-        if not self._made:
-            with self._lock:
-                if not self._made:
-                    self._made = (self._make(),)
-        return self._made[0]
+        if not self._kept:
+            self._kept.setdefault(None, self._make())
+        return self._kept[None]
 
     @property
     def made(self) -> tuple[Value, ...]:
         """The value, alone in a tuple; empty where nobody asked for it yet."""
-        return self._made
+        return tuple(self._kept.values())
