@@ -16,10 +16,14 @@ HEAVY = {
 
 
 def _loaded_by(statement: str) -> set[str]:
+    return {name.split(".")[0] for name in _modules_loaded_by(statement)}
+
+
+def _modules_loaded_by(statement: str) -> set[str]:
     listing = "print(json.dumps(sorted(set(sys.modules) - before)))"
     code = f"import json, sys; before = set(sys.modules); {statement}; {listing}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return {name.split(".")[0] for name in json.loads(done.stdout)}
+    return set(json.loads(done.stdout))
 
 
 def test_importing_the_package_loads_no_heavy_package() -> None:
@@ -58,3 +62,19 @@ def test_every_public_name_is_listed_and_can_be_reached() -> None:
 
 def test_the_package_shows_nothing_private_to_a_notebook() -> None:
     assert [name for name in dir(analytics_core) if name.startswith("_") and not name.startswith("__")] == []
+
+
+LATER = (
+    *("_sql", "_pictures", "_superset.kinds", "_reports.runner", "_reports.scheduler", "_core.guest_core"),
+    *("_content.bundles", "_content.checks", "_content.charts", "_content.dashboards", "_content.guests"),
+    *("_content.questions", "_content.pictures", "_engine.querying", "_engine.forecast", "_engine.frames.operations"),
+)
+"""Rooms and subjects that are loaded with their first use."""
+
+
+def test_connecting_loads_nothing_that_a_connection_does_not_need() -> None:
+    loaded = _modules_loaded_by("import analytics_core; analytics_core.connect('sqlite://')")
+    ours = {name.removeprefix("analytics_core.") for name in loaded if name.startswith("analytics_core.")}
+    assert {name for name in ours for later in LATER if f"{name}.".startswith(f"{later}.")} == set()
+    assert {"alembic", "croniter", "jinja2", "jwt", "pandas", "paramiko", "scipy", "statsmodels"} & loaded == set()
+    assert len(ours) <= 300

@@ -149,9 +149,8 @@ class ContentMaker:
         if schedule.chart_id is not None:
             return (self._queries.request(schedule.chart_id),), ()
         with self._runtime.content.store.unit_of_work() as unit:
-            dashboard = (
-                Dashboards(self._runtime.content, self._actor)._reader(unit).dashboard(schedule.dashboard_id or 0)
-            )
+            reader = Dashboards(self._runtime.content, self._actor)._reader(unit)
+            dashboard = reader.dashboard(schedule.dashboard_id or 0)
         given = given_state(filters=options_of(schedule.extra).filters)
         return DashboardQuestions(self._queries, dashboard, given).requests(tabs=self._tabs(schedule))
 

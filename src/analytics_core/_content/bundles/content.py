@@ -35,7 +35,6 @@ from analytics_core._content.bundles.rights import find_role
 from analytics_core._content.charts.records import changed_chart
 from analytics_core._content.charts.shown_records import NewValue
 from analytics_core._content.dashboards.records import changed_dashboard, placed_charts
-from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.querying.sql_queries import saved_question
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
@@ -194,7 +193,7 @@ def store_saved_query(load: Load, document: Document) -> None:
         load.require_change(before)
     record = saved_query(document, before, database.id)
     record = replace(record, tag_ids=tag_ids(load, document.content, record.tag_ids))
-    request = load.runtime.engine.questions.runner.begun(ChartRequest(actor=load.actor, now=load.runtime.clock.now()))
+    request = load.runtime.request(load.actor)
     load.runtime.engine.sql_queries.check_saved(request, database, saved_question(record))
     store = load.unit.saved_queries.add if before is None else load.unit.saved_queries.update
     stored = store(record, actor_id=load.actor.id)

@@ -410,8 +410,10 @@ class GuestQueries(JobQueries):
 
     def on_dashboard(self, chart: Chart, extra: ExtraFilters) -> ChartRequest:
         """Return what a chart requests with what the filters of a dashboard ask of it; the cache always counts."""
-        context, notes, retold = context_with(self._runtime.chart_contexts, chart, extra, self.chart, self.knows_name)
-        request = replace(self._read(context, strict=None), notes=notes, retold=retold)
+        context, notes, translate_error = context_with(
+            self._runtime.chart_contexts, chart, extra, self.chart, self.knows_name
+        )
+        request = replace(self._read(context, strict=None), notes=notes, translate_error=translate_error)
         reject_statements(request.context)
         return replace(request, force=False, chart_cache_timeout=chart.cache_timeout)
 
@@ -440,7 +442,9 @@ class GuestQueries(JobQueries):
         if requested is not None:
             derived = answerable(self._stored(chart, request.context, own.text), requested.context)
             request = request.on(derived) if derived != request.context else request
-        return replace(request, force=False, chart_cache_timeout=chart.cache_timeout, retold=own.retold)
+        return replace(
+            request, force=False, chart_cache_timeout=chart.cache_timeout, translate_error=own.translate_error
+        )
 
     def _stored(self, chart: Chart, context: ChartDataQueryContext, text: str) -> StoredRequest:
         sources = (context.datasource, *(query.datasource for query in context.queries))

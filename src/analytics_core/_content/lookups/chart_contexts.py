@@ -20,7 +20,7 @@ from analytics_core.errors import AccessError, NotFoundError, QueryError
 from analytics_core.models.strict_json import RepeatedKeyError, json_text, read_json_once
 
 if TYPE_CHECKING:
-    from analytics_core._engine.querying.chart_request import RetoldError
+    from analytics_core._engine.querying.chart_request import TranslateError
 
 FindChart = Callable[[int], Chart]
 """Gives a chart that the actor may read by its id; raises NotFoundError or AccessError otherwise."""
@@ -50,7 +50,7 @@ class ChartContext:
         return () if self.built is None else self.built.notes
 
     @property
-    def retold(self) -> RetoldError | None:
+    def translate_error(self) -> TranslateError | None:
         """Tells errors of its queries by the fields of the form; None where the context is the stored one."""
         return None if self.built is None else partial(naming_fields, self.built)
 

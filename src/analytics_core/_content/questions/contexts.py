@@ -6,7 +6,7 @@ from typing import Any
 
 from analytics_core._content.lookups.chart_contexts import ChartContext, ChartContexts, FindChart
 from analytics_core._content.questions.extra_filters import ExtraFilters, KnowsName, with_filters
-from analytics_core._engine.querying.chart_request import RetoldError
+from analytics_core._engine.querying.chart_request import TranslateError
 from analytics_core._records.chart import Chart
 from analytics_core.errors import QueryError
 from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
@@ -14,7 +14,7 @@ from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 def context_with(
     contexts: ChartContexts, chart: Chart, extra: ExtraFilters, find: FindChart, knows_name: KnowsName
-) -> tuple[dict[str, Any], tuple[str, ...], RetoldError | None]:
+) -> tuple[dict[str, Any], tuple[str, ...], TranslateError | None]:
     """Return the query context of a chart with what stands around it, notes of how it was made, and what tells errors.
 
     `find` gives the charts that are layers of a map. A time column that a dataset lacks is passed over.
@@ -30,7 +30,7 @@ def context_with(
         if grouped is None:
             notes.append(f"not grouped by {', '.join(extra.group_by)}: the form of the chart groups by no column")
         own = grouped or own
-    return with_filters(_content(chart, own), extra, knows_name), (*own.notes, *notes), own.retold
+    return with_filters(_content(chart, own), extra, knows_name), (*own.notes, *notes), own.translate_error
 
 
 def _content(chart: Chart, own: ChartContext) -> dict[str, Any]:

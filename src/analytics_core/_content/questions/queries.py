@@ -17,7 +17,7 @@ from analytics_core._content.reader import Reader
 from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.compile.fingerprint import digest_of
 from analytics_core._engine.execution.cancel import CancelToken
-from analytics_core._engine.querying.chart_request import ChartRequest, RetoldError
+from analytics_core._engine.querying.chart_request import ChartRequest, TranslateError
 from analytics_core._engine.querying.reading import context_text
 from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.results.answer_bytes import decode_job_answer, encode_answer
@@ -136,7 +136,7 @@ class ChartQueries(JobQueries):
         """Return what the actor requests with a question; `strict` None is as the settings say."""
         chart, payload, own = self._asked(question)
         request = self._request(chart, payload, force=force, strict=strict)
-        return request if own is None else replace(request, notes=own.notes, retold=own.retold)
+        return request if own is None else replace(request, notes=own.notes, translate_error=own.translate_error)
 
     def bound_now(self, question: Question) -> str:
         """Return a digest of what binds the actor now on all that answers a question."""
@@ -156,8 +156,12 @@ class ChartQueries(JobQueries):
 
     def on_dashboard(self, chart: Chart, extra: ExtraFilters) -> ChartRequest:
         """Return what a chart requests, as `request` does, with what the filters of a dashboard ask of it."""
-        context, notes, retold = context_with(self._runtime.chart_contexts, chart, extra, self.chart, self.knows_name)
-        return replace(self._request(chart, context, force=False, strict=None), notes=notes, retold=retold)
+        context, notes, translate_error = context_with(
+            self._runtime.chart_contexts, chart, extra, self.chart, self.knows_name
+        )
+        return replace(
+            self._request(chart, context, force=False, strict=None), notes=notes, translate_error=translate_error
+        )
 
     def fill(self, chart: Chart, extra: ExtraFilters, cancel: CancelToken | None) -> ChartData:
         """Answer a chart anew with what stands around it, and keep the results as its readers would find them."""
@@ -200,9 +204,9 @@ class ChartQueries(JobQueries):
     def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
         chart = None if question.chart_id is None else self.chart(question.chart_id)
         request = self._request(chart, question.context or "", force=question.force, strict=question.strict)
-        return replace(request, notes=tuple(question.notes), retold=self._form_behind(chart, question.context))
+        return replace(request, notes=tuple(question.notes), translate_error=self._form_behind(chart, question.context))
 
-    def _form_behind(self, chart: Chart | None, context: str | None) -> RetoldError | None:
+    def _form_behind(self, chart: Chart | None, context: str | None) -> TranslateError | None:
         """Return what tells errors by the form of a chart, if the context is of it; it may have changed since."""
         if chart is None:
             return None
@@ -210,7 +214,7 @@ class ChartQueries(JobQueries):
             own = self._runtime.chart_contexts.of_chart(chart, self.chart)
         except AnalyticsError:
             return None
-        return own.retold if own.text == context else None
+        return own.translate_error if own.text == context else None
 
     def _request(
         self, chart: Chart | None, payload: ChartDataQueryContext | Payload, *, force: bool, strict: bool | None
@@ -220,7 +224,9 @@ class ChartQueries(JobQueries):
         if chart is None and request.context.form_data:
             chart = self._named_chart(request.context)
         timeout = None if chart is None else chart.cache_timeout
-        return replace(request, force=force or request.force, chart_cache_timeout=timeout, form=form, drawn=_drawn)
+        return replace(
+            request, force=force or request.force, chart_cache_timeout=timeout, form=form, extra_bundle=_picture_bundle
+        )
 
     def _named_chart(self, context: ChartDataQueryContext) -> Chart | None:
         """Return the chart that a query context says it belongs to, when it asks that chart's dataset."""
@@ -234,8 +240,8 @@ class ChartQueries(JobQueries):
         return chart if context.datasource is not None and context.datasource.id == chart.dataset_id else None
 
 
-def _drawn(answer: ChartData) -> dict[str, Any]:
-    """Draw an answer in a notebook; what draws is loaded with the first one."""
+def _picture_bundle(answer: ChartData) -> dict[str, Any]:
+    """Return an answer as a picture in notebooks; what draws it is loaded with the first one."""
     from analytics_core._content.pictures.display import vega_lite_of
 
     return vega_lite_of(answer)
@@ -282,7 +288,7 @@ class ChartDataJobs:
 
     def read(self, job: JobRecord, data: bytes) -> ChartData:
         """Return the answer."""
-        return replace(decode_job_answer(data, job_id=job.job_id, seal=self._seal), drawn=_drawn)
+        return replace(decode_job_answer(data, job_id=job.job_id, seal=self._seal), extra_bundle=_picture_bundle)
 
 
 def question_text(question: ChartJobPayload) -> str:

@@ -37,10 +37,10 @@ _MARKS: Final = frozenset({"isNew", "datasourceWarning"})
 _NESTED: Final = (tuple, BaseModel)
 """What values that hold objects of a payload are."""
 
-RetoldError = Callable[[AnalyticsError, int], AnalyticsError]
-"""Tells an error of the query at a position in the terms of whoever asked."""
+TranslateError = Callable[[AnalyticsError, int], AnalyticsError]
+"""Gives an error of the query at a position in the terms of what was edited."""
 
-Drawn = Callable[[ChartData], dict[str, Any]]
+ExtraBundle = Callable[[ChartData], dict[str, Any]]
 """Gives what notebooks show of an answer beside its rows, by media types."""
 
 _Key = tuple[BaseModel, str, str]
@@ -256,10 +256,10 @@ class ChartRequest:
         cancel: stops it from another thread.
         budget: what is left of the request; None until the query engine begins with it.
         notes: what each answer tells of the request as a whole.
-        retold: tells an error of the query at a position in the terms of what the context was made of, such as the
-            form of a chart; None: of nothing.
+        translate_error: gives an error of the query at a position in the terms of what the context was made of, such
+            as the form of a chart; None: of nothing.
         form: the form data that the answer is drawn by; None where nothing says how.
-        drawn: draws the answer in notebooks; None: its rows are shown alone.
+        extra_bundle: gives what notebooks show of the answer beside its rows; None: nothing.
     """
 
     actor: Actor
@@ -273,18 +273,18 @@ class ChartRequest:
     cancel: CancelToken | None = None
     budget: RequestBudget | None = None
     notes: tuple[str, ...] = ()
-    retold: RetoldError | None = None
+    translate_error: TranslateError | None = None
     form: Mapping[str, Any] | None = None
-    drawn: Drawn | None = None
+    extra_bundle: ExtraBundle | None = None
 
     def on(self, context: ChartDataQueryContext) -> ChartRequest:
         """Return the same request for another query context."""
         queries = requested_queries(context)
-        return replace(self, context=context, queries=queries, digest=None, force=context.force, retold=None)
+        return replace(self, context=context, queries=queries, digest=None, force=context.force, translate_error=None)
 
     def rejection(self, error: AnalyticsError, position: int) -> AnalyticsError:
         """Return an error of one of the queries, in the terms of what the context was made of."""
-        return error if self.retold is None else self.retold(error, position)
+        return error if self.translate_error is None else self.translate_error(error, position)
 
 
 CONTRIBUTION = "contribution"

@@ -111,7 +111,7 @@ class QueryRunner:
             result_type=request.context.result_type,
             result_format=request.context.result_format,
             form=request.form,
-            drawn=request.drawn,
+            extra_bundle=request.extra_bundle,
         )
 
     def explain(self, request: ChartRequest) -> Explanation:

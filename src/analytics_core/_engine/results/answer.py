@@ -309,8 +309,8 @@ class ChartData:
     result_type: ResultType = ResultType.FULL
     result_format: ResultFormat = ResultFormat.JSON
     form: Mapping[str, Any] | None = field(default=None, compare=False)
-    drawn: Callable[[ChartData], Bundle] | None = field(default=None, compare=False)
-    """Draws it in notebooks; None: its rows are shown alone."""
+    extra_bundle: Callable[[ChartData], Bundle] | None = field(default=None, compare=False)
+    """Gives what notebooks show of it beside its rows, by media types; None: nothing."""
 
     def __repr__(self) -> str:
         return f"<ChartData: {', '.join(map(repr, self.results))}>"
@@ -404,7 +404,10 @@ class ChartData:
     _repr_mimebundle_ = own_mime_bundle
 
     def _bundle(self) -> Bundle:
-        return {**bundle_of(answer_blocks(self.results)), **({} if self.drawn is None else self.drawn(self))}
+        return {
+            **bundle_of(answer_blocks(self.results)),
+            **({} if self.extra_bundle is None else self.extra_bundle(self)),
+        }
 
 
 def _written(content: bytes, path: str | os.PathLike[str] | None) -> bytes | None:
