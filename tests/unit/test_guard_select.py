@@ -13,7 +13,7 @@ from tests.support.fragments import ENGINES, engine
 
 from analytics_core._engine.compile.fragments.sql_nodes import NodeIndex
 from analytics_core._engine.gate.guard import check_select, means_the_same
-from analytics_core._engine.gate.relations import tables_in
+from analytics_core._engine.gate.relations import relations_in
 from analytics_core.errors import AnalyticsError, ErrorType, StatementRefusedError, VirtualDatasetError
 
 READS = [
@@ -236,17 +236,19 @@ def test_broken_text_is_a_typed_error(sql: str, on: str) -> None:
 def test_a_query_that_reads_other_relations_does_not_mean_the_same(other: str, on: str) -> None:
     spec = engine(on)
     one, same, two = map(_index, ("SELECT x FROM orders", "SELECT x FROM orders AS o", other))
-    assert means_the_same(one, same, tables_in(same, spec), spec)
-    assert not means_the_same(one, two, tables_in(two, spec), spec)
-    assert not means_the_same(two, one, tables_in(one, spec), spec)
+    reads = {index: relations_in(index, spec) for index in (one, same, two)}
+    assert means_the_same(one, same, reads[one], reads[same])
+    assert not means_the_same(one, two, reads[one], reads[two])
+    assert not means_the_same(two, one, reads[two], reads[one])
 
 
 def test_a_query_that_groups_its_operators_in_another_way_does_not_mean_the_same() -> None:
     texts = ("SELECT a - b - c AS x FROM orders", "SELECT a - (b - c) AS x FROM orders")
     one, two = map(_index, texts)
     spec = engine("sqlite")
-    assert tables_in(one, spec) == tables_in(two, spec)
-    assert not means_the_same(one, two, tables_in(two, spec), spec)
+    reads = [relations_in(index, spec) for index in (one, two)]
+    assert reads[0] == reads[1]
+    assert not means_the_same(one, two, *reads)
 
 
 def _index(sql: str) -> NodeIndex:

@@ -10,9 +10,9 @@ import pytest
 from tests.support.execution import REGISTRY
 
 from analytics_core._engine.compile.fragments import FragmentParser
+from analytics_core._engine.compile.plan import TableRef
 from analytics_core._engine.compile.templates import TemplateRenderer
 from analytics_core._engine.gate.guard import check_select
-from analytics_core._engine.gate.relations import TableRef
 from analytics_core._engine.gate.row_security import RowSecurity, facts_of, guest_facts
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.row_rules import RuleSet, TableName, make_rule_set, ruled_dataset

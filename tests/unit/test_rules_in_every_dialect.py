@@ -174,6 +174,35 @@ def test_each_dialects_own_ways_are_behind_the_rule(on: str, sql: str) -> None:
     assert readings(ruled_sql(sql, on), on) == (1, 0)
 
 
+EVERYWHERE = [
+    (on, sql) for on in EVERY_ENGINE for place, (sql, _) in ALL_DIALECTS.items() if (on, place) not in NO_SUCH_JOIN
+]
+ODD = [
+    ("sqlite", 'SELECT \'grün ☃ 😀\', "sales".id FROM "sales" JOIN sales AS "b☃" ON "b☃".id = "sales".id'),
+    ("postgresql", "SELECT 'sales', id /* sales */ FROM sales -- sales"),
+    ("postgresql", "SELECT a FROM shop.sales AS q(a, b)"),
+    ("mysql", "SELECT 'it''s \\\\' AS sales, `sales`.id FROM `sales`, other AS sales2"),
+    ("duckdb", "SELECT * FROM sales AS permitted_rows, (SELECT * FROM sales)"),
+]
+
+
+@for_each(("on", "sql"), [*EVERYWHERE, *OF_ONE_DIALECT, *ODD])
+def test_rules_put_into_the_text_give_what_a_tree_written_again_gives(on: str, sql: str) -> None:
+    spec = REGISTRY.get(on)
+    source = SECURITY.in_source(SECURITY.ruled(ANNA, VIRTUAL, spec), check_select(sql, spec=spec, place="d"))
+    by_tree = replace(source, rules=tuple(replace(rule, place=None) for rule in source.rules))
+    assert render_source(source, spec) == render_source(by_tree, spec)
+
+
+@for_each("on", EVERY_ENGINE)
+def test_the_places_of_plain_names_are_known(on: str) -> None:
+    sql = "SELECT s.id FROM shop.sales AS s JOIN other ON other.id IN (SELECT id FROM sales)"
+    source = check_select(sql, spec=REGISTRY.get(on), place="d")
+    assert source.relations is not None
+    named = [source.sql[one.place.start : one.place.end] for one in source.relations if one.place]
+    assert sorted(named) == ["other", "sales", "shop.sales"]
+
+
 @for_each(
     ("on", "sql"),
     [

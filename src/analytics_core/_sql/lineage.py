@@ -22,9 +22,11 @@ from analytics_core._content.reader import Reader
 from analytics_core._content.related_names import charts_drawn_from
 from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.stored_json import json_object
+from analytics_core._engine.compile.fragments.sql_nodes import table_nodes
 from analytics_core._engine.compile.fragments.sql_text import FAULTS, parse_statements
+from analytics_core._engine.compile.plan import TableRef
 from analytics_core._engine.engines.spec import EngineSpec
-from analytics_core._engine.gate.relations import TableRef, in_schema, relations_of
+from analytics_core._engine.gate.relations import in_schema, relations_of
 from analytics_core._engine.gate.row_security import table_name
 from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.querying.sql_parameters import without_parameters
@@ -326,7 +328,7 @@ class TableReaders:
         return in_schema(trees[0], source.schema, self._spec)
 
     def _tree_reads(self, tree: exp.Expr) -> bool | None:
-        tables = list(tree.find_all(exp.Table))
+        tables = table_nodes(tree)
         read = {
             id(tables[relation.position])
             for relation in relations_of(tree, self._spec)

@@ -16,7 +16,9 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from analytics_core._content.runtime import ContentRuntime
+from analytics_core._engine.compile.fragments.sql_nodes import table_nodes
 from analytics_core._engine.compile.fragments.sql_text import FAULTS, check_characters, parse_statements, read_tokens
+from analytics_core._engine.compile.plan import TableRef
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.gate.changes import (
     CHANGES,
@@ -27,7 +29,7 @@ from analytics_core._engine.gate.changes import (
     split_script,
 )
 from analytics_core._engine.gate.guard import BESIDE_QUERIES, check_select
-from analytics_core._engine.gate.relations import TableRef, relations_of
+from analytics_core._engine.gate.relations import relations_of
 from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.querying.sql_parameters import as_written, without_parameters
 from analytics_core._engine.querying.sql_queries import BegunSql, SqlQuestion
@@ -338,7 +340,7 @@ def _position(name: Any) -> tuple[int | None, int | None]:
 
 
 def _tables_of(tree: exp.Expr, spec: EngineSpec) -> dict[exp.Table, TableRef]:
-    nodes = list(tree.find_all(exp.Table))
+    nodes = table_nodes(tree)
     relations = relations_of(tree, spec)[:_MOST_TABLES]
     return {nodes[relation.position]: relation.table for relation in relations}
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum, auto
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -300,21 +301,58 @@ class TableSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TableRef:
+    """A relation as a query names it; None where the query leaves a part out."""
+
+    table: str
+    schema: str | None = None
+    catalog: str | None = None
+
+    def __str__(self) -> str:
+        return ".".join(part for part in (self.catalog, self.schema, self.table) if part)
+
+
+class NamePlace(NamedTuple):
+    """Where a text names a table: from `start` to before `end`, in characters; does an alias follow?"""
+
+    start: int
+    end: int
+    has_alias: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A relation that a query reads; `position` counts the tables of its tree.
+
+    `place` is where the text of the query names it; None where that is not known, or there is more to it than a name.
+    """
+
+    position: int
+    table: TableRef
+    place: NamePlace | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RelationRule:
-    """The row rules of one relation that a virtual dataset reads; `position` counts the tables of its tree."""
+    """The row rules of a `Relation` of a virtual dataset."""
 
     position: int
     relation: str
     clauses: tuple[Clause, ...]
+    place: NamePlace | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlSource:
-    """A virtual dataset: one checked SELECT; `sql` is its regenerated text, without the `rules` of its relations."""
+    """A virtual dataset: one checked SELECT; `sql` is its regenerated text, without the `rules` of its relations.
+
+    `relations` are what the tree reads; None: nobody asked it yet.
+    """
 
     sql: str
     tree: exp.Expr | None = field(default=None, compare=False, repr=False)
     rules: tuple[RelationRule, ...] = ()
+    relations: tuple[Relation, ...] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import Final
 
 from sqlglot import TokenType, exp
 
-from analytics_core._engine.compile.fragments.sql_nodes import NodeIndex, reject_unknown_nodes
+from analytics_core._engine.compile.fragments.sql_nodes import NodeIndex, reject_unknown_nodes, table_nodes
 from analytics_core._engine.compile.fragments.sql_text import check_characters, read_tokens
 from analytics_core._engine.engines.spec import EngineSpec, Refuse
 from analytics_core._engine.gate.relations import is_cte
@@ -192,7 +192,7 @@ def is_of_schema(tree: exp.Expr) -> bool:
 
 def changed_places(tree: exp.Expr) -> frozenset[int]:
     """Return the places, as `Relation.position` counts them, at which a statement reads no rows by a query."""
-    tables = enumerate(tree.find_all(exp.Table))
+    tables = enumerate(table_nodes(tree))
     return frozenset(place for place, node in tables if node.find_ancestor(exp.Query) is None)
 
 

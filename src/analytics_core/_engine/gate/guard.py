@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sqlglot import Token, exp
@@ -25,7 +25,7 @@ from analytics_core._engine.compile.fragments.sql_text import (
     reject_denied,
     write_sql,
 )
-from analytics_core._engine.compile.plan import SqlSource
+from analytics_core._engine.compile.plan import NamePlace, Relation, SqlSource, TableRef
 from analytics_core._engine.engines.spec import EngineSpec, Refuse
 from analytics_core._engine.gate.changes import (
     CHANGES,
@@ -37,7 +37,7 @@ from analytics_core._engine.gate.changes import (
     reject_start,
     without_hints,
 )
-from analytics_core._engine.gate.relations import TableRef, in_schema, tables_in
+from analytics_core._engine.gate.relations import in_schema, named_by, relations_in
 from analytics_core.errors import QueryError, StatementRefusedError, VirtualDatasetError
 
 Check = Callable[..., NodeIndex]
@@ -92,10 +92,11 @@ def check_select(
     index = _check_query(index, rejected=rejected)
     forget_places(index)
     try:
-        tables = tables_in(index, spec)
+        relations = relations_in(index, spec)
     except StatementRefusedError as error:
         raise rejected(error.message) from None
-    return SqlSource(sql=_written_twice(index, tables, tokens, spec, rejected=rejected), tree=index.tree)
+    text, relations = _written_twice(index, relations, tokens, spec, rejected=rejected)
+    return SqlSource(sql=text, tree=index.tree, relations=relations)
 
 
 def select_in_schema(sql: str, schema: str, *, spec: EngineSpec, place: str) -> str:
@@ -141,11 +142,11 @@ def check_statement(
     if not is_query:
         reject_hidden_targets(tree, spec, rejected)
     try:
-        tables = _tables(index, spec)
-        text = _written_twice(index, tables, tokens, spec, rejected=rejected, check=check)
+        relations = _relations(index, spec)
+        text, _ = _written_twice(index, relations, tokens, spec, rejected=rejected, check=check)
     except StatementRefusedError as error:
         raise (error if error.message.startswith(place) else rejected(error.message)) from None
-    return CheckedStatement(sql=text, tree=tree, tables=tables, changes_data=not is_query)
+    return CheckedStatement(sql=text, tree=tree, tables=named_by(relations), changes_data=not is_query)
 
 
 def _one_statement(
@@ -185,20 +186,23 @@ def _check_query(index: NodeIndex, *, rejected: Refuse) -> NodeIndex:
     return index
 
 
-def _tables(index: NodeIndex, spec: EngineSpec, checked: Sequence[TableRef] = ()) -> tuple[TableRef, ...]:
-    return () if is_of_schema(index.tree) else tables_in(index, spec, checked=checked)
+def _relations(index: NodeIndex, spec: EngineSpec, checked: Sequence[Relation] = ()) -> tuple[Relation, ...]:
+    return () if is_of_schema(index.tree) else relations_in(index, spec, checked=checked)
 
 
 def _written_twice(
     index: NodeIndex,
-    tables: tuple[TableRef, ...],
+    relations: tuple[Relation, ...],
     before: Sequence[Token],
     spec: EngineSpec,
     *,
     rejected: Refuse,
     check: Check = _check_query,
-) -> str:
-    """Return the text of a tree, after making sure that it reads back as the same statement on the same `tables`."""
+) -> tuple[str, tuple[Relation, ...]]:
+    """Return the text of a tree, and its `relations` with their places there.
+
+    It is made sure that the text reads back as a statement which groups its operators alike, on the same tables.
+    """
     text = write_sql(index.tree, spec.dialect, rejected)
     check_characters(text, max_length=max(len(text), 1), reject=rejected)
     is_query = isinstance(index.tree, _QUERIES)
@@ -207,12 +211,37 @@ def _written_twice(
     if not is_query and type(again.tree) is not type(index.tree):
         raise rejected("it cannot be written again as the same kind of statement")
     again = check(again, rejected=rejected)
-    if not means_the_same(again, index, tables, spec):
+    found = _relations(again, spec, relations)
+    if not means_the_same(again, index, found, relations):
         raise rejected("a part of it cannot be written again with the same meaning; write it in another way")
+    if found == relations:
+        tables = again.of(exp.Table)
+        relations = tuple(replace(one, place=_place(tables[one.position], text)) for one in found)
     release(again)
-    return text
+    return text, relations
 
 
-def means_the_same(again: NodeIndex, index: NodeIndex, tables: tuple[TableRef, ...], spec: EngineSpec) -> bool:
-    """Tell whether a statement groups its operators as another one does and reads the same relations, `tables`."""
-    return operators(again) == operators(index) and _tables(again, spec, tables) == tables
+def means_the_same(
+    again: NodeIndex, index: NodeIndex, found: Sequence[Relation], relations: Sequence[Relation]
+) -> bool:
+    """Tell whether a statement that reads `found` groups its operators as the one that reads `relations`, by name."""
+    return operators(again) == operators(index) and named_by(found) == named_by(relations)
+
+
+_OF_NAMES: Final = frozenset({"this", "db", "catalog", "alias"})
+
+
+def _place(table: exp.Expr, text: str) -> NamePlace | None:
+    """Return where the name of a table stands in its text; None where there is more to it than a name.
+
+    So it is with a schema and no alias: its columns may be named by both.
+    """
+    args = table.args
+    parts = [part for name in ("catalog", "db", "this") if (part := args.get(name))]
+    has_alias = bool(args.get("alias"))
+    if (len(parts) > 1 and not has_alias) or any(value for part, value in args.items() if part not in _OF_NAMES):
+        return None
+    start, end = parts[0].meta.get("start"), parts[-1].meta.get("end")
+    if start is None or end is None or table.name not in text[start : end + 1]:
+        return None
+    return NamePlace(start, end + 1, has_alias)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.compile.plan import Statement, TableRef
 from analytics_core._engine.compile.render import render_source
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.engines.types import ValueKind
@@ -22,7 +22,7 @@ from analytics_core._engine.execution.reflection import Reflector
 from analytics_core._engine.execution.sessions.metadata import ReflectedColumn, ReflectedTable
 from analytics_core._engine.gate.gate import DatabaseUse, Gate, SchemaTables, StatementTables
 from analytics_core._engine.gate.guard import check_select
-from analytics_core._engine.gate.relations import TableRef, reject_revealing_table, tables_of
+from analytics_core._engine.gate.relations import reject_revealing_table, tables_of
 from analytics_core._engine.gate.row_security import RowSecurity
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.keys import SEAL_BYTES, EntrySeal

@@ -11,7 +11,7 @@ from sqlglot import exp
 from analytics_core._engine.compile.lowering.expressions import Binds, Lowering
 from analytics_core._engine.compile.lowering.predicates import conjunction
 from analytics_core._engine.compile.lowering.query import RELATION_ALIAS
-from analytics_core._engine.compile.plan import Clause, Statement
+from analytics_core._engine.compile.plan import Clause, Statement, TableRef
 from analytics_core._engine.compile.render import render
 from analytics_core._engine.engines.nodes import number, quoted
 from analytics_core._engine.engines.partitions import Partition, PartitionReader, in_order
@@ -21,7 +21,7 @@ from analytics_core._engine.execution.connections import Admission
 from analytics_core._engine.execution.fetching import FetchLimits
 from analytics_core._engine.execution.request_budget import RequestBudget
 from analytics_core._engine.gate.gate import Gate
-from analytics_core._engine.gate.relations import TableRef, reject_revealing
+from analytics_core._engine.gate.relations import reject_revealing
 from analytics_core._engine.gate.row_security import RowSecurity
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.row_rules import TableName

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
 
-from analytics_core._engine.compile.fragments.sql_nodes import NodeIndex, subclasses_of, unlisted_types
+from analytics_core._engine.compile.fragments.sql_nodes import NodeIndex, subclasses_of, table_nodes, unlisted_types
+from analytics_core._engine.compile.plan import Relation, TableRef
 from analytics_core._engine.engines.nodes import quoted
 from analytics_core._engine.engines.spec import EngineSpec, dialect_of
 from analytics_core._engine.files.names import is_unfinished
@@ -52,26 +52,6 @@ STORE_TABLES: Final = frozenset(
 """The tables of metadata stores: whoever read or replaced them in a database would be above all rules."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableRef:
-    """A relation as a query names it; None where the query leaves a part out."""
-
-    table: str
-    schema: str | None = None
-    catalog: str | None = None
-
-    def __str__(self) -> str:
-        return ".".join(part for part in (self.catalog, self.schema, self.table) if part)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
-    """One place where a query reads a relation; `position` counts the table nodes of its tree."""
-
-    position: int
-    table: TableRef
-
-
 def tables_of(tree: exp.Expr, spec: EngineSpec) -> tuple[TableRef, ...]:
     """Return each relation that `tree` reads, once, sorted by its name; a table, a view and a catalog view alike.
 
@@ -79,18 +59,17 @@ def tables_of(tree: exp.Expr, spec: EngineSpec) -> tuple[TableRef, ...]:
         StatementRefusedError: a relation that cannot be resolved to a name: a file, a function that is not known to
             make its rows from values alone, a name after IN.
     """
-    return _sorted(_read(_readers(tree), spec))
+    return named_by(relations_of(tree, spec))
 
 
-def tables_in(index: NodeIndex, spec: EngineSpec, *, checked: Iterable[TableRef] = ()) -> tuple[TableRef, ...]:
-    """Return what `tables_of` does, of a tree whose nodes are known; `checked` are names that were read before."""
-    return _sorted(_read(index.of(*_READERS), spec, checked))
+def relations_in(index: NodeIndex, spec: EngineSpec, *, checked: Iterable[Relation] = ()) -> tuple[Relation, ...]:
+    """Return what `relations_of` does, of a tree whose nodes are known; the names of `checked` were read before."""
+    return _read(index.of(*_READERS), spec, checked)
 
 
 def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
     """Return each place where `tree` reads a relation; StatementRefusedError as for `tables_of`."""
-    read = _read(_readers(tree), spec)
-    return tuple(Relation(position=position, table=table) for position, table in read)
+    return _read(_readers(tree), spec)
 
 
 _READERS: Final = (exp.Table, exp.In, exp.Anonymous, exp.TableFromRows, exp.With)
@@ -98,17 +77,19 @@ _READERS: Final = (exp.Table, exp.In, exp.Anonymous, exp.TableFromRows, exp.With
 
 def _readers(tree: exp.Expr) -> list[exp.Expr]:
     is_reader = subclasses_of(_READERS)
-    return [node for node in tree.bfs() if is_reader[type(node)]]
+    return [node for node in tree.dfs() if is_reader[type(node)]]
 
 
-def _sorted(read: Iterable[tuple[int, TableRef]]) -> tuple[TableRef, ...]:
-    return tuple(sorted({id(table): table for _, table in read}.values(), key=str))
+def named_by(relations: Iterable[Relation]) -> tuple[TableRef, ...]:
+    """Return each name of some relations once, sorted."""
+    return tuple(sorted({id(one.table): one.table for one in relations}.values(), key=str))
 
 
-def _read(nodes: Iterable[exp.Expr], spec: EngineSpec, checked: Iterable[TableRef] = ()) -> list[tuple[int, TableRef]]:
+def _read(nodes: Iterable[exp.Expr], spec: EngineSpec, checked: Iterable[Relation] = ()) -> tuple[Relation, ...]:
     """Return the relations among all nodes of a tree that may name one, which are checked first, and their places."""
     tables: list[tuple[exp.Table, TableRef | None]] = []
-    known = {(table.table, table.schema or "", table.catalog or ""): table for table in checked}
+    names = [relation.table for relation in checked]
+    known = {(table.table, table.schema or "", table.catalog or ""): table for table in names}
     ctes: set[str] = set()
     for node in nodes:
         match node:
@@ -123,13 +104,13 @@ def _read(nodes: Iterable[exp.Expr], spec: EngineSpec, checked: Iterable[TableRe
             case exp.With():
                 ctes.update(name.name.casefold() for name in _named(node.expressions))
     read = [
-        (position, table)
+        Relation(position=position, table=table)
         for position, (node, table) in enumerate(tables)
         if table is not None and not (table.table.casefold() in ctes and is_cte(node, spec))
     ]
-    for _, table in read:
-        reject_cut_names((table.table, table.schema, table.catalog), spec)
-    return read
+    for one in read:
+        reject_cut_names((one.table.table, one.table.schema, one.table.catalog), spec)
+    return tuple(read)
 
 
 def exact_names(tree: exp.Expr, spec: EngineSpec) -> Iterator[tuple[TableRef, TableName | None]]:
@@ -137,7 +118,7 @@ def exact_names(tree: exp.Expr, spec: EngineSpec) -> Iterator[tuple[TableRef, Ta
 
     Equal to `exact_name` of a table's own name: the statement reads that table and no other one.
     """
-    nodes = list(tree.find_all(exp.Table))
+    nodes = table_nodes(tree)
     for relation in relations_of(tree, spec):
         node = nodes[relation.position]
         parts = [node.args.get(part) for part in ("this", "db", "catalog")]
@@ -339,7 +320,7 @@ def in_schema(tree: exp.Expr, schema: str | None, spec: EngineSpec) -> exp.Expr:
     """Return the tree, which is changed, with the schema, where there is one, before each table that names none."""
     if not schema:
         return tree
-    tables = list(tree.find_all(exp.Table))
+    tables = table_nodes(tree)
     for relation in relations_of(tree, spec):
         is_part = isinstance(tree, exp.Alter) and tables[relation.position] is not tree.this
         if relation.table.schema is None and not is_part:

@@ -10,13 +10,14 @@ from typing import Any
 from sqlglot import exp
 
 from analytics_core._engine.compile.fragments import FragmentNames, FragmentParser
+from analytics_core._engine.compile.fragments.sql_nodes import table_nodes
 from analytics_core._engine.compile.lowering.query import AROUND_ROWS, RELATION_ALIAS
-from analytics_core._engine.compile.plan import Clause, FragmentExpr, RelationRule, SqlSource
+from analytics_core._engine.compile.plan import Clause, FragmentExpr, RelationRule, SqlSource, TableRef
 from analytics_core._engine.compile.planning_context import VIRTUAL_ALIAS
 from analytics_core._engine.compile.row_filters import filter_clauses, kinds_of, names_of, read_clause, read_filter
 from analytics_core._engine.compile.templates import ActorFacts, TemplateRenderer
 from analytics_core._engine.engines.spec import EngineSpec
-from analytics_core._engine.gate.relations import TableRef, relations_of
+from analytics_core._engine.gate.relations import relations_of
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.row_rules import (
     RuledDataset,
@@ -112,17 +113,18 @@ class RowSecurity:
         assert source.tree is not None  # noqa: S101 - the guard gives a source with its tree; tells the type checker
         rules = []
         known: dict[TableRef, tuple[Clause, ...]] = {}
-        relations = tuple(relations_of(source.tree, ruled.spec))
+        relations = relations_of(source.tree, ruled.spec) if source.relations is None else source.relations
         inside = replace(ruled, book=self._book_of(ruled, frozenset(table_name(item.table) for item in relations)))
         for relation in relations:
             if relation.table not in known:
                 known[relation.table] = self._on_relation(inside, relation.table)
             if clauses := known[relation.table]:
-                rules.append(RelationRule(position=relation.position, relation=str(relation.table), clauses=clauses))
+                name, position, place = str(relation.table), relation.position, relation.place
+                rules.append(RelationRule(position=position, relation=name, clauses=clauses, place=place))
         if not rules:
             return source
         _reject_row_ids(source.tree, ruled.spec)
-        tables = list(source.tree.find_all(exp.Table))
+        tables = table_nodes(source.tree)
         for rule in rules:
             _reject_reading_parts(tables[rule.position])
         return replace(source, rules=tuple(rules))

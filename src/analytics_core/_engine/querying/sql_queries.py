@@ -11,7 +11,7 @@ from sqlglot import exp
 from analytics_core._engine.compile.fence import is_plain_query
 from analytics_core._engine.compile.lowering.expressions import Binds, Lowering
 from analytics_core._engine.compile.lowering.query import with_rules
-from analytics_core._engine.compile.plan import RelationRule, SqlSource, Statement
+from analytics_core._engine.compile.plan import RelationRule, SqlSource, Statement, TableRef
 from analytics_core._engine.compile.planning_context import VIRTUAL_ALIAS
 from analytics_core._engine.compile.render import render
 from analytics_core._engine.compile.templates import is_template
@@ -20,7 +20,7 @@ from analytics_core._engine.execution.connections import Admission
 from analytics_core._engine.execution.fetching import FetchedResult, FetchLimits
 from analytics_core._engine.frames.frame import Frame
 from analytics_core._engine.gate.gate import DatabaseUse, Gate, StatementTables
-from analytics_core._engine.gate.relations import TableRef, in_schema, tables_of
+from analytics_core._engine.gate.relations import in_schema, tables_of
 from analytics_core._engine.gate.row_security import RowSecurity, RuledActor
 from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.querying.observing import Stopwatch, fingerprint_of
@@ -229,7 +229,7 @@ class SqlQueries:
         admission = self._admit_to_tables(begun, tree, question)
         tree, limit, factor = limited(tree, question.values, self.row_limit(question))
         tables, bound = tables_of(tree, spec), begun.ruled
-        source = self._row_security.in_source(bound, replace(source, tree=tree))
+        source = self._row_security.in_source(bound, replace(source, tree=tree, relations=None))
         is_safe = _is_plain(source, question.values, spec) and self._row_security.stores(bound, tables, _columns(tree))
         with_share = isinstance(tree, exp.Query) and has_share(tree, question.values)
         return ReadySql(

@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from sqlglot import exp
 
-from analytics_core._engine.compile.plan import RelationRule, SqlSource
+from analytics_core._engine.compile.fragments.sql_nodes import table_nodes
+from analytics_core._engine.compile.plan import RelationRule, SqlSource, TableRef
 from analytics_core._engine.engines.costs import Costs
 from analytics_core._engine.engines.nodes import quoted
 from analytics_core._engine.engines.spec import EngineSpec, Undone
@@ -26,7 +27,7 @@ from analytics_core._engine.gate.changes import (
 from analytics_core._engine.gate.gate import DatabaseUse, Gate
 from analytics_core._engine.gate.guard import CheckedStatement, check_statement
 from analytics_core._engine.gate.metadata import CachedNames, MetadataReader
-from analytics_core._engine.gate.relations import TableRef, in_schema, tables_of
+from analytics_core._engine.gate.relations import in_schema, tables_of
 from analytics_core._engine.gate.row_security import RowSecurity
 from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.querying.observing import Stopwatch, fingerprint_of
@@ -425,7 +426,7 @@ def _read_rules(rules: Sequence[RelationRule], tree: exp.Expr, place: str) -> tu
     Raises:
         StatementRefusedError: a rule binds on what it changes, and it does more than add rows there.
     """
-    changed, tables = changed_places(tree), list(tree.find_all(exp.Table))
+    changed, tables = changed_places(tree), table_nodes(tree)
     filled = tree.this.find(exp.Table) if only_adds_rows(tree) else None
     for rule in rules:
         if rule.position in changed and tables[rule.position] is not filled:

@@ -109,6 +109,11 @@ class NodeIndex:
         return [node for kind, nodes in self.by_class.items() if found[kind] for node in nodes]
 
 
+def table_nodes(tree: exp.Expr) -> list[exp.Table]:
+    """Return the tables of a tree in the order of its text, by which `Relation.position` counts them."""
+    return [node for node in tree.dfs() if isinstance(node, exp.Table)]
+
+
 def reject_unknown_nodes(
     index: NodeIndex, reject: Refuse, *, queries: bool, besides: tuple[type[exp.Expr], ...] = ()
 ) -> None:

@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.generator import Generator
 
 from analytics_core._engine.compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series, fences_relations
+from analytics_core._engine.compile.fragments.sql_nodes import table_nodes
 from analytics_core._engine.compile.lowering.expressions import (
     MARK,
     Binds,
@@ -39,6 +40,7 @@ from analytics_core._engine.compile.plan import (
     BucketExpr,
     ColumnExpr,
     FragmentExpr,
+    NamePlace,
     OthersExpr,
     Output,
     OutputRole,
@@ -323,9 +325,29 @@ def _relation(source: TableSource | SqlSource, low: Lowering) -> exp.Expr:
 
 
 def bound_sql(source: SqlSource, low: Lowering) -> str:
-    """Return the SQL of a virtual dataset with its row rules inside."""
+    """Return the SQL of a virtual dataset with its row rules inside.
+
+    Where the places of all ruled relations are known, it is the text with those replaced, and no tree is written again.
+    """
     generator = dialect_of(low.spec.dialect).generator(comments=False)
-    return generator.generate(bound_tree(source, low), copy=False)
+    if any(rule.place is None for rule in source.rules):
+        return generator.generate(bound_tree(source, low), copy=False)
+    own = quoted(RELATION_ALIAS)
+    named = exp.Table(this=exp.Var(this="t"), alias=exp.TableAlias(this=own))
+    alias, before = (generator.generate(node) for node in (own, named))
+    before = before[1:].removesuffix(alias)
+    known, ruled = dict[tuple[str, str], str](), list[tuple[NamePlace, str]]()
+    for rule in source.rules:
+        place = rule.place
+        assert place is not None  # noqa: S101 - tells the type checker
+        name = source.sql[place.start : place.end]
+        rows = _rows(f"{name}{before}{alias}", rule, generator, known, low)
+        ruled.append((place, rows if place.has_alias else f"{rows}{before}{name}"))
+    pieces, end = list[str](), 0
+    for place, rows in sorted(ruled):
+        pieces += (source.sql[end : place.start], rows)
+        end = place.end
+    return "".join((*pieces, source.sql[end:]))
 
 
 def bound_tree(source: SqlSource, low: Lowering) -> exp.Expr:
@@ -338,31 +360,38 @@ def with_rules(tree: exp.Expr, rules: Sequence[RelationRule], low: Lowering) -> 
     """Return a tree, which is changed, with a sub-query of its permitted rows for each ruled relation."""
     if not rules:
         return tree
-    tables = list(tree.find_all(exp.Table))
+    tables = table_nodes(tree)
     ruled = [(tables[rule.position], rule) for rule in rules]
     _shorten_names(tree, [table for table, _ in ruled])
     generator, known = dialect_of(low.spec.dialect).generator(comments=False), dict[tuple[str, str], str]()
     for table, rule in ruled:
-        where = conjunction([clause.predicate for clause in rule.clauses], low)
-        assert where is not None  # noqa: S101 - a rule has clauses; tells the type checker
-        table.replace(_filtered(table, where, generator, known, low))
+        table.replace(_filtered(table, rule, generator, known, low))
     return tree
 
 
 def _filtered(
-    table: exp.Table, where: exp.Expr, generator: Generator, known: dict[tuple[str, str], str], low: Lowering
+    table: exp.Table, rule: RelationRule, generator: Generator, known: dict[tuple[str, str], str], low: Lowering
 ) -> exp.Table:
     """Return the permitted rows of a table, to which its alias and what stands around it go over."""
     alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
     inner = exp.Table(**{name: part for name, part in table.args.items() if name not in AROUND_ROWS})
     inner.set("alias", exp.TableAlias(this=quoted(RELATION_ALIAS)))
     outside = {name: part for name, part in table.args.items() if name in AROUND_ROWS and name != "alias"}
-    relation, condition = [generator.generate(node, copy=False) for node in (inner, exp.Where(this=where))]
+    rows = _rows(generator.generate(inner, copy=False), rule, generator, known, low)
+    return exp.Table(this=exp.Var(this=rows), alias=alias, **outside)
+
+
+def _rows(
+    relation: str, rule: RelationRule, generator: Generator, known: dict[tuple[str, str], str], low: Lowering
+) -> str:
+    """Return the permitted rows of a relation, which is written with the alias of the rule, as a sub-query."""
+    where = conjunction([clause.predicate for clause in rule.clauses], low)
+    assert where is not None  # noqa: S101 - a rule has clauses; tells the type checker
+    condition = generator.generate(exp.Where(this=where), copy=False)
     key = (relation if PERMITTED_ROWS in relation.casefold() else _RELATION, condition)
     if key not in known:
         known[key] = generator.generate(_permitted_rows(*key, low), copy=False)
-    rows = known[key].replace(_RELATION, relation)
-    return exp.Table(this=exp.Var(this=f"({rows})"), alias=alias, **outside)
+    return f"({known[key].replace(_RELATION, relation)})"
 
 
 _RELATION = f"{MARK}relation{MARK}"
