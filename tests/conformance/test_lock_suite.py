@@ -17,7 +17,7 @@ from analytics_core._core.adapters.clock import SystemClock
 from analytics_core.ports import Lease, Lock
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.lock import LockConformance
-from analytics_core.testing.conformance.records import START
+from analytics_core.testing.store.records import START
 
 
 class FakeLock:

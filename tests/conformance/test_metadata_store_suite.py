@@ -5,13 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.stores import empty_store, open_store
 
-from analytics_core.testing.conformance.content import ContentConformance
-from analytics_core.testing.conformance.every_kind import EveryKindConformance
-from analytics_core.testing.conformance.job_records import JobRecordConformance
-from analytics_core.testing.conformance.listing import ListConformance
-from analytics_core.testing.conformance.metadata_store import MetadataStoreConformance
-from analytics_core.testing.conformance.scopes import ScopeConformance
-from analytics_core.testing.conformance.secrets import SecretConformance
+from analytics_core.testing.store import StoreConformance
 
 
 @pytest.fixture(scope="module")
@@ -25,19 +19,7 @@ def mariadb_store_url(make_mariadb_database):
     return make_mariadb_database()
 
 
-class Suites(
-    MetadataStoreConformance,
-    ContentConformance,
-    ListConformance,
-    EveryKindConformance,
-    JobRecordConformance,
-    ScopeConformance,
-    SecretConformance,
-):
-    """All suites."""
-
-
-class TestInMemory(Suites):
+class TestInMemory(StoreConformance):
     @pytest.fixture
     def store(self, clock, secret_box):
         with open_store("sqlite://", clock, box=secret_box) as store:
@@ -45,7 +27,7 @@ class TestInMemory(Suites):
 
 
 @pytest.mark.repeats
-class TestInSqliteFile(Suites):
+class TestInSqliteFile(StoreConformance):
     @pytest.fixture
     def store(self, clock, secret_box, tmp_path):
         with open_store(f"sqlite:///{tmp_path}/meta.db", clock, box=secret_box) as store:
@@ -53,7 +35,7 @@ class TestInSqliteFile(Suites):
 
 
 @pytest.mark.server
-class TestInPostgres(Suites):
+class TestInPostgres(StoreConformance):
     @pytest.fixture
     def store(self, clock, secret_box, postgres_store_url):
         with open_store(postgres_store_url, clock, box=secret_box) as store:
@@ -62,7 +44,7 @@ class TestInPostgres(Suites):
 
 
 @pytest.mark.server
-class TestInMariadb(Suites):
+class TestInMariadb(StoreConformance):
     @pytest.fixture
     def store(self, clock, secret_box, mariadb_store_url):
         with open_store(mariadb_store_url, clock, box=secret_box) as store:

@@ -11,8 +11,8 @@ from analytics_core._content.storage.store import SqlMetadataStore
 from analytics_core._content.storage.store_backed import StoredUserDirectory
 from analytics_core._records.people import Role, User
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, a_user
 from analytics_core.testing.conformance.user_directory import BulkUserDirectoryConformance
+from analytics_core.testing.store.records import START, a_user
 
 
 class TestStoredUserDirectory(BulkUserDirectoryConformance):

@@ -20,7 +20,7 @@ from analytics_core._core import operating
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.repositories import ListQuery
 from analytics_core._records.shared_state import JobState, JobWorker, KeyValue, LockRecord
-from analytics_core.testing.conformance.records import a_job
+from analytics_core.testing.store.records import a_job
 
 DAY = timedelta(days=1)
 

@@ -11,7 +11,7 @@ from tests.support.stores import open_store
 from analytics_core._content.storage.tables import METADATA
 from analytics_core._records.secret import Secret
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, a_database
+from analytics_core.testing.store.records import START, a_database
 
 URI, TUNNEL = "postgresql://user:s3cr3t-one@host/db", '{"password": "s3cr3t-two"}'
 

@@ -17,7 +17,7 @@ from analytics_core._records.datasource import DatasetColumn
 from analytics_core._records.secret import Secret
 from analytics_core.errors import NotFoundError, StaleVersionError
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset
+from analytics_core.testing.store.records import START, a_chart, a_database, a_dataset
 
 IN_FILES_AND_SERVERS = (
     "file",

@@ -24,7 +24,8 @@ from analytics_core._records.dashboard import Tag
 from analytics_core._records.repositories import ListQuery
 from analytics_core.errors import SettingsError, StoreUnavailableError
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import BARE, START, a_database, a_dataset, filled, store_named
+from analytics_core.testing.store.kinds import KINDS, filled, store_named
+from analytics_core.testing.store.records import START, a_database, a_dataset
 
 SUPPORT = Path(__file__).parents[1] / "support"
 CLOCK = FixedClock(START)
@@ -229,7 +230,7 @@ def test_a_store_of_an_older_revision_moves_forward_and_the_code_uses_its_record
     filled_url = f"sqlite:///{tmp_path}/filled.db"
     with open_store(filled_url, CLOCK) as store, store.unit_of_work() as unit:
         named = store_named(unit)
-        ids = {kind: getattr(unit, kind).append(filled(kind, named), actor_id=None) for kind in BARE}
+        ids = {kind: getattr(unit, kind).append(filled(kind, named), actor_id=None) for kind in KINDS}
         records = {kind: getattr(unit, kind).get(id_) for kind, id_ in ids.items() if kind not in NOT_YET[revision]}
     tables = copy_records(filled_url, engine)
     before = all_rows(engine, tables)
@@ -284,11 +285,15 @@ def test_a_process_that_a_newer_version_overtook_changes_no_report_and_no_job(en
     with open_store(url, CLOCK) as store:
         with store.unit_of_work() as unit:
             named = store_named(unit)
-            stored = {kind: getattr(unit, kind).append(make(named), actor_id=None) for kind, make in BARE.items()}
+            stored = {
+                kind: getattr(unit, kind).append(facts.bare(named), actor_id=None) for kind, facts in KINDS.items()
+            }
         migrate(engine, history=later_history, head="9999")
-        refused = {(kind, act) for kind in BARE for act in ("update", "delete") if is_refused(store, kind, stored, act)}
+        refused = {
+            (kind, act) for kind in KINDS for act in ("update", "delete") if is_refused(store, kind, stored, act)
+        }
     goes_on = {"logs", "locks", "oauth2_tokens"}
-    assert refused == {(kind, act) for kind in BARE if kind not in goes_on for act in ("update", "delete")}
+    assert refused == {(kind, act) for kind in KINDS if kind not in goes_on for act in ("update", "delete")}
 
 
 def is_refused(store, kind, stored, act):

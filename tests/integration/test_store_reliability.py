@@ -18,7 +18,7 @@ from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import ListQuery
 from analytics_core.errors import AlreadyExistsError, StoreUnavailableError
-from analytics_core.testing.conformance.records import a_database, a_dataset
+from analytics_core.testing.store.records import a_database, a_dataset
 
 WRITERS = Path(__file__).parents[1] / "support" / "killed_writers.py"
 ROUNDS = 40

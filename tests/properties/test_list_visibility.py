@@ -14,7 +14,7 @@ from analytics_core._engine.rights.relationships import HasRole, Relationship
 from analytics_core._engine.rights.scopes import scope_of
 from analytics_core._records.people import Grant, GrantTarget, GuestPass, Role, User
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START
+from analytics_core.testing.store.records import START
 
 READING = {
     "databases": Permission.READ_DATABASE,

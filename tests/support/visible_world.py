@@ -15,7 +15,7 @@ from analytics_core._records.datasource import Dataset, DatasetColumn
 from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListQuery
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.records import a_database
+from analytics_core.testing.store.records import a_database
 
 PEOPLE = (1, 2, 3)
 SCHEMAS = (None, "sales", "Sales", "hr")

@@ -23,7 +23,7 @@ from analytics_core._records.people import User
 from analytics_core._superset.registry import ChartKinds
 from analytics_core.errors import LimitError, PayloadError, PayloadFormatError
 from analytics_core.models.parsing import parse_query_context
-from analytics_core.testing.conformance.records import a_chart
+from analytics_core.testing.store.records import a_chart
 
 ANNA = Actor(user=User(id=2, username="anna"))
 NOW = datetime(2024, 6, 1, tzinfo=UTC)

@@ -38,7 +38,7 @@ from analytics_core.errors import (
 )
 from analytics_core.models.enums import QueryStatus
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START
+from analytics_core.testing.store.records import START
 
 OWNER = Actor(user=User(id=7, username="ann"), roles=())
 DONE = JobOutcome(state=JobState.SUCCESS, data=b"42", bound="b")

@@ -32,7 +32,7 @@ from analytics_core.errors import (
 )
 from analytics_core.models.database import OAuth2Client
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import a_database, a_user
+from analytics_core.testing.store.records import a_database, a_user
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEY = "a-test-key-that-is-long-enough-9f3a"

@@ -25,7 +25,7 @@ from analytics_core._records.shared_state import Lease, OAuth2TokenRecord
 from analytics_core.errors import DatabaseError, OAuth2Error, StoreUnavailableError, TokenEndpointError
 from analytics_core.models.database import OAuth2Client
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import a_database, a_user
+from analytics_core.testing.store.records import a_database, a_user
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CLIENT = OAuth2Client(

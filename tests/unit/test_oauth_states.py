@@ -30,7 +30,7 @@ from analytics_core._records.settings import Settings
 from analytics_core.errors import AnalyticsError, DatabaseError, OAuth2Error, TokenEndpointError
 from analytics_core.models.database import OAuth2Client, OAuth2ContentType, OAuth2State
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import a_database
+from analytics_core.testing.store.records import a_database
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEY, OLDER = "a-test-key-that-is-long-enough-9f3a", "0lder-key-of-the-tests-long-enough-77"

@@ -33,7 +33,7 @@ from analytics_core._tools.display.blocks import MASK
 from analytics_core.models import SHAPES
 from analytics_core.models.base import HiddenText
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START
+from analytics_core.testing.store.records import START
 
 WORD = "s3cr3t/w@rd: 100%"
 FORMS = (WORD, quote(WORD, safe=""), "s3cr3t")

@@ -30,8 +30,8 @@ from analytics_core.errors import (
 )
 from analytics_core.ports import Clock, MetadataStore, SecretBox, UserDirectory
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.every_kind import JOURNALS
-from analytics_core.testing.conformance.records import BARE, START, a_chart, a_database, a_dataset, a_user, store_named
+from analytics_core.testing.store.kinds import KINDS, store_named
+from analytics_core.testing.store.records import START, a_chart, a_database, a_dataset, a_user
 
 OLD, NEW = Secret("the old key, long enough"), Secret("the new key, long enough")
 
@@ -131,11 +131,11 @@ def test_a_store_in_memory_that_another_thread_uses_is_not_waited_for_for_ever()
 def test_journals_cost_those_who_keep_other_records_nothing(store):
     with store.unit_of_work() as unit:
         named = store_named(unit)
-    for kind in sorted(JOURNALS):
+    for kind, facts in ((kind, facts) for kind, facts in KINDS.items() if facts.is_journal):
         before = store.revision()
         with store.unit_of_work() as unit:
             journal = getattr(unit, kind)
-            journal.delete(journal.add(BARE[kind](named), actor_id=None).id)
+            journal.delete(journal.add(facts.bare(named), actor_id=None).id)
         assert store.revision() == before, kind
 
 

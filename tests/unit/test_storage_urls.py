@@ -13,7 +13,7 @@ from analytics_core._content.storage.store_engine import is_memory, make_store_e
 from analytics_core._records.secret import Secret
 from analytics_core.errors import PayloadSchemaError, SettingsError, StoreUnavailableError
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START
+from analytics_core.testing.store.records import START
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite+pysqlite://"])

@@ -9,7 +9,7 @@ from tests.support.stores import open_store
 from analytics_core._content.storage.parts import UnreadParts
 from analytics_core._records.repositories import ListQuery
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, a_database, a_dataset
+from analytics_core.testing.store.records import START, a_database, a_dataset
 
 
 @for_each("use", [list, tuple, len, set, bool, lambda parts: 1 in parts, lambda parts: (*parts, 1)])

@@ -1,4 +1,4 @@
-"""What every `MetadataStore` must keep about scopes: a list shows what its ways lead to, and nothing else."""
+"""What a store must keep of scopes: a list shows what its ways lead to, and nothing else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from analytics_core._records.repositories import (
     UnitOfWork,
 )
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.records import START, StoreSuite, a_chart, a_dashboard, a_database, a_dataset
+from analytics_core.testing.store.fixtures import StoreSuite
+from analytics_core.testing.store.records import START, a_chart, a_dashboard, a_database, a_dataset
 
 _ANY = Scope(everything=True)
 
@@ -38,7 +39,7 @@ class ScopeIds:
 
 
 class ScopeConformance(StoreSuite):
-    """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
+    """What each way of a scope leads to."""
 
     @pytest.fixture
     def shown(self, store: MetadataStore) -> ScopeIds:

@@ -1,9 +1,10 @@
-"""What every `MetadataStore` must keep: records, their history, and all or nothing."""
+"""What a store must keep of units of work: all or nothing, many at once, the revision, its own time."""
 
 from __future__ import annotations
 
 import itertools
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -12,50 +13,33 @@ from datetime import timedelta
 import pytest
 
 from analytics_core._records.audit import LogEntry
-from analytics_core._records.people import Grant, GrantTarget, Role
+from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._records.shared_state import KeyValue
+from analytics_core._records.shared_state import JobState, KeyValue
 from analytics_core.errors import (
     AlreadyExistsError,
-    NotFoundError,
     PayloadSchemaError,
     StaleVersionError,
     StoreUnavailableError,
 )
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import (
-    BARE,
-    START,
-    NamedIds,
-    StoreSuite,
-    a_chart,
-    a_database,
-    a_dataset,
-    a_user,
-)
+from analytics_core.testing.store.fixtures import StoreSuite
+from analytics_core.testing.store.kinds import AWKWARD, KINDS, NamedIds
+from analytics_core.testing.store.records import START, a_chart, a_database, a_dataset, a_job
+
+_PAUSE_S = 0.02
 
 
-class MetadataStoreConformance(StoreSuite):
-    """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
+class UnitConformance(StoreSuite):
+    """All or nothing, what others see of it meanwhile, many records at once, the revision, the store's time."""
 
     # ------------------------------------------------------------------------------------------------ one record
-    def test_find_gives_the_exact_match_or_none(self, unit: UnitOfWork) -> None:
-        """Case, accents and trailing blanks count."""
-        added = unit.users.add(a_user("ada"), actor_id=None)
-        assert unit.users.find(username="ada") == added
-        for other in ("Ada", "ada ", "adá", "", "a%", "' OR 1=1 --"):
-            assert unit.users.find(username=other) is None
-
-    def test_names_that_differ_in_case_or_blanks_are_different_names(self, unit: UnitOfWork) -> None:
-        """Every store compares by code point."""
-        ids = [unit.databases.add(a_database(name), actor_id=None).id for name in ("shop", "Shop", "shop ", "shöp")]
-        assert len(set(ids)) == 4
 
     def test_values_that_not_every_store_can_hold_are_refused_by_every_store(
         self, store: MetadataStore, named: NamedIds
     ) -> None:
-        """One answer everywhere; the field is named."""
+        """One answer everywhere; the field is named, and nothing is stored."""
         for kind, field, value in (
             ("databases", "database_name", "x" * 251),
             ("databases", "database_name", "a\x00b"),
@@ -63,12 +47,37 @@ class MetadataStoreConformance(StoreSuite):
             ("databases", "cache_timeout", 2**31),
             ("annotations", "short_descr", "x" * 501),
             ("annotation_layers", "name", "x" * 251),
+            ("job_results", "data", bytes(8_000_001)),
         ):
-            record = replace(BARE[kind](named), **{field: value})
+            record = replace(KINDS[kind].bare(named), **{field: value})
             with store.unit_of_work() as unit, pytest.raises(PayloadSchemaError, match=field):
                 getattr(unit, kind).append(record, actor_id=None)
+        with store.unit_of_work() as unit:
+            assert unit.job_results.list(ListQuery()) == (0, ())
 
     # --------------------------------------------------------------------------------------- records that pile up
+    def test_many_are_added_in_one_go_all_or_none(self, store: MetadataStore) -> None:
+        """Each as it is added alone; where the key of one is taken none is there, and the unit may go on."""
+        many = [KeyValue(kind="k", key=key, value=AWKWARD) for key in ("a", "b", "c")]
+        with store.unit_of_work() as unit:
+            unit.key_values.append_all([], actor_id=None)
+            unit.key_values.append_all(many, actor_id=7)
+            with pytest.raises(AlreadyExistsError):
+                unit.key_values.append_all([replace(many[0], key="d"), many[1]], actor_id=7)
+        with store.unit_of_work() as unit:
+            stored = unit.key_values.list(ListQuery(order_by=(("key", False),)))[1]
+        found = [(one.key, one.value, one.audit.created_by, one.audit.version) for one in stored]
+        assert found == [(one.key, AWKWARD, 7, 1) for one in many]
+
+    def test_a_removal_of_many_moves_the_revision(self, store: MetadataStore, named: NamedIds) -> None:
+        """As a deletion of one does."""
+        with store.unit_of_work() as unit:
+            unit.key_values.append(KINDS["key_values"].bare(named), actor_id=None)
+        before = store.revision()
+        with store.unit_of_work() as unit:
+            assert unit.key_values.delete_matching([ListFilter(col="kind", op="eq", val="k")]) == 1
+        assert store.revision() > before
+
     def test_expired_keys_and_old_entries_go_together_and_nothing_else(self, store: MetadataStore) -> None:
         """All conditions hold for what is removed; the number of removed records comes back."""
         later = START + timedelta(days=2)
@@ -106,41 +115,6 @@ class MetadataStoreConformance(StoreSuite):
         assert [values for values, _, _ in second] == [("b", 1)]
         assert unit.logs.newest(("action",), "dttm", replace(of_charts, ids=frozenset())) in ((), [])
 
-    # ------------------------------------------------------------------------------------------------- history
-    def test_adding_signs_the_record(self, unit: UnitOfWork) -> None:
-        """Who, when, version 1."""
-        audit = unit.charts.add(a_chart(), actor_id=7).audit
-        assert (audit.created_on, audit.changed_on, audit.created_by, audit.changed_by) == (START, START, 7, 7)
-        assert audit.version == 1
-
-    def test_changing_signs_the_change_and_keeps_the_origin(self, store: MetadataStore, clock: FixedClock) -> None:
-        """Creation stays; change and version move."""
-        with store.unit_of_work() as unit:
-            added = unit.charts.add(a_chart(), actor_id=7)
-        later = clock.advance(timedelta(minutes=5))
-        with store.unit_of_work() as unit:
-            changed = unit.charts.update(replace(added, slice_name="new"), actor_id=8)
-        assert changed.slice_name == "new"
-        assert (changed.audit.created_on, changed.audit.created_by) == (START, 7)
-        assert (changed.audit.changed_on, changed.audit.changed_by, changed.audit.version) == (later, 8, 2)
-
-    @pytest.mark.parametrize("step_s", [0, -60])
-    def test_a_version_is_later_than_the_one_before_whatever_the_clock_says(
-        self, store: MetadataStore, clock: FixedClock, step_s: int
-    ) -> None:
-        """`changed_on` tells versions apart, also when two changes are quick or the clock is put back."""
-        with store.unit_of_work() as unit:
-            seen = [unit.charts.add(a_chart(), actor_id=None)]
-        for _ in range(3):
-            clock.advance(timedelta(seconds=step_s))
-            with store.unit_of_work() as unit:
-                unit.charts.update(seen[-1], actor_id=None)
-            with store.unit_of_work() as unit:
-                seen.append(unit.charts.get(seen[-1].id))
-        moments = [chart.audit.changed_on for chart in seen if chart.audit.changed_on is not None]
-        assert len(moments) == 4
-        assert moments == sorted(set(moments))
-
     def test_writers_at_the_same_time_lose_nothing_silently(self, store: MetadataStore) -> None:
         """Eight threads count to ten each; whoever is refused reads again."""
         with store.unit_of_work() as unit:
@@ -157,29 +131,7 @@ class MetadataStoreConformance(StoreSuite):
             counted = unit.charts.get(chart.id)
         assert (counted.params, counted.audit.version) == ("80", 81)
 
-    def test_grants_end_with_what_they_were_for(self, unit: UnitOfWork) -> None:
-        """A role keeps only grants on what is there."""
-        database = unit.databases.add(a_database(), actor_id=None)
-        dataset = unit.datasets.add(a_dataset(database.id), actor_id=None)
-        on_schema = Grant(target=GrantTarget.SCHEMA, target_id=database.id, schema="s")
-        on_database = Grant(target=GrantTarget.DATABASE, target_id=database.id)
-        on_dataset = Grant(target=GrantTarget.DATASET, target_id=dataset.id)
-        grants = frozenset({on_schema, on_database, on_dataset})
-        role = unit.roles.add(Role(name="r", grants=grants), actor_id=None)
-        assert role.grants == grants
-        unit.datasets.delete(dataset.id)
-        assert unit.roles.get(role.id).grants == {on_schema, on_database}
-        unit.databases.delete(database.id)
-        assert unit.roles.get(role.id).grants == frozenset()
-
     # ------------------------------------------------------------------------------------------------ all or nothing
-    def test_a_failed_unit_leaves_nothing_behind(self, store: MetadataStore) -> None:
-        """An exception in the block undoes all of it."""
-        with pytest.raises(NotFoundError), store.unit_of_work() as unit:  # noqa: PT012 - all of the block counts
-            unit.charts.add(a_chart("lost"), actor_id=None)
-            unit.charts.get(-1)
-        with store.unit_of_work() as unit:
-            assert unit.charts.find(slice_name="lost") is None
 
     def test_a_refused_write_leaves_the_rest_of_the_unit(self, store: MetadataStore) -> None:
         """What was refused is gone entirely, what was accepted stays."""
@@ -243,6 +195,38 @@ class MetadataStoreConformance(StoreSuite):
         assert all(earlier < later for (earlier, _), (later, _) in itertools.pairwise(seen))
         people = [of_people for _, of_people in seen]
         assert people[0] <= people[1] < people[2] < people[3]
+
+    # ----------------------------------------------------------------------------------------------- the store's time
+    def test_the_time_of_the_store_is_not_the_clock_of_the_process(
+        self, store: MetadataStore, clock: FixedClock
+    ) -> None:
+        """It is aware, in UTC, goes on inside a unit, and is no clock that a host may set."""
+        with store.unit_of_work() as unit:
+            first = unit.now()
+            unit.jobs.append(a_job(), actor_id=None)
+            clock.advance(timedelta(days=400))
+            time.sleep(_PAUSE_S)
+            second = unit.now()
+        with store.unit_of_work() as unit:
+            third = unit.now()
+        assert first.utcoffset() == timedelta(0)
+        assert timedelta(seconds=_PAUSE_S / 2) <= second - first < timedelta(minutes=10)
+        assert second <= third < second + timedelta(minutes=10)
+
+    def test_a_lease_by_the_store_s_time_is_found_when_it_is_over(self, store: MetadataStore) -> None:
+        """Moments that the store tells are kept as they are and compare with each other."""
+        with store.unit_of_work() as unit:
+            now = unit.now()
+            for name, lease in (("over", -1), ("runs", 3_600)):
+                until = now + timedelta(seconds=lease)
+                unit.jobs.append(a_job(name, state=JobState.RUNNING, lease_until=until), actor_id=1)
+            unit.jobs.append(a_job("waits"), actor_id=1)
+        with store.unit_of_work() as unit:
+            running = ListFilter(col="state", op="eq", val=JobState.RUNNING)
+            assert unit.jobs.list(ListQuery(filters=(running,)))[0] == 2
+            over = ListFilter(col="lease_until", op="lt", val=unit.now())
+            _, found = unit.jobs.list(ListQuery(filters=(running, over)))
+        assert [(job.job_id, job.lease_until) for job in found] == [("over", now - timedelta(seconds=1))]
 
     def test_a_closed_store_answers_nothing_any_more(self, store: MetadataStore) -> None:
         """Neither a unit of work nor a revision, by which others would take what they kept for fresh; twice is once."""
