@@ -14,11 +14,14 @@ from analytics_core.policy import Permission
 
 STEPS = ("permission", "parse", "act", "unit of work", "conflict", "log")
 CALLS = {
-    "parse": "parse",
-    "begin_act": "act",
-    "self._runtime.store.unit_of_work": "unit of work",
-    "reject_later_change": "conflict",
-    "act.log": "log",
+    "parse": ("parse",),
+    "begin_act": ("act",),
+    "self._acting": ("act", "unit of work"),
+    "self._runtime.store.unit_of_work": ("unit of work",),
+    "reject_later_change": ("conflict",),
+    "act.add": ("log",),
+    "act.delete": ("log",),
+    "act.log": ("log",),
 }
 
 
@@ -44,7 +47,7 @@ def _steps(method: Function) -> Iterator[tuple[int, str]]:
             yield statement.lineno, "permission"
     for node in ast.walk(method):
         if isinstance(node, ast.Call) and (name := ast.unparse(node.func)) in CALLS:
-            yield node.lineno, CALLS[name]
+            yield from ((node.lineno, step) for step in CALLS[name])
 
 
 def _needs_no_record(call: ast.Call) -> bool:

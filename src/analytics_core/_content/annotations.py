@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from analytics_core._content.changes import begin_act, reject_later_change, repeated
+from analytics_core._content.changes import reject_later_change, repeated
 from analytics_core._content.field_formatter import shown_as
 from analytics_core._content.lists import Columns, Filters, Listing, Lists, Order, Page, ResourceLists, all_of_it
 from analytics_core._content.lookups.loading import remember_deleted_layer
@@ -64,11 +64,9 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
         """
         self._runtime.policy.require(Permission.ADD_ANNOTATION_LAYER, self._actor)
         post = parse(AnnotationLayerPost, payload, shape="AnnotationLayerRestApi.post")
-        act = begin_act(self._runtime, self._actor, "annotation_layer.create")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("annotation_layer.create") as (act, unit):
             record = AnnotationLayer(name=post.name, descr=post.descr)
-            stored = unit.annotation_layers.add(record, actor_id=self._actor.id)
-            act.log(unit, details={"layer": stored.id})
+            stored = act.add(unit, unit.annotation_layers, record, "layer")
         return shown_as(AnnotationLayerGet, stored)
 
     def get(self, layer_id: int) -> AnnotationLayerGet:
@@ -106,8 +104,7 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
         """
         answers = self._answers(AnnotationLayerGet, self.get, layer_id)
         put = read_changes(AnnotationLayerPut, payload, shape="AnnotationLayerRestApi.put", answers=answers)
-        act = begin_act(self._runtime, self._actor, "annotation_layer.update")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("annotation_layer.update") as (act, unit):
             before = unit.annotation_layers.get(layer_id)
             self._runtime.policy.require_write_annotation_layer(self._actor, before)
             reject_later_change(before, unchanged_since)
@@ -126,8 +123,7 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
             >>> core.annotation_layers.list().count
             0
         """
-        act = begin_act(self._runtime, self._actor, "annotation_layer.delete")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("annotation_layer.delete") as (act, unit):
             layer = unit.annotation_layers.get(layer_id)
             self._runtime.policy.require_write_annotation_layer(self._actor, layer)
             unit.annotation_layers.delete(layer_id)
@@ -172,8 +168,7 @@ class Annotations(Namespace):
             'New Year'
         """
         record = new_annotation(parse(AnnotationPost, payload, shape="AnnotationRestApi.post"), layer_id=layer_id)
-        act = begin_act(self._runtime, self._actor, "annotation.create")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("annotation.create") as (act, unit):
             layer = unit.annotation_layers.get(layer_id)
             self._runtime.policy.require_write_annotation_layer(self._actor, layer)
             stored = unit.annotations.add(record, actor_id=self._actor.id)
@@ -274,8 +269,7 @@ class Annotations(Namespace):
             AnnotationListItem: lambda: self._in_layer(layer_id).one(annotation_id),
         }
         put = read_changes(AnnotationPut, payload, shape="AnnotationRestApi.put", answers=answers)
-        act = begin_act(self._runtime, self._actor, "annotation.update")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("annotation.update") as (act, unit):
             before, layer = _found(unit, layer_id, annotation_id)
             self._runtime.policy.require_write_annotation(self._actor, before, layer)
             reject_later_change(before, unchanged_since)
@@ -293,12 +287,10 @@ class Annotations(Namespace):
             >>> core.annotations.list(1).count
             0
         """
-        act = begin_act(self._runtime, self._actor, "annotation.delete")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("annotation.delete") as (act, unit):
             annotation, layer = _found(unit, layer_id, annotation_id)
             self._runtime.policy.require_write_annotation(self._actor, annotation, layer)
-            unit.annotations.delete(annotation_id)
-            act.log(unit, details={"layer": layer_id, "annotation": annotation_id})
+            act.delete(unit, unit.annotations, annotation_id, details={"layer": layer_id, "annotation": annotation_id})
 
     def _in_layer(self, layer_id: int) -> Lists[AnnotationListItem]:
         """Return the lists of the annotations of one layer; what they read is NotFoundError for an unknown layer."""

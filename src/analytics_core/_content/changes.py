@@ -93,6 +93,7 @@ def changes_of(
 
 
 Result = TypeVar("Result")
+Stored = TypeVar("Stored", bound=StoredRecord)
 Arguments = ParamSpec("Arguments")
 
 _ATTEMPTS = 10
@@ -145,6 +146,17 @@ class LoggedAction:
     actor_id: int | None
     started_s: float
     clock: Clock
+
+    def add(self, unit: UnitOfWork, repository: Repository[Stored], record: Stored, key: str) -> Stored:
+        """Store a new record and log it, with its id under this key."""
+        stored = repository.add(record, actor_id=self.actor_id)
+        self.log(unit, details={key: stored.id})
+        return stored
+
+    def delete(self, unit: UnitOfWork, repository: Repository[Record], record_id: int, **logged: Any) -> None:
+        """Remove a record and log it."""
+        repository.delete(record_id)
+        self.log(unit, **logged)
 
     def update(
         self, unit: UnitOfWork, repository: Repository[Record], before: Record, after: Record, **logged: Any

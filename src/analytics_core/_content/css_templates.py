@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from analytics_core._content.changes import begin_act, reject_later_change, repeated
+from analytics_core._content.changes import reject_later_change, repeated
 from analytics_core._content.field_formatter import shown_as
 from analytics_core._content.lists import Listing, ResourceLists, all_of_it
 from analytics_core._content.namespace import NamespaceWithDistinct
@@ -47,10 +47,8 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
         self._runtime.policy.require(Permission.ADD_CSS_TEMPLATE, self._actor)
         post = parse(CssTemplatePost, payload, shape="CssTemplateRestApi.post")
         check_css(post.css, shape="CssTemplateRestApi.post")
-        act = begin_act(self._runtime, self._actor, "css_template.create")
-        with self._runtime.store.unit_of_work() as unit:
-            stored = unit.css_templates.add(CssTemplate(**post.given()), actor_id=self._actor.id)
-            act.log(unit, details={"css_template": stored.id})
+        with self._acting("css_template.create") as (act, unit):
+            stored = act.add(unit, unit.css_templates, CssTemplate(**post.given()), "css_template")
         return self._answer(stored)
 
     def get(self, template_id: int) -> CssTemplateGet:
@@ -90,8 +88,7 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
         answers = self._answers(CssTemplateGet, self.get, template_id)
         put = read_changes(CssTemplatePut, payload, shape="CssTemplateRestApi.put", answers=answers)
         check_css(put.css, shape="CssTemplateRestApi.put")
-        act = begin_act(self._runtime, self._actor, "css_template.update")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("css_template.update") as (act, unit):
             before = unit.css_templates.get(template_id)
             self._runtime.policy.require_write_css_template(self._actor, before)
             reject_later_change(before, unchanged_since)
@@ -108,11 +105,9 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
             >>> core.css_templates.list().count
             0
         """
-        act = begin_act(self._runtime, self._actor, "css_template.delete")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("css_template.delete") as (act, unit):
             self._runtime.policy.require_write_css_template(self._actor, unit.css_templates.get(template_id))
-            unit.css_templates.delete(template_id)
-            act.log(unit, details={"css_template": template_id})
+            act.delete(unit, unit.css_templates, template_id, details={"css_template": template_id})
 
     def _answer(self, template: CssTemplate) -> CssTemplateGet:
         people = read_users(self._runtime.people, (template.audit.created_by,))

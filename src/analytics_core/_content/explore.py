@@ -148,8 +148,7 @@ class Explore(Namespace):
             True
         """
         given = _given(parse(FormDataPut, payload, shape="FormDataPutSchema"))
-        act = begin_act(self._runtime, self._actor, "form_data.update")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("form_data.update") as (act, unit):
             record = self._own_record(unit, key)
             self._require_readable(unit, given)
             unit.key_values.update(self._written(record, given), actor_id=self._actor.id)
@@ -168,8 +167,7 @@ class Explore(Namespace):
                 ...
             analytics_core.errors.GoneError: there is no form data ...
         """
-        act = begin_act(self._runtime, self._actor, "form_data.delete")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("form_data.delete") as (act, unit):
             record = self._own_record(unit, key)
             unit.key_values.delete(record.id)
             act.log(unit, chart_id=_read(record).chart_id)

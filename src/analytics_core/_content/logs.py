@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any, Final, TypeVar
 
 from analytics_core._content.batches import every_value
-from analytics_core._content.changes import begin_act
 from analytics_core._content.field_formatter import FieldFormatter, readable_now, stored_fields
 from analytics_core._content.lists import (
     MOST_VALUES,
@@ -201,8 +200,7 @@ class Logs(NamespaceWithDistinct[LogListItem]):
         """
         self._runtime.policy.require_manage_logs(self._actor)
         oldest = oldest_after_pruning(older_than_days, now=self._runtime.wall_clock.now(), shape="logs.prune")
-        act = begin_act(self._runtime, self._actor, "log.prune")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("log.prune") as (act, unit):
             removed = unit.logs.delete_matching([ListFilter(col="dttm", op="lt", val=oldest)])
             act.log(unit, details={"older_than_days": older_than_days, "removed": removed})
         return removed

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial, wraps
 from types import FunctionType
 from typing import Any, Generic, Self, TypeVar
 
 from pydantic import ValidationError
 
+from analytics_core._content.changes import LoggedAction, begin_act
 from analytics_core._content.lists import Columns, Filters, Item, Lists, Order, Page, ResourceLists
 from analytics_core._content.namespace_display import namespace_blocks
 from analytics_core._content.reader import Reader
@@ -56,6 +58,13 @@ class Namespace:
     def _reader(self, unit: UnitOfWork) -> Reader:
         """Return what the actor may read in this unit of work."""
         return Reader(unit, self._runtime.policy, self._actor)
+
+    @contextmanager
+    def _acting(self, action: str) -> Iterator[tuple[LoggedAction, UnitOfWork]]:
+        """Give an act that begins now, as `begin_act`, and the one unit of work that it takes."""
+        act = begin_act(self._runtime, self._actor, action)
+        with self._runtime.store.unit_of_work() as unit:
+            yield act, unit
 
     def _lists(self, resource: ResourceLists[Item]) -> Lists[Item]:
         """Return the lists and look-ups of a resource, as the actor may ask for them."""

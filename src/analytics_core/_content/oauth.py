@@ -160,8 +160,7 @@ class OAuth(Namespace):
             >>> core.oauth.list()
             ()
         """
-        act = begin_act(self._runtime, self._actor, "oauth.forget")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("oauth.forget") as (act, unit):
             found = _find(unit, database_id, self._actor.id)
             if found is not None:
                 unit.oauth2_tokens.delete(found.id)

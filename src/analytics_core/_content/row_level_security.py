@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from analytics_core._content.batches import by_ids, is_id
-from analytics_core._content.changes import begin_act, reject_later_change, repeated
+from analytics_core._content.changes import reject_later_change, repeated
 from analytics_core._content.field_formatter import shown_as
 from analytics_core._content.lists import DATASETS, ROLES, Listing, ResourceLists, all_of_it
 from analytics_core._content.namespace import NamespaceWithDistinct
@@ -79,12 +79,10 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
         """
         self._runtime.policy.require_manage_row_rules(self._actor)
         post = parse(RowRulePost, payload, shape="RLSRestApi.post")
-        act = begin_act(self._runtime, self._actor, "row_level_security.create")
         rule = with_given(RowRule(name=post.name, clause=post.clause), post)
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("row_level_security.create") as (act, unit):
             check_clause(self._runtime, unit, rule)
-            stored = unit.row_rules.add(rule, actor_id=self._actor.id)
-            act.log(unit, details={"row_rule_id": stored.id})
+            stored = act.add(unit, unit.row_rules, rule, "row_rule_id")
             return _answer(unit, stored)
 
     def get(self, rule_id: int) -> RowRuleGet:
@@ -118,8 +116,7 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
         self._runtime.policy.require_manage_row_rules(self._actor)
         answers = self._answers(RowRuleGet, self.get, rule_id)
         put = read_changes(RowRulePut, payload, shape="RLSRestApi.put", answers=answers)
-        act = begin_act(self._runtime, self._actor, "row_level_security.update")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("row_level_security.update") as (act, unit):
             before = unit.row_rules.get(rule_id)
             reject_later_change(before, unchanged_since)
             rule = with_given(before, put)
@@ -138,10 +135,8 @@ class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
             0
         """
         self._runtime.policy.require_manage_row_rules(self._actor)
-        act = begin_act(self._runtime, self._actor, "row_level_security.delete")
-        with self._runtime.store.unit_of_work() as unit:
-            unit.row_rules.delete(rule_id)
-            act.log(unit, details={"row_rule_id": rule_id})
+        with self._acting("row_level_security.delete") as (act, unit):
+            act.delete(unit, unit.row_rules, rule_id, details={"row_rule_id": rule_id})
 
     def simulate(self, actor: UserKey, dataset: DatasetKey) -> RowSecurityReport:
         """Return what binds somebody on a dataset, what does not, and why; nothing runs on the database.

@@ -57,11 +57,9 @@ class Tags(NamespaceWithDistinct[TagGet]):
             'for the board'
         """
         post = parse(TagPost, payload, shape="tag payload")
-        act = begin_act(self._runtime, self._actor, "tag.create")
         record = Tag(name=post.name, type=TagType.CUSTOM.value, description=post.description)
-        with self._runtime.store.unit_of_work() as unit:
-            stored = unit.tags.add(record, actor_id=self._actor.id)
-            act.log(unit, details={"tag": stored.id})
+        with self._acting("tag.create") as (act, unit):
+            stored = act.add(unit, unit.tags, record, "tag")
         return self._answer(stored)
 
     def get(self, tag_id: int) -> TagGet:
@@ -95,8 +93,7 @@ class Tags(NamespaceWithDistinct[TagGet]):
             'What the board reads'
         """
         put = read_changes(TagPut, payload, shape="tag payload", answers=self._answers(TagGet, self.get, tag_id))
-        act = begin_act(self._runtime, self._actor, "tag.update")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("tag.update") as (act, unit):
             before = self._writable(unit, tag_id)
             reject_later_change(before, unchanged_since)
             after = replace(before, **put.given())
@@ -112,11 +109,9 @@ class Tags(NamespaceWithDistinct[TagGet]):
             >>> core.tags.list().count
             0
         """
-        act = begin_act(self._runtime, self._actor, "tag.delete")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("tag.delete") as (act, unit):
             self._writable(unit, tag_id)
-            unit.tags.delete(tag_id)
-            act.log(unit, details={"tag": tag_id})
+            act.delete(unit, unit.tags, tag_id, details={"tag": tag_id})
 
     # -------------------------------------------------------------------------------------------------------- tagging
     def tag(self, target: str, target_id: int, names: Sequence[str]) -> tuple[TagReference, ...]:

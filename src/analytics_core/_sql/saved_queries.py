@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from analytics_core._content.batches import by_ids, every
-from analytics_core._content.changes import begin_act, reject_later_change, repeated
+from analytics_core._content.changes import reject_later_change, repeated
 from analytics_core._content.charts.records import named_tags
 from analytics_core._content.checks.report import CheckedRecord
 from analytics_core._content.field_formatter import shown_as
@@ -116,8 +116,7 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
             6
         """
         post = parse(SavedQueryPost, payload, shape=_SHAPE)
-        act = begin_act(self._runtime, self._actor, "saved_query.create")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("saved_query.create") as (act, unit):
             record = SavedQuery(
                 uuid=str(uuid4()),
                 label=post.label,
@@ -129,8 +128,7 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
                 tag_ids=named_tags(unit, post.tags, shape=_SHAPE),
             )
             self._check(unit, record)
-            stored = unit.saved_queries.add(record, actor_id=self._actor.id)
-            act.log(unit, details={"saved_query": stored.id})
+            stored = act.add(unit, unit.saved_queries, record, "saved_query")
         return self._answer(stored)
 
     def get(self, query_id: int) -> SavedQueryGet:
@@ -175,10 +173,9 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
         """
         answers = self._answers(SavedQueryGet, self.get, query_id)
         put = read_changes(SavedQueryPut, payload, shape=_SHAPE, answers=answers)
-        act = begin_act(self._runtime, self._actor, "saved_query.update")
         given = put.given()
         names = {"database": "database_id", "schema_name": "schema", "schema": "schema"}
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("saved_query.update") as (act, unit):
             before = self._readable(unit, query_id)
             self._runtime.policy.require_write_saved_query(self._actor, before)
             reject_later_change(before, unchanged_since)
@@ -198,11 +195,9 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
             >>> made = core.saved_queries.create({"label": "One", "database": 1, "sql": "SELECT 1 AS one"})
             >>> core.saved_queries.delete(made.id)
         """
-        act = begin_act(self._runtime, self._actor, "saved_query.delete")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("saved_query.delete") as (act, unit):
             self._runtime.policy.require_write_saved_query(self._actor, self._readable(unit, query_id))
-            unit.saved_queries.delete(query_id)
-            act.log(unit, details={"saved_query": query_id})
+            act.delete(unit, unit.saved_queries, query_id, details={"saved_query": query_id})
 
     def _checked(self) -> Iterator[CheckedRecord]:
         """Yield each saved query with what is wrong with it today; a database that cannot be reached is asked once."""

@@ -186,12 +186,10 @@ class Charts(ChartQuestions):
             >>> core.dashboards.get(1).charts
             ('Revenue by country',)
         """
-        act = begin_act(self._runtime, self._actor, "chart.delete")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("chart.delete") as (act, unit):
             self._writable(unit, chart_id)
             require_unscheduled(self._reader(unit), chart_id, noun="chart")
-            unit.charts.delete(chart_id)
-            act.log(unit, chart_id=chart_id)
+            act.delete(unit, unit.charts, chart_id, chart_id=chart_id)
 
     # ------------------------------------------------------------------------------------------------ what it is like
     def datasource(self, chart_id: int) -> ChartDatasource:

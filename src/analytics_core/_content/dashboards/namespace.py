@@ -189,12 +189,10 @@ class Dashboards(DashboardQueries):
             >>> core.dashboards.list().count, core.charts.list().count
             (0, 2)
         """
-        act = begin_act(self._runtime, self._actor, "dashboard.delete")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("dashboard.delete") as (act, unit):
             self._writable(unit, dashboard_id)
             require_unscheduled(self._reader(unit), dashboard_id, noun="dashboard")
-            unit.dashboards.delete(dashboard_id)
-            act.log(unit, dashboard_id=dashboard_id)
+            act.delete(unit, unit.dashboards, dashboard_id, dashboard_id=dashboard_id)
 
     # ------------------------------------------------------------------------------------------------- whole pages
     def copy(self, dashboard_id: int, payload: DashboardCopy | Payload) -> DashboardGet:
@@ -215,8 +213,7 @@ class Dashboards(DashboardQueries):
         copy = parse(DashboardCopy, payload, shape=_COPY)
         check_css(copy.css, shape=_COPY)
         content = checked_content({"json_metadata": copy.json_metadata}, shape=_COPY)
-        act = begin_act(self._runtime, self._actor, "dashboard.copy")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("dashboard.copy") as (act, unit):
             source = self._reader(unit).dashboard(dashboard_id)
             record = replace(copied_dashboard(source, copy, owner_id=self._actor.id), **content)
             record = placed = self._with_charts(unit, record, before=source, shape=_COPY)
@@ -248,8 +245,7 @@ class Dashboards(DashboardQueries):
             ()
         """
         update = parse(DashboardNativeFiltersUpdate, payload, shape=_FILTERS)
-        act = begin_act(self._runtime, self._actor, "dashboard.update_native_filters")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("dashboard.update_native_filters") as (act, unit):
             after = with_changed_filters(self._writable(unit, dashboard_id), update, shape=_FILTERS)
             stored = unit.dashboards.update(after, actor_id=self._actor.id)
             act.log(unit, dashboard_id=dashboard_id)

@@ -111,8 +111,7 @@ class Databases(DatabaseContents):
         uri = new_uri(given_uri(post, shape=shape, registry=registry), shape=shape, registry=registry)
         record = new_database(post, uri=uri, checked=self._runtime.engine.connections.check_uri(uri), uuid=str(uuid4()))
         with self._runtime.store.unit_of_work() as unit:
-            stored = unit.databases.add(record, actor_id=self._actor.id)
-            act.log(unit, details={"database_id": stored.id})
+            stored = act.add(unit, unit.databases, record, "database_id")
         return database_get(stored, spec=self._spec_of(stored))
 
     def get(self, database_id: int) -> DatabaseGet:
@@ -166,8 +165,7 @@ class Databases(DatabaseContents):
             DatabaseConnection: partial(self.connection, database_id),
         }
         put = read_changes(DatabasePut, payload, shape="DatabaseRestApi.put", answers=answers)
-        act = begin_act(self._runtime, self._actor, "database.update")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("database.update") as (act, unit):
             stored = self._reader(unit).database(database_id)
             self._runtime.policy.require_write(self._actor, stored)
             reject_later_change(stored, unchanged_since)
@@ -194,13 +192,11 @@ class Databases(DatabaseContents):
             >>> [database.database_name for database in core.databases.list()]
             ['shop']
         """
-        act = begin_act(self._runtime, self._actor, "database.delete")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("database.delete") as (act, unit):
             stored = self._reader(unit).database(database_id)
             self._runtime.policy.require_write(self._actor, stored)
             require_unscheduled(self._reader(unit), database_id, noun="database")
-            unit.databases.delete(database_id)
-            act.log(unit, details={"database_id": database_id})
+            act.delete(unit, unit.databases, database_id, details={"database_id": database_id})
         self._runtime.engine.connections.connector.dispose(database_id)
 
     # --------------------------------------------------------------------------------------------- what it holds

@@ -136,8 +136,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             1
         """
         requested = parse(GetOrCreateDataset, payload, shape="GetOrCreateDatasetSchema")
-        act = begin_act(self._runtime, self._actor, "dataset.create")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("dataset.create") as (act, unit):
             database = unit.databases.get(requested.database_id)
         found = self._find_readable(requested, database)
         if found is not None:
@@ -173,8 +172,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             'SELECT * FROM orders WHERE amount > 100'
         """
         requested = parse(DatasetDuplicate, payload, shape="DatasetDuplicateSchema")
-        act = begin_act(self._runtime, self._actor, "dataset.duplicate")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("dataset.duplicate") as (act, unit):
             base = self._reader(unit).dataset(requested.base_model_id)
             database = unit.databases.get(base.database_id)
             copy = copied_dataset(base, table_name=requested.table_name, owner_id=self._actor.id, new_uuid=_new_uuid)
@@ -252,8 +250,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             >>> len(core.datasets.refresh(1).columns)
             10
         """
-        act = begin_act(self._runtime, self._actor, "dataset.refresh")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("dataset.refresh") as (act, unit):
             before = self._writable(unit, dataset_id)
             database = unit.databases.get(before.database_id)
         after = with_found(before, self._columns_of(before, database), _new_uuid)
@@ -364,8 +361,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             >>> [dataset.table_name for dataset in core.datasets.list()]
             ['orders']
         """
-        act = begin_act(self._runtime, self._actor, "dataset.delete")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("dataset.delete") as (act, unit):
             dataset = self._writable(unit, dataset_id)
             _reject_while_used(unit, dataset)
             unit.datasets.delete(dataset_id)
@@ -379,8 +375,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         record = with_found(record, self._columns_of(record, database, is_statement=is_statement), _new_uuid)
         self._check_fragments(record, database, before=None)
         with self._runtime.store.unit_of_work() as unit:
-            stored = unit.datasets.add(record, actor_id=self._actor.id)
-            act.log(unit, details={"dataset_id": stored.id})
+            stored = act.add(unit, unit.datasets, record, "dataset_id")
         return self._answer(stored, database)
 
     def _find_readable(self, requested: GetOrCreateDataset, database: Database) -> DatasetGet | None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import uuid4
 
 from analytics_core._content.batches import every_id
-from analytics_core._content.changes import begin_act, reject_later_change, repeated
+from analytics_core._content.changes import reject_later_change, repeated
 from analytics_core._content.field_formatter import shown_as
 from analytics_core._content.guests.minting import AllRows, find_embedded, mint_guest_token
 from analytics_core._content.lists import (
@@ -110,8 +110,7 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
             ('https://shop.example',)
         """
         domains = _read_domains(payload)
-        act = begin_act(self._runtime, self._actor, "embedded.create")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("embedded.create") as (act, unit):
             self._owned(unit, dashboard_id)
             before = unit.embedded.find(dashboard_id=dashboard_id)
             if before is None:
@@ -146,8 +145,7 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
         """
         answers = self._answers(EmbeddedDashboardGet, self.get, dashboard_id)
         domains = _read_domains(read_changes(EmbeddedDashboardConfig, payload, shape=_CONFIG, answers=answers))
-        act = begin_act(self._runtime, self._actor, "embedded.update")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("embedded.update") as (act, unit):
             self._owned(unit, dashboard_id)
             before = unit.embedded.find(dashboard_id=dashboard_id)
             if before is None:
@@ -184,8 +182,7 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
             >>> core.embedded.list().count
             0
         """
-        act = begin_act(self._runtime, self._actor, "embedded.delete")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("embedded.delete") as (act, unit):
             self._owned(unit, dashboard_id)
             unit.embedded.delete(find_embedded(unit, dashboard_id).id)
             act.log(unit, dashboard_id=dashboard_id)
@@ -264,8 +261,7 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
             raise payload_error(_REVOKE, "dashboard_id", "give either a dashboard_id or a subject")
         if subject is not None:
             _check_subject(subject)
-        act = begin_act(self._runtime, self._actor, "embedded.revoke_guest_tokens")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("embedded.revoke_guest_tokens") as (act, unit):
             if dashboard_id is not None:
                 self._owned(unit, dashboard_id)
                 key = dashboard_key(dashboard_id)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from analytics_core._content.changes import begin_act, reject_later_change, repeated
+from analytics_core._content.changes import reject_later_change, repeated
 from analytics_core._content.field_formatter import shown_as
 from analytics_core._content.lists import DATABASES, DATASETS, Listing, ResourceLists, all_of_it
 from analytics_core._content.namespace import ListedNamespace
@@ -58,10 +58,8 @@ class Roles(ListedNamespace[RoleGet]):
         """
         self._runtime.policy.require_manage_people(self._actor)
         post = parse(RolePost, payload, shape="role payload")
-        act = begin_act(self._runtime, self._actor, "role.create")
-        with self._runtime.store.unit_of_work() as unit:
-            stored = unit.roles.add(Role(name=post.name, is_admin=post.is_admin), actor_id=self._actor.id)
-            act.log(unit, details={"role_id": stored.id})
+        with self._acting("role.create") as (act, unit):
+            stored = act.add(unit, unit.roles, Role(name=post.name, is_admin=post.is_admin), "role_id")
         return _answer(stored)
 
     def get(self, role_id: int) -> RoleGet:
@@ -97,8 +95,7 @@ class Roles(ListedNamespace[RoleGet]):
         """
         self._runtime.policy.require_manage_people(self._actor)
         put = read_changes(RolePut, payload, shape="role payload", answers=self._answers(RoleGet, self.get, role_id))
-        act = begin_act(self._runtime, self._actor, "role.update")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("role.update") as (act, unit):
             before = unit.roles.get(role_id)
             reject_later_change(before, unchanged_since)
             changed = replace(before, **put.given())
@@ -123,8 +120,7 @@ class Roles(ListedNamespace[RoleGet]):
             2
         """
         self._runtime.policy.require_manage_people(self._actor)
-        act = begin_act(self._runtime, self._actor, "role.delete")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("role.delete") as (act, unit):
             unit.roles.delete(role_id)
             if role_id in self._actor.role_ids:  # by the word of a host's directory, of which the store knows nothing
                 roles = roles_left(self._actor, role_id, None)
@@ -157,8 +153,7 @@ class Roles(ListedNamespace[RoleGet]):
     @repeated
     def _with_grants(self, action: str, role: RoleKey, on: On, change: GrantChange) -> RoleGet:
         self._runtime.policy.require_manage_people(self._actor)
-        act = begin_act(self._runtime, self._actor, action)
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting(action) as (act, unit):
             stored = _find_role(unit, role)
             grants = change(unit, stored.grants)
             if grants != stored.grants:

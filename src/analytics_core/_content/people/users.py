@@ -70,11 +70,9 @@ class Users(ListedNamespace[UserGet]):
         """
         self._runtime.policy.require_manage_people(self._actor)
         post = parse(UserPost, payload, shape="user payload")
-        act = begin_act(self._runtime, self._actor, "user.create")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("user.create") as (act, unit):
             _reject_unknown_roles(unit, post.roles)
-            stored = unit.users.add(_with_given(User(username=post.username), post), actor_id=self._actor.id)
-            act.log(unit, details={"user_id": stored.id})
+            stored = act.add(unit, unit.users, _with_given(User(username=post.username), post), "user_id")
             return _answer(unit, stored)
 
     def get(self, user_id: int) -> UserGet:
@@ -111,8 +109,7 @@ class Users(ListedNamespace[UserGet]):
         """
         self._runtime.policy.require_manage_people(self._actor)
         put = read_changes(UserPut, payload, shape="user payload", answers=self._answers(UserGet, self.get, user_id))
-        act = begin_act(self._runtime, self._actor, "user.update")
-        with self._runtime.store.unit_of_work() as unit:
+        with self._acting("user.update") as (act, unit):
             _reject_unknown_roles(unit, put.roles or ())
             before = unit.users.get(user_id)
             reject_later_change(before, unchanged_since)
@@ -141,8 +138,7 @@ class Users(ListedNamespace[UserGet]):
             require_rank_left(self._actor, user=None, roles=())
         with self._runtime.store.unit_of_work() as unit:
             require_runs_nothing(self._reader(unit), user_id)
-            unit.users.delete(user_id)
-            act.log(unit, details={"user_id": user_id})
+            act.delete(unit, unit.users, user_id, details={"user_id": user_id})
 
 
 def _with_given(user: User, payload: UserPost | UserPut) -> User:
