@@ -36,8 +36,7 @@ from analytics_core._tools.display.blocks import (
     ListBlock,
     TableBlock,
 )
-from analytics_core._tools.display.bundles import mime_bundle
-from analytics_core._tools.display.html import blocks_html
+from analytics_core._tools.display.bundles import blocks_html, mime_bundle
 from analytics_core._tools.display.text import blocks_text, distinct_texts, visible
 from analytics_core._tools.display.values import are_numbers, column_texts, value_text
 from analytics_core.errors import (

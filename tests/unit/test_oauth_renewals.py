@@ -16,9 +16,8 @@ from tests.support.stores import open_store
 
 from analytics_core._engine.oauth.clients import client_digest
 from analytics_core._engine.oauth.exchange import TokenGrant, TokenRequests
-from analytics_core._engine.oauth.shared_calls import SharedCalls
 from analytics_core._engine.oauth.stored_tokens import StoredTokens, TokenOwner
-from analytics_core._engine.oauth.tokens import OAuthTokens
+from analytics_core._engine.oauth.tokens import OAuthTokens, SharedCalls
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import Lease, OAuth2TokenRecord

@@ -9,7 +9,7 @@ from tests.support.planning import METRICS, dataset, query_of
 
 from analytics_core._engine.frames.pipeline import read_steps
 from analytics_core._engine.frames.registry import Operations
-from analytics_core._engine.querying.summed_metrics import notes_of_sums
+from analytics_core._engine.querying.answer_notes import notes_of_sums
 from analytics_core._records.datasource import DatasetMetric
 
 ORDERS = dataset(metrics=(*METRICS, DatasetMetric(metric_name="mean", expression="AVG(price)")))

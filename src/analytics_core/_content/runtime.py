@@ -1,12 +1,14 @@
-"""The content as it is wired: all that namespaces of resources are given besides the actor."""
+"""The content as it is wired: all that namespaces of resources are given besides the actor; the clock of `as_of`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from analytics_core._content.pinned_clock import pinned_clock
 from analytics_core.errors import MissingExtraError
+from analytics_core.models.parsing import payload_error
+from analytics_core.ports import Clock
 
 if TYPE_CHECKING:
     from analytics_core._content.jobs.registry import JobRegistry
@@ -78,3 +80,35 @@ class ContentRuntime:
     def known_user(self, user_id: int) -> User | None:
         """Return the person of this id as the directory knows them, if it does."""
         return self.known_users.get(user_id, lambda: self.people.find(user_id)) if user_id >= 1 else None
+
+
+class PinnedClock:
+    """Tells one moment for ever: what `as_of` puts in the clock's place (port `Clock`).
+
+    What is kept while a moment is pinned ends as ever, by the clock that goes on.
+    """
+
+    def __init__(self, moment: datetime, going: Clock) -> None:
+        self._moment = moment
+        self._going = going
+
+    def now(self) -> datetime:
+        """Return the pinned moment, aware, in UTC."""
+        return self._moment
+
+    def monotonic(self) -> float:
+        """Return seconds that pass."""
+        return self._going.monotonic()
+
+
+def pinned_clock(given: Any, going: Clock, *, shape: str, name: str) -> PinnedClock:
+    """Return a clock that stands at a moment, a naive one of which is in UTC; PayloadSchemaError for anything else.
+
+    `shape` and `name` say in the error where the moment was given.
+    """
+    try:
+        if isinstance(given, datetime):
+            return PinnedClock(given.replace(tzinfo=UTC) if given.utcoffset() is None else given.astimezone(UTC), going)
+    except OverflowError:
+        pass
+    raise payload_error(shape, name, "must be a datetime between the years 1 and 9999 in UTC")

@@ -6,16 +6,18 @@
 from __future__ import annotations
 
 import difflib
+import linecache
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import traceback
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import PurePath
 from typing import Any, ClassVar, Final, Self
 
 from analytics_core._tools.display.blocks import Blocks, ErrorBlock, facts, notes
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core._tools.display.text import blocks_text, visible
-from analytics_core._tools.display.tracebacks import short_traceback
 
 REFRESH_HINT: Final = "if its table has it by now, use datasets.refresh"
 """What helps where a dataset does not know a column, unless its table was just looked at."""
@@ -284,3 +286,35 @@ def joined(texts: Sequence[str], *, of: int) -> str:
     """Return the texts in a row, and how many more of them there are."""
     more = [f"and {of - len(texts)} more"] if of > len(texts) else []
     return "; ".join([*texts, *more])
+
+
+_NOT_THE_USERS: Final = ("analytics_core", "IPython", "ipykernel", "concurrent", "threading")
+_MOST_FRAMES: Final = 10
+
+
+def short_traceback(error: BaseException, told: Sequence[str]) -> list[str]:
+    """Return the lines that a notebook shows for an error.
+
+    The library's own frames say nothing to whoever wrote the call; `traceback.print_exception(error)` has them.
+
+    Args:
+        error: what was raised.
+        told: what went wrong, a line each.
+    """
+    first, *others = told
+    frames = list(_users_frames(error))[-_MOST_FRAMES:]
+    return [*frames, f"{type(error).__name__}: {first}", *(f"    {line}" for line in others)]
+
+
+def _users_frames(error: BaseException) -> Iterator[str]:
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] in _NOT_THE_USERS:
+            continue
+        source = linecache.getline(frame.f_code.co_filename, line).strip()
+        yield f"{_place(frame.f_code.co_filename)}, line {line}: {source}".rstrip(": ")
+
+
+def _place(filename: str) -> str:
+    is_cell = "ipykernel_" in filename or filename.startswith("<ipython-input")
+    return "cell" if is_cell else PurePath(filename).name

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import random
+import threading
 import time
+from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from analytics_core._engine.oauth.clients import ClientOf, client_digest
 from analytics_core._engine.oauth.exchange import TokenGrant, TokenRequests
-from analytics_core._engine.oauth.shared_calls import SharedCalls
 from analytics_core._engine.oauth.stored_tokens import StoredTokens, TokenOwner, TokenState
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import Lease, OAuth2TokenRecord
-from analytics_core._tools.forks import tell_of_forks
+from analytics_core._tools.forks import forkable_lock, tell_of_forks
 from analytics_core.errors import AnalyticsError, OAuth2Error, StoreUnavailableError
 from analytics_core.models.database import OAuth2Client
 from analytics_core.ports import Clock, Lock, Sleeper
@@ -202,3 +204,67 @@ class OAuthTokens:
     def after_fork(self) -> None:
         """Renew nothing: what the parent renews, the parent ends."""
         self._renewing = set()
+
+
+Result = TypeVar("Result")
+
+
+class _Call(Generic[Result]):
+    """A call on its way; `outcome` stays empty where it was interrupted."""
+
+    def __init__(self) -> None:
+        self.is_over = threading.Event()
+        self.outcome: tuple[Result] | AnalyticsError | None = None
+
+
+class SharedCalls(Generic[Result]):
+    """Makes one call for all who ask for the same key meanwhile: they get what it returns, or the error it raises."""
+
+    def __init__(self) -> None:
+        self._guard = forkable_lock()
+        self._running: dict[Hashable, _Call[Result]] = {}
+        tell_of_forks(self)
+
+    def run(self, key: Hashable, work: Callable[[], Result], *, longest_s: float) -> Result:
+        """Return what `work` returns, here or in another thread that began it.
+
+        Args:
+            key: what is asked for.
+            work: is done by the first who asks; it has an end of its own.
+            longest_s: seconds after which nobody waits for another thread any more; then the work is done here.
+        """
+        while True:
+            with self._guard:
+                call = self._running.get(key)
+                is_first = call is None
+                if call is None:
+                    call = self._running[key] = _Call()
+            if is_first:
+                return self._do(key, call, work)
+            if not call.is_over.wait(longest_s):
+                return work()
+            if isinstance(call.outcome, AnalyticsError):
+                raise copy.copy(call.outcome)
+            if call.outcome is not None:
+                return call.outcome[0]
+
+    def before_fork(self) -> None:
+        """Go on: calls are not inherited."""
+
+    def after_fork(self) -> None:
+        """Forget the calls of the parent's threads."""
+        self._running = {}
+
+    def _do(self, key: Hashable, call: _Call[Result], work: Callable[[], Result]) -> Result:
+        try:
+            result = work()
+            call.outcome = (result,)
+        except AnalyticsError as error:
+            call.outcome = copy.copy(error)
+            raise
+        finally:
+            with self._guard:
+                if self._running.get(key) is call:
+                    del self._running[key]
+            call.is_over.set()
+        return result

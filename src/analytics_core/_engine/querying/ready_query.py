@@ -15,6 +15,7 @@ from analytics_core._engine.execution.fetching import FetchLimits
 from analytics_core._engine.frames.pipeline import Step, read_steps
 from analytics_core._engine.frames.registry import Operation
 from analytics_core._engine.gate.gate import DatasetAdmission, Gate
+from analytics_core._engine.querying.answer_notes import notes_of_cut_buckets, notes_of_sums
 from analytics_core._engine.querying.chart_request import (
     ChartRequest,
     RequestedQuery,
@@ -22,13 +23,11 @@ from analytics_core._engine.querying.chart_request import (
     notes_of,
     notes_of_steps,
 )
-from analytics_core._engine.querying.cut_buckets import notes_of_cut_buckets
 from analytics_core._engine.querying.observing import fingerprint_of
 from analytics_core._engine.querying.placeholder_values import meant, note_of
 from analytics_core._engine.querying.preparing import PreparedQuery, Preparer
 from analytics_core._engine.querying.result_cache import CacheKey, CacheTimeout, cache_key, cache_timeout
 from analytics_core._engine.querying.shaping import ResultLayout, result_layout, written_labels
-from analytics_core._engine.querying.summed_metrics import notes_of_sums
 from analytics_core._engine.querying.templating import QueryTemplates
 from analytics_core._engine.querying.time_comparison import TimeComparison, comparisons
 from analytics_core._engine.rights.row_rules import TableName
