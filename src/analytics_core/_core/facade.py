@@ -133,7 +133,7 @@ class AnalyticsCore(OperatorCalls):
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
-        added, addresses, clock, engines = surroundings(locals())
+        added, addresses, clock, engines = surroundings(AnalyticsCore.__init__, locals())
         with opened_store(store, metadata_url, settings, clock, secret_box) as kept:
             components = Components(
                 settings=settings,

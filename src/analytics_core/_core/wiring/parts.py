@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import Distribution, EntryPoint, EntryPoints, distribution, distributions
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, get_args, get_origin, get_type_hints
 
 from analytics_core._content.storage.store import SqlMetadataStore
 from analytics_core._core.adapters.caches import GuardedCache, MemoryCache
@@ -17,12 +17,12 @@ from analytics_core._core.adapters.network import PublicNetworkPolicy
 from analytics_core._core.adapters.secret_box import AesGcmSecretBox
 from analytics_core._core.adapters.token_endpoint import HttpsTokenEndpoint, place_of
 from analytics_core._core.adapters.vega_renderer import VegaRenderer, can_draw
-from analytics_core._core.wiring.ports import check_ports
 from analytics_core._engine.compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._engine.engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engine.engines.registry import EngineRegistry, installed_engines
 from analytics_core._engine.frames.registry import ENTRY_POINTS as OPERATIONS
 from analytics_core._engine.network import AddressFinder, system_lookup
+from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.settings import Settings
 from analytics_core._reports.delivery import ENTRY_POINTS as NOTIFIERS
@@ -63,13 +63,15 @@ def _names_a_group(package: Distribution) -> bool:
     return any(f"[{group}]" in text for group in GROUPS)
 
 
-def surroundings(arguments: Mapping[str, Any]) -> tuple[Added, AddressFinder, Clock, EngineRegistry]:
+def surroundings(
+    constructor: Callable[..., None], arguments: Mapping[str, Any]
+) -> tuple[Added, AddressFinder, Clock, EngineRegistry]:
     """Return what the parts of a core stand on: arguments of its constructor, which are checked, or our own.
 
     Raises:
-        SettingsError: as `check_ports`, and for packages that cannot be loaded.
+        SettingsError: as `_check_ports`, and for packages that cannot be loaded.
     """
-    check_ports(arguments)
+    _check_ports(constructor, arguments)
     added, clock, engines = added_by_packages(), arguments["clock"], arguments["engines"]
     return (
         added,
@@ -77,6 +79,46 @@ def surroundings(arguments: Mapping[str, Any]) -> tuple[Added, AddressFinder, Cl
         SystemClock() if clock is None else clock,
         installed_engines(added[ENGINES]) if engines is None else engines,
     )
+
+
+def _check_ports(constructor: Callable[..., None], arguments: Mapping[str, Any]) -> None:
+    """Refuse what a host hands the core that does not have what its port needs; None: the library's own.
+
+    The annotations of the constructor tell the ports.
+
+    Raises:
+        SettingsError: which, and what it lacks.
+    """
+    for name, port, given in _handed(constructor, arguments):
+        lacking = [] if given is None else [member for member in _members(port) if not _has(given, member)]
+        if lacking:
+            raise SettingsError(f"{name}: a {port.__name__} has {', '.join(lacking)}, which {given!r:.100} has not")
+
+
+def _handed(constructor: Callable[..., None], arguments: Mapping[str, Any]) -> Iterator[tuple[str, type, object]]:
+    """Yield each argument of a constructor that is annotated as a port, or each of several, with its name."""
+    for name, hint in get_type_hints(constructor).items():
+        several = arguments[name] if get_origin(hint) is Sequence else (arguments.get(name),)
+        yield from ((name, port, given) for port in filter(_is_port, get_args(hint)) for given in several)
+
+
+def _is_port(annotated: Any) -> bool:
+    return isinstance(annotated, type) and (Protocol in annotated.__mro__ or annotated in {EngineRegistry, Policy})
+
+
+def _members(port: type) -> list[str]:
+    return [member for member in dir(port) if not member.startswith("_")]
+
+
+def _has(given: object, member: str) -> bool:
+    """Whether an object has a member; one that fails to give it, as a proxy of a server that is away, has it."""
+    try:
+        getattr(given, member)
+    except AttributeError:
+        return False
+    except Exception:  # a host's own object; it is told where it is asked, as a part that is away
+        return True
+    return True
 
 
 IN_MEMORY = "sqlite://"
