@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from analytics_core import AnalyticsCore
 from analytics_core._content.storage.record_kinds import DATABASE_KIND
-from analytics_core._content.storage.repository import opened, secret_context
+from analytics_core._content.storage.row_mapping import opened, secret_context
 
 _FILES: Final[dict[str, bytes]] = {}
 _STORES: Final[dict[str, tuple[bytes, str]]] = {}

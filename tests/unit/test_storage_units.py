@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 import sqlalchemy as sa
@@ -16,10 +18,11 @@ from analytics_core._content.storage.record_kinds import DATASET_KIND
 from analytics_core._content.storage.store import SqlMetadataStore
 from analytics_core._content.storage.store_backed import StoredUserDirectory
 from analytics_core._core.adapters.secret_box import AesGcmSecretBox
-from analytics_core._records.audit import LogEntry
+from analytics_core._records.audit import Audit, LogEntry
 from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.secret import Secret
+from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core.errors import (
     FilterValueError,
     NotFoundError,
@@ -70,6 +73,26 @@ def test_a_unit_inside_a_unit_of_the_same_thread_is_a_part_of_it(store):
             inner.charts.add(a_chart("inner"), actor_id=None)
     with store.unit_of_work() as unit:
         assert unit.charts.list(ListQuery())[0] == 2
+
+
+def test_a_moment_before_the_first_year_of_utc_is_refused_by_name(store):
+    early = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))
+    with store.unit_of_work() as unit, pytest.raises(PayloadSchemaError, match="dttm: must be a moment of the years"):
+        unit.logs.append(LogEntry(action="a", dttm=early), actor_id=None)
+
+
+def test_a_written_job_is_what_is_read_of_it(store):
+    moment = datetime(2026, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    asked = JobRecord(job_id="j", kind="k", payload="{}", user_id=1, moment=moment, claims=Secret("s"))
+    with store.unit_of_work() as unit:
+        added = unit.jobs.add(asked, actor_id=1)
+        assert added == unit.jobs.get(added.id)
+        assert added.moment.tzinfo is UTC
+        changed = unit.jobs.update(replace(added, state=JobState.RUNNING, lease_until=moment), actor_id=2)
+        assert changed == unit.jobs.get(added.id)
+        assert (changed.audit.version, changed.audit.created_by, changed.audit.changed_by) == (2, 1, 2)
+        unread = unit.jobs.update(replace(changed, audit=Audit(version=2)), actor_id=None)
+        assert unread == unit.jobs.get(added.id)
 
 
 def test_a_failed_inner_unit_leaves_the_outer_one(store):

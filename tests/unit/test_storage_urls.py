@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from tests.support.cases import for_each
 from tests.support.stores import open_store
 
-from analytics_core._content.storage.column_types import LongText, Name, check_row
+from analytics_core._content.storage.column_types import LongText, Name, RowCheck
 from analytics_core._content.storage.failures import failure_of, store_border
 from analytics_core._content.storage.store_engine import is_memory, make_store_engine
 from analytics_core._records.secret import Secret
@@ -140,11 +140,11 @@ def test_values_are_refused_from_one_beyond_what_every_store_holds():
     columns = sa.Column("n", sa.Integer()), sa.Column("b", sa.LargeBinary()), sa.Column("s", Name(3))
     table = sa.Table("t", sa.MetaData(), *columns, sa.Column("x", LongText()))
     longest = "é" * (2**23 - 1) + "a"  # MEDIUMTEXT of MariaDB holds 2**24 - 1 bytes
-    check_row("record", table, {"n": 2**31 - 1, "b": bytes(8_000_000), "s": "ééé", "x": longest})
-    check_row("record", table, {"n": -(2**31), "b": None})
+    RowCheck(table)("record", {"n": 2**31 - 1, "b": bytes(8_000_000), "s": "ééé", "x": longest})
+    RowCheck(table)("record", {"n": -(2**31), "b": None})
     with pytest.raises(PayloadSchemaError) as refusal:
-        check_row("record", table, {"n": 2**31, "b": bytes(8_000_001), "s": "éééé", "x": longest + "a"})
+        RowCheck(table)("record", {"n": 2**31, "b": bytes(8_000_001), "s": "éééé", "x": longest + "a"})
     assert [problem.path for problem in refusal.value.problems] == ["n", "b", "s", "x"]
     for value in (-(2**31) - 1, True, 1.0):
         with pytest.raises(PayloadSchemaError, match="must be an integer between -2147483648 and 2147483647"):
-            check_row("record", table, {"n": value})
+            RowCheck(table)("record", {"n": value})

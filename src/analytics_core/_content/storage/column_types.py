@@ -6,6 +6,7 @@ Text compares by code point, bytes are bytes, times are in UTC. Every store refu
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -160,15 +161,41 @@ LONGEST_BYTES: Final = 8_000_000
 INTEGERS: Final = range(-(2**31), 2**31)
 
 
-def check_row(noun: str, table: Table, values: Mapping[str, Any]) -> None:
-    """Check the values of a row; PayloadSchemaError names every one that cannot be stored."""
-    problems = [
-        Problem(path=name, message=message)
-        for name, value in values.items()
-        if value is not None and (message := _problem(table.c[name], value))
-    ]
-    if problems:
-        raise PayloadSchemaError(shape=noun, problems=problems)
+@dataclass(frozen=True, slots=True)
+class RowCheck:
+    """Checks rows of one table before they are stored, each once: plain values at a glance, all others one by one."""
+
+    table: Table
+    _integers: frozenset[str] = field(init=False)
+    _plain_lengths: Mapping[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        columns = self.table.columns
+        integers = frozenset(column.name for column in columns if isinstance(column.type, Integer))
+        object.__setattr__(self, "_integers", integers)
+        object.__setattr__(self, "_plain_lengths", {column.name: _plain_length(column) for column in columns})
+
+    def __call__(self, noun: str, values: Mapping[str, Any]) -> None:
+        """Raise PayloadSchemaError, which names every value that cannot be stored."""
+        problems = []
+        for name, value in values.items():
+            if isinstance(value, str):
+                is_plain = value.isascii() and "\x00" not in value and len(value) <= self._plain_lengths[name]
+            elif name in self._integers:
+                is_plain = value is None or (type(value) is int and value in INTEGERS)
+            else:
+                is_plain = not isinstance(value, bytes)
+            if not is_plain and (message := _problem(self.table.c[name], value)):
+                problems.append(Problem(path=name, message=message))
+        if problems:
+            raise PayloadSchemaError(shape=noun, problems=problems)
+
+
+def _plain_length(column: Column[Any]) -> int:
+    """Return how many Latin characters a column takes for sure; no text is plain in a column of numbers."""
+    if isinstance(column.type, Integer):
+        return -1
+    return column.type.length if isinstance(column.type, Name) else LONGEST_TEXT_BYTES // 4
 
 
 def fits_integer(value: object) -> bool:

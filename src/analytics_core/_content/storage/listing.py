@@ -24,6 +24,7 @@ from sqlalchemy.types import TypeEngine
 
 from analytics_core._content.storage import tables
 from analytics_core._content.storage.column_types import (
+    INTEGERS,
     FoldedText,
     LongText,
     Name,
@@ -219,7 +220,10 @@ def _bound(
     """Return of each filter column, operator and whether None is meant; and the values by names of parameters."""
     shapes, values = [], {}
     for number, item in enumerate(filters):
-        operator, value = _operand(kind, item)
+        operator, value = item.op, item.val
+        is_usual = operator == "eq" and type(value) is kind.plain_types.get(item.col)
+        if not is_usual or not (value.isascii() and "\x00" not in value if type(value) is str else value in INTEGERS):
+            operator, value = _operand(kind, item)
         has_none = value is None
         if operator == "in":
             has_none = None in value

@@ -22,7 +22,7 @@ from sqlalchemy import (
     Table,
 )
 
-from analytics_core._content.storage.column_types import UtcMoment, check_row
+from analytics_core._content.storage.column_types import RowCheck, UtcMoment
 from analytics_core.errors import AlreadyExistsError
 
 
@@ -40,22 +40,23 @@ class ItemParts:
     item_type: Callable[..., Any]
     attribute: str = field(init=False)
     parent: Column[Any] = field(init=False)
+    collection: Callable[[Iterable[Any]], Any] = field(init=False, default=tuple)
     _reader: RowReader = field(init=False)
+    _check: RowCheck = field(init=False)
+    _fields: tuple[str, ...] = field(init=False)
     _load_statement: Select[Any] = field(init=False)
 
     def __post_init__(self) -> None:
         parent, reader = self.table.c.dataset_id, RowReader(self.table, without=frozenset({"position"}))
         statement = sa.select(*reader.columns).where(parent.in_(_parent_ids()))
+        given_here = {"id", "position", "created_on", "changed_on", parent.name}
         object.__setattr__(self, "attribute", f"{self.noun}s")
         object.__setattr__(self, "parent", parent)
         object.__setattr__(self, "_reader", reader)
+        object.__setattr__(self, "_check", RowCheck(self.table))
+        object.__setattr__(self, "_fields", tuple(one.name for one in self.table.columns if one.name not in given_here))
         ordered = statement.order_by(parent, self.table.c.position, self.table.c.id)
         object.__setattr__(self, "_load_statement", ordered)
-
-    @property
-    def collection(self) -> Callable[[Iterable[Any]], Any]:
-        """What the record's field holds the items in."""
-        return tuple
 
     def load(self, connection: Connection, parent_ids: Collection[int]) -> Mapping[int, Sequence[Any]]:
         """Return the items of each parent, in their order, read by one statement; parents without any are left out."""
@@ -77,7 +78,7 @@ class ItemParts:
         stored, added = {row["id"]: row for row in rows}, []
         for position, item in enumerate(wanted):
             values = self._values(item, position)
-            check_row(f"{self.noun} {self._name(item)!r}", self.table, values)
+            self._check(f"{self.noun} {self._name(item)!r}", values)
             known = stored.pop(item.id, None)
             if known is None:
                 added.append(self._new({**values, self.parent.name: parent_id}, now=now))
@@ -89,9 +90,7 @@ class ItemParts:
             connection.execute(sa.delete(self.table).where(among(self.table.c.id, stored)))
 
     def _values(self, item: Any, position: int) -> dict[str, Any]:
-        given_here = {"id", "position", "created_on", "changed_on", self.parent.name}
-        fields = [column.name for column in self.table.columns if column.name not in given_here]
-        return {"position": position, **{name: getattr(item, name) for name in fields}}
+        return {"position": position, **{name: getattr(item, name) for name in self._fields}}
 
     def _new(self, values: Mapping[str, Any], *, now: datetime) -> dict[str, Any]:
         identity = values["uuid"] or str(uuid.uuid4())
@@ -120,7 +119,8 @@ class ValueParts:
 
     `read` makes a value of the columns beside the parent's, in their order (None: ids, taken as they are), `to_row` the
     columns of a value.
-    `value_column` is the column of a table of pairs that holds the value.
+    `value_column` is the column of a table of pairs that holds the value. Values that `is_ids` are ids of other
+    records, by which lists may be filtered.
     """
 
     attribute: str
@@ -131,18 +131,17 @@ class ValueParts:
     to_row: Callable[[Any], dict[str, Any]]
     collection: Callable[[Iterable[Any]], Any]
     value_column: Column[Any] = field(init=False)
+    is_ids: bool = field(init=False)
+    _check: RowCheck = field(init=False)
     _load_statement: Select[Any] = field(init=False)
 
     def __post_init__(self) -> None:
         values = [column for column in self.table.columns if column.name != self.parent.name]
         statement = sa.select(self.parent, *values).where(self.parent.in_(_parent_ids()))
         object.__setattr__(self, "value_column", values[0])
+        object.__setattr__(self, "is_ids", self.attribute.endswith("_ids"))
+        object.__setattr__(self, "_check", RowCheck(self.table))
         object.__setattr__(self, "_load_statement", statement.order_by(*self.table.primary_key))
-
-    @property
-    def is_ids(self) -> bool:
-        """Tell whether the values are ids of other records, by which lists may be filtered."""
-        return self.attribute.endswith("_ids")
 
     def load(self, connection: Connection, parent_ids: Collection[int]) -> Mapping[int, Sequence[Any]]:
         """Return the values of each parent, in the order of their keys."""
@@ -172,7 +171,7 @@ class ValueParts:
         new = [value for value in dict.fromkeys(wanted) if value not in stored]
         added = [{**self.to_row(value), self.parent.name: parent_id} for value in new]
         for row in added:
-            check_row(self.noun, self.table, row)
+            self._check(self.noun, row)
         if added:
             connection.execute(sa.insert(self.table), added)
 
@@ -181,51 +180,50 @@ Parts = ItemParts | ValueParts
 """One attribute of a record that is kept in a table of its own."""
 
 
-def add_parts(
-    connection: Connection,
-    parts: Collection[Parts],
-    rows: Sequence[dict[str, Any]],
-    *,
-    links: CompoundSelect[Any] | None,
-    without: frozenset[str],
-) -> None:
-    """Give each row what other tables hold of its record; `links` is the `links_statement` of these parts.
+@dataclass(frozen=True, slots=True)
+class RecordParts:
+    """All parts of one kind of records, and the statement that reads those of them together that are ids.
 
-    Those named by `without` are left unread.
+    Its rows are the number of the part among `links`, the record's id and the value. There is none without two of them.
     """
-    ids = sorted(map(itemgetter("id"), rows))
-    found = {} if links is None or without else _found_links(connection, links, parts, ids)
-    for part in parts:
-        name = part.attribute
-        if name not in without and name not in found:
-            found[name] = part.load(connection, ids)
-        for row in rows:
-            row[name] = UnreadParts() if name in without else part.collection(found[name].get(row["id"], ()))
 
+    parts: tuple[Parts, ...]
+    links: tuple[ValueParts, ...] = field(init=False)
+    _statement: CompoundSelect[Any] | None = field(init=False)
 
-def links_statement(parts: Collection[Parts]) -> CompoundSelect[Any] | None:
-    """Return the statement that reads all parts that are ids together; None when there are not two of them.
+    def __post_init__(self) -> None:
+        links, ids = links_of(self.parts), _parent_ids()
+        selects = [
+            sa.select(sa.literal_column(str(number)).label("part"), link.parent, link.value_column).where(
+                link.parent.in_(ids)
+            )
+            for number, link in enumerate(links)
+        ]
+        object.__setattr__(self, "links", tuple(links))
+        object.__setattr__(self, "_statement", sa.union_all(*selects) if len(selects) > 1 else None)
 
-    Its rows are the number of the part among them, the record's id and the value; `parent_ids` names the records.
-    """
-    ids = _parent_ids()
-    selects = [
-        sa.select(sa.literal_column(str(number)).label("part"), link.parent, link.value_column).where(
-            link.parent.in_(ids)
-        )
-        for number, link in enumerate(links_of(parts))
-    ]
-    return sa.union_all(*selects) if len(selects) > 1 else None
+    def add(self, connection: Connection, rows: Sequence[dict[str, Any]], *, without: frozenset[str]) -> None:
+        """Give each row what other tables hold of its record; parts named by `without` are left unread."""
+        ids = sorted(map(itemgetter("id"), rows))
+        found = {} if self._statement is None or without else self._found_links(connection, self._statement, ids)
+        for part in self.parts:
+            name = part.attribute
+            if name in without:
+                for row in rows:
+                    row[name] = UnreadParts()
+                continue
+            values = found[name] if name in found else part.load(connection, ids)
+            for row in rows:
+                row[name] = part.collection(values.get(row["id"], ()))
 
-
-def _found_links(
-    connection: Connection, links: CompoundSelect[Any], parts: Collection[Parts], parent_ids: Collection[int]
-) -> dict[str, Mapping[int, Sequence[int]]]:
-    """Return the ids by the part's attribute and by record, sorted."""
-    found: list[dict[int, list[int]]] = [{} for _ in links_of(parts)]
-    for number, parent_id, value in sorted(map(tuple, connection.execute(links, {"parent_ids": parent_ids}))):
-        found[number].setdefault(parent_id, []).append(value)
-    return {link.attribute: values for link, values in zip(links_of(parts), found, strict=True)}
+    def _found_links(
+        self, connection: Connection, statement: CompoundSelect[Any], parent_ids: Collection[int]
+    ) -> dict[str, Mapping[int, Sequence[int]]]:
+        """Return the ids by the part's attribute and by record, sorted."""
+        found: dict[str, dict[int, list[int]]] = {link.attribute: {} for link in self.links}
+        for number, parent_id, value in sorted(map(tuple, connection.execute(statement, {"parent_ids": parent_ids}))):
+            found[self.links[number].attribute].setdefault(parent_id, []).append(value)
+        return dict(found)
 
 
 def _parent_ids() -> BindParameter[Any]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Column, ColumnElement, CompoundSelect, Executable, Insert, Select, Table
+from sqlalchemy import Boolean, Column, ColumnElement, Executable, Insert, Integer, Select, Table, Update
 
 from analytics_core._content.storage import tables
-from analytics_core._content.storage.column_types import LongBytes, Name
-from analytics_core._content.storage.parts import ItemParts, Parts, RowReader, ValueParts, links_of, links_statement
+from analytics_core._content.storage.column_types import LongBytes, LongText, Name, RowCheck, UtcMoment
+from analytics_core._content.storage.parts import ItemParts, Parts, RecordParts, RowReader, ValueParts, links_of
 from analytics_core._engine.rights.row_rules import key_of_table
 from analytics_core._records.audit import LogEntry, StoredRecord
 from analytics_core._records.chart import DATASET_TYPES, Annotation, AnnotationLayer, Chart
@@ -41,6 +42,8 @@ from analytics_core.errors import DatabaseNotFoundError, NotFoundError
 
 AUDIT_COLUMNS: Final = ("created_on", "changed_on", "created_by", "changed_by", "version")
 """What the store itself keeps of every record: who made and changed it, when, and how often."""
+
+_PLAIN: Final[Mapping[type, type]] = {Name: str, LongText: str, Integer: int, Boolean: bool}
 
 Record = TypeVar("Record", bound=StoredRecord)
 
@@ -91,6 +94,12 @@ class RecordKind(Generic[Record]):
     record. `derived` columns are written with each record and found by, never read. `forget` gives the statements that
     remove what other tables say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind,
     so they do not move the store's revision. A change of `marks` fields alone leaves `changed_on` and `changed_by`.
+
+    What is used all the time is built once. `plain_types` are the types of the values that listed columns hold, where a
+    value of this very type is what the store holds. `members` are the values of `enums`; records that are not
+    `is_encoded` are their rows, and those that are `read_as_written` are, when they have been written, what was given.
+    Statements that write take moments under the names of `bound_moments`, as the store holds them already: as a type's
+    own work that would be a call for each.
     """
 
     noun: str
@@ -111,36 +120,76 @@ class RecordKind(Generic[Record]):
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
     is_journal: bool = False
     marks: frozenset[str] = frozenset()
-    # What is used all the time is built once: how rows are read, the columns that fields are written to, statements.
     reader: RowReader = field(init=False)
-    field_columns: tuple[str, ...] = field(init=False)
+    check: RowCheck = field(init=False)
+    members: Mapping[str, Mapping[str, StrEnum]] = field(init=False)
+    is_encoded: bool = field(init=False)
+    read_as_written: bool = field(init=False)
+    bound_moments: Mapping[str, str] = field(init=False)
     listed_columns: Mapping[str, ColumnElement[Any]] = field(init=False)
+    plain_types: Mapping[str, type] = field(init=False)
+    record_parts: RecordParts = field(init=False)
     links: Mapping[str, ValueParts] = field(init=False)
     references: tuple[Reference, ...] = field(init=False)
     version_statement: Select[Any] = field(init=False)
     get_statement: Select[Any] = field(init=False)
     get_many_statement: Select[Any] = field(init=False)
     insert_statement: Insert = field(init=False)
-    links_statement: CompoundSelect[Any] | None = field(init=False)
+    update_statement: Update = field(init=False)
+    _fields: tuple[str, ...] = field(init=False)
+    _getter: Callable[[Record], tuple[Any, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        table, by_id = self.table, self.table.c.id == sa.bindparam("record_id")
-        among = table.c.id.in_(sa.bindparam("record_ids", expanding=True, literal_execute=True))
-        reader, hidden = RowReader(table, without=frozenset(self.derived)), {*AUDIT_COLUMNS, *self.derived, "id"}
-        names = tuple(column.name for column in table.columns if column.name not in hidden)
-        object.__setattr__(self, "reader", reader)
-        object.__setattr__(self, "field_columns", names)
-        object.__setattr__(self, "listed_columns", self._listed_columns())
-        object.__setattr__(self, "links", {part.attribute: part for part in links_of((*self.parts, *self.named_by))})
-        named = {column.name: column for column in table.columns}
+        encoded = bool(self.blank_for_none or self.pairs or self.texts or self.enums or self.sealed)
+        plain = self.is_journal and not (self.parts or self.blank_for_none or self.pairs or self.texts)
+        hidden = {*AUDIT_COLUMNS, *self.derived, "id"}
+        names = tuple(column.name for column in self.table.columns if column.name not in hidden)
+        given = {
+            "reader": RowReader(self.table, without=frozenset(self.derived)),
+            "check": RowCheck(self.table),
+            "members": {name: {one.value: one for one in enum} for name, enum in self.enums.items()},
+            "is_encoded": encoded,
+            "read_as_written": plain,
+            "listed_columns": (listed := self._listed_columns()),
+            "plain_types": {name: _PLAIN[type(one.type)] for name, one in listed.items() if type(one.type) in _PLAIN},
+            "record_parts": RecordParts(self.parts),
+            "links": {part.attribute: part for part in links_of((*self.parts, *self.named_by))},
+            "_fields": names,
+            "_getter": attrgetter(*names, "id"),  # of one name alone it would give no tuple
+        }
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        self._set_references()
+        self._set_statements()
+
+    def values_of(self, record: Record) -> dict[str, Any]:
+        """Return the values of a record's fields that are columns of its table, without id and audit."""
+        return dict(zip(self._fields, self._getter(record), strict=False))
+
+    def _set_references(self) -> None:
+        named = {column.name: column for column in self.table.columns}
         named |= {part.attribute: part.value_column for part in links_of(self.parts)}
         references = ((name, key.column.table) for name, column in named.items() for key in column.foreign_keys)
         object.__setattr__(self, "references", tuple(Reference(attribute=name, table=of) for name, of in references))
-        object.__setattr__(self, "version_statement", sa.select(table.c.version).where(by_id))
-        object.__setattr__(self, "get_statement", sa.select(*reader.columns).where(by_id))
-        object.__setattr__(self, "get_many_statement", sa.select(*reader.columns).where(among).order_by(table.c.id))
-        object.__setattr__(self, "insert_statement", sa.insert(table))
-        object.__setattr__(self, "links_statement", links_statement(self.parts))
+
+    def _set_statements(self) -> None:
+        table, by_id = self.table, self.table.c.id == sa.bindparam("record_id")
+        among = table.c.id.in_(sa.bindparam("record_ids", expanding=True, literal_execute=True))
+        moments = [column.name for column in table.columns if isinstance(column.type, UtcMoment)]
+        bound = {name: sa.bindparam(f"at_{name}", type_=sa.DateTime()) for name in moments}
+        changed = {name: bind for name, bind in bound.items() if name != "created_on"}
+        is_same = table.c.version == sa.bindparam("record_version")
+        of_audit = ("created_on", "changed_on")
+        given = {
+            "bound_moments": {name: bound[name].key for name in moments if name not in of_audit},
+            "version_statement": sa.select(table.c.version).where(by_id),
+            "get_statement": sa.select(*self.reader.columns).where(by_id),
+            "get_many_statement": sa.select(*self.reader.columns).where(among).order_by(table.c.id),
+            "insert_statement": sa.insert(table).values(bound),
+            "update_statement": sa.update(table).where(by_id, is_same).values(changed),
+        }
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
 
     def _listed_columns(self) -> Mapping[str, ColumnElement[Any]]:
         """Return what lists filter and order by; secrets, lists as JSON and bytes are none of it."""

@@ -1,21 +1,19 @@
-"""Records of one kind inside a unit of work, to rows and back; secrets are sealed here and nowhere else."""
+"""Records of one kind inside a unit of work: read, listed, and written so that a refusal leaves nothing behind."""
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from functools import partial
+from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, NoReturn, cast
 
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row
 from sqlalchemy.exc import DBAPIError
 
-from analytics_core._content.storage.column_types import check_row, fits_integer
+from analytics_core._content.storage.column_types import INTEGERS, fits_integer
 from analytics_core._content.storage.failures import ConstraintKind, failure_of, violated_key
 from analytics_core._content.storage.listing import (
     TOTAL,
@@ -26,12 +24,12 @@ from analytics_core._content.storage.listing import (
     newest_statement,
     page_statement,
 )
-from analytics_core._content.storage.parts import add_parts, among
+from analytics_core._content.storage.parts import among
 from analytics_core._content.storage.record_kinds import Record, RecordKind, missing_record
+from analytics_core._content.storage.row_mapping import as_stored, to_records, to_row
 from analytics_core._records.audit import Audit
 from analytics_core._records.repositories import ListFilter, ListQuery, Scope
-from analytics_core._records.secret import Secret, UnopenedSecret
-from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError, StoredDataError
+from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError
 from analytics_core.ports import Clock, SecretBox
 
 _OTHERS_WERE_FASTER = frozenset({ConstraintKind.REFERENCE, ConstraintKind.CONCURRENT, ConstraintKind.UNDONE})
@@ -52,39 +50,42 @@ class StoreSession:
     connection: Connection
     clock: Clock
     secret_box: SecretBox
-    on_write: Callable[[str | None, bool], None]
     cache: StatementCache
+    is_sqlite: bool
     is_on_file: bool
+    changed: dict[str | None, bool]
     may_write: threading.Event = field(default_factory=threading.Event)
     undone: list[StaleVersionError] = field(default_factory=list)
 
     def begin_reading(self) -> None:
         """Give all statements up to the first write the same moment of a file."""
-        if not self._has_begun():
+        driver: Any = self.connection.connection.dbapi_connection
+        if not driver.in_transaction:
             self.connection.exec_driver_sql("BEGIN")
 
-    @contextmanager
-    def writing(self, noun: str | None = None, *, counts: bool = True) -> Iterator[None]:
-        """Make the block's writes happen together or not at all; after a refusal the unit may go on, unless `undone`.
+    def writing(self, *, is_one: bool) -> AbstractContextManager[object]:
+        """Return a block whose writes happen together or not at all; refused, the unit may go on, unless `undone`.
 
-        `noun` is the one kind of records that they bear on; None: they may bear on any. `counts` tells whether they
-        move the store's revision.
+        `is_one`: the block is one statement. SQLite takes back what a refused one did, and needs no savepoint; a server
+        may have ended the transaction, which the end of the savepoint tells.
         """
-        if self.connection.dialect.name == "sqlite":
+        if self.is_sqlite:
             self._begin_writing()
-        with self.connection.begin_nested():
-            yield
-        self.on_write(noun, counts)
+            if is_one:
+                return nullcontext()
+        return self.connection.begin_nested()
+
+    def note_change(self, noun: str | None, *, counts: bool) -> None:
+        """Note that records of a kind were written (None: of any); `counts`: they move the store's revision."""
+        self.changed[noun] = counts or self.changed.get(noun, False)
 
     def _begin_writing(self) -> None:
-        if self.is_on_file and not self.may_write.is_set() and self._has_begun():
+        driver: Any = self.connection.connection.dbapi_connection
+        if self.is_on_file and not self.may_write.is_set() and driver.in_transaction:
             self.connection.exec_driver_sql("COMMIT")
-        if not self._has_begun():
+        if not driver.in_transaction:
             self.connection.exec_driver_sql("BEGIN IMMEDIATE")
         self.may_write.set()
-
-    def _has_begun(self) -> bool:
-        return bool(getattr(self.connection.connection.dbapi_connection, "in_transaction", False))
 
 
 class SqlRepository(Generic[Record]):
@@ -100,25 +101,25 @@ class SqlRepository(Generic[Record]):
 
     def get(self, record_id: int) -> Record:
         """Return the record; NotFoundError when there is none."""
-        if not fits_integer(record_id):
-            raise missing_record(self._kind.noun, record_id)
         kind = self._kind
-        rows = kind.reader.rows(self._connection, kind.get_statement, {"record_id": record_id})
+        rows = None
+        if type(record_id) is int and record_id in INTEGERS:
+            rows = kind.reader.rows(self._connection, kind.get_statement, {"record_id": record_id})
         if not rows:
             raise missing_record(kind.noun, record_id)
         return self._records(rows)[0]
 
     def find(self, **unique: Any) -> Record | None:
         """Return the one record whose columns equal `unique`, or None."""
-        filters = tuple(ListFilter(col=name, op="eq", val=value) for name, value in unique.items())
-        query = ListQuery(filters=filters, page_size=1)
+        filters = [ListFilter(col=name, op="eq", val=value) for name, value in unique.items()]
+        query = ListQuery(filters=tuple(filters), page_size=1)
         statement, values = page_statement(self._kind, query, self._session.cache, with_total=False)
         rows = self._kind.reader.rows(self._connection, statement, values)
         return self._records(rows)[0] if rows else None
 
     def get_many(self, record_ids: Collection[int], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
         """Return the records of these ids that exist, in the order of their ids; `without` is as in `ListQuery`."""
-        wanted = sorted({record_id for record_id in record_ids if fits_integer(record_id)})
+        wanted = sorted(set(filter(fits_integer, record_ids)))
         if not wanted:
             return ()
         rows = self._kind.reader.rows(self._connection, self._kind.get_many_statement, {"record_ids": wanted})
@@ -146,8 +147,10 @@ class SqlRepository(Generic[Record]):
         if _is_empty(query.ids):
             return 0, ()
         counted, paged = distinct_statements(self._kind, column, query, self._session.cache)
-        count = self._connection.execute(counted).scalar_one()
-        return count, self._connection.execute(paged).scalars().all()
+        values = self._connection.execute(paged).scalars().all()
+        if len(values) < query.page_size and (values or not query.page):  # these are the last ones
+            return query.page * query.page_size + len(values), values
+        return self._connection.execute(counted).scalar_one(), values
 
     def newest(
         self, columns: Sequence[str], moment: str, query: ListQuery
@@ -168,49 +171,71 @@ class SqlRepository(Generic[Record]):
 
     def add(self, record: Record, *, actor_id: int | None) -> Record:
         """Store a new record and return it with its id and audit; AlreadyExistsError when a unique name is taken."""
-        return self.get(self.append(record, actor_id=actor_id))
+        record_id, row = self._insert(record, actor_id=actor_id)
+        if not self._kind.read_as_written:
+            return self.get(record_id)
+        now = row["at_created_on"].replace(tzinfo=UTC)
+        audit = Audit(created_on=now, changed_on=now, created_by=actor_id, changed_by=actor_id, version=1)
+        return replace(as_stored(self._kind, record, row, audit), id=record_id)
 
     def append(self, record: Record, *, actor_id: int | None) -> int:
         """Store a new record without reading it back and return its id; AlreadyExistsError as in `add`."""
-        kind, audit = self._kind, self._audit_of_new(actor_id)
-        row, now = to_row(kind, record, self._session.secret_box), audit["created_on"]
-        with self._writing(record):
-            inserted = self._connection.execute(kind.insert_statement, {**row, **audit})
-            record_id = int(cast("Row[Any]", inserted.inserted_primary_key).id)
-            for part in kind.parts:
-                part.write(self._connection, record_id, getattr(record, part.attribute), now=now, is_new=True)
-        return record_id
+        return self._insert(record, actor_id=actor_id)[0]
+
+    def _insert(self, record: Record, *, actor_id: int | None) -> tuple[int, dict[str, Any]]:
+        """Store a new record, and return its id and its row."""
+        kind = self._kind
+        row = to_row(kind, record, self._session.secret_box) | self._audit_of_new(actor_id)
+        try:
+            with self._session.writing(is_one=not kind.parts):
+                inserted = self._connection.execute(kind.insert_statement, row)
+                record_id = int(cast("Row[Any]", inserted.inserted_primary_key).id)
+                for part in kind.parts:
+                    wanted = getattr(record, part.attribute)
+                    part.write(self._connection, record_id, wanted, now=row["at_created_on"], is_new=True)
+        except DBAPIError as error:
+            self._explain_write(error, record)
+        self._session.note_change(kind.noun, counts=not kind.is_journal)
+        return record_id, row
 
     def _audit_of_new(self, actor_id: int | None) -> dict[str, Any]:
-        now = self._session.clock.now()
-        return {"created_on": now, "changed_on": now, "created_by": actor_id, "changed_by": actor_id, "version": 1}
+        now = self._session.clock.now().astimezone(UTC).replace(tzinfo=None)
+        by = {"created_by": actor_id, "changed_by": actor_id}
+        return {"at_created_on": now, "at_changed_on": now, "version": 1, **by}
 
     def update(self, record: Record, *, actor_id: int | None) -> Record:
         """Store a changed record; StaleVersionError when its `audit.version` is no longer the stored one.
 
         Its `changed_on` is later than that of the version before, so that it tells the versions apart.
         """
-        kind, now = self._kind, self._later_than(record.audit.changed_on)
+        kind, before = self._kind, record.audit
+        audit = replace(before, changed_on=self._later_than(before.changed_on), changed_by=actor_id)
+        if kind.marks and (stored := self._that_differs_by_marks(record)) is not None:
+            audit = stored.audit
+        audit = replace(audit, version=before.version + 1)
         row = to_row(kind, record, self._session.secret_box)
-        audit: dict[str, Any] = {"version": record.audit.version + 1}
-        if not self._differs_by_marks(record):
-            audit |= {"changed_on": now, "changed_by": actor_id}
-        same = (self._has_id(record.id), kind.table.c.version == record.audit.version)
-        with self._writing(record):
-            changed = self._connection.execute(sa.update(kind.table).where(*same).values(**row, **audit))
-            if changed.rowcount != 1:
-                self.version(record.id)  # NotFoundError when it is gone
-                raise StaleVersionError(kind.noun, record.id)
-            for part in kind.parts:
-                part.write(self._connection, record.id, getattr(record, part.attribute), now=now)
-        return self.get(record.id)
+        row["at_changed_on"] = now = cast("datetime", audit.changed_on).astimezone(UTC).replace(tzinfo=None)
+        given = {"version": audit.version, "changed_by": audit.changed_by}
+        same = {"record_id": record.id if fits_integer(record.id) else 0, "record_version": before.version}
+        try:
+            with self._session.writing(is_one=not kind.parts):
+                if self._connection.execute(kind.update_statement, row | given | same).rowcount != 1:
+                    self.version(record.id)  # NotFoundError when it is gone
+                    raise StaleVersionError(kind.noun, record.id)
+                for part in kind.parts:
+                    part.write(self._connection, record.id, getattr(record, part.attribute), now=now)
+        except DBAPIError as error:
+            self._explain_write(error, record)
+        self._session.note_change(kind.noun, counts=not kind.is_journal)
+        if not kind.read_as_written or before.created_on is None:  # it was not read before
+            return self.get(record.id)
+        return as_stored(kind, record, row, replace(audit, changed_on=now.replace(tzinfo=UTC)))
 
-    def _differs_by_marks(self, record: Record) -> bool:
-        """Tell whether a record differs from the stored one by what holds it for a while alone."""
-        if not self._kind.marks:
-            return False
+    def _that_differs_by_marks(self, record: Record) -> Record | None:
+        """Return the stored record from which this one differs by what holds it for a while alone; None: by more."""
         stored, marks = self.get(record.id), {name: getattr(record, name) for name in self._kind.marks}
-        return stored != record and replace(stored, **marks, audit=record.audit) == record
+        differs = stored != record and replace(stored, **marks, audit=record.audit) == record
+        return stored if differs else None
 
     def delete(self, record_id: int) -> None:
         """Remove the record and what belongs to it alone.
@@ -221,7 +246,7 @@ class SqlRepository(Generic[Record]):
         """
         kind = self._kind
         try:
-            with self._session.writing(self._bears_on, counts=not self._kind.is_journal):
+            with self._session.writing(is_one=False):
                 self.version(record_id)
                 for statement in kind.forget(record_id):
                     self._connection.execute(statement)
@@ -230,6 +255,7 @@ class SqlRepository(Generic[Record]):
                     raise missing_record(kind.noun, record_id)
         except DBAPIError as error:
             self._explain_delete(error, record_id)
+        self._session.note_change(self._bears_on, counts=not kind.is_journal)
 
     def _later_than(self, before: datetime | None) -> datetime:
         """Return the moment of a change: now, or just after the last change when the clock has not moved past it."""
@@ -243,16 +269,8 @@ class SqlRepository(Generic[Record]):
         """Return the records of rows with their parts, but for those that are left unread."""
         kind = self._kind
         if kind.parts and rows:
-            add_parts(self._connection, kind.parts, rows, links=kind.links_statement, without=without)
-        return tuple(map(partial(to_record, kind, box=self._session.secret_box), rows))
-
-    @contextmanager
-    def _writing(self, record: Record) -> Iterator[None]:
-        try:
-            with self._session.writing(self._kind.noun, counts=not self._kind.is_journal):
-                yield
-        except DBAPIError as error:
-            self._explain_write(error, record)
+            kind.record_parts.add(self._connection, rows, without=without)
+        return to_records(kind, rows, self._session.secret_box)
 
     def _explain_write(self, error: DBAPIError, record: Record) -> NoReturn:
         """Raise what the driver's refusal of an addition or a change means."""
@@ -304,10 +322,14 @@ class SqlExpendableRepository(SqlRepository[Record]):
         """Store new records, all or none of them; AlreadyExistsError where a unique name of one is taken."""
         if not records:
             return
-        audit = self._audit_of_new(actor_id)
-        rows = [{**to_row(self._kind, record, self._session.secret_box), **audit} for record in records]
-        with self._writing(records[0]):
-            self._connection.execute(self._kind.insert_statement, rows)
+        kind, audit = self._kind, self._audit_of_new(actor_id)
+        rows = [to_row(kind, record, self._session.secret_box) | audit for record in records]
+        try:
+            with self._session.writing(is_one=len(rows) == 1):
+                self._connection.execute(kind.insert_statement, rows)
+        except DBAPIError as error:
+            self._explain_write(error, records[0])
+        self._session.note_change(kind.noun, counts=not kind.is_journal)
 
     def delete_matching(self, filters: Sequence[ListFilter]) -> int:
         """Remove all records for which every condition holds, in one statement, and return how many they were.
@@ -315,97 +337,17 @@ class SqlExpendableRepository(SqlRepository[Record]):
         Raises:
             StaleVersionError: somebody changed or removed one of them since this unit began to read.
         """
-        matching = conditions(self._kind, ListQuery(filters=tuple(filters)), self._session.cache)
+        kind = self._kind
+        matching = conditions(kind, ListQuery(filters=tuple(filters)), self._session.cache)
         try:
-            with self._session.writing(self._bears_on, counts=not self._kind.is_journal):
-                return int(self._connection.execute(sa.delete(self._kind.table).where(*matching)).rowcount)
+            with self._session.writing(is_one=True):
+                gone = int(self._connection.execute(sa.delete(kind.table).where(*matching)).rowcount)
         except DBAPIError as error:
             self._raise_stale(failure_of(error), "that was to be removed")
             raise
+        self._session.note_change(self._bears_on, counts=not kind.is_journal)
+        return gone
 
 
 def _is_empty(ids: frozenset[int] | Scope | None) -> bool:
     return ids.is_empty if isinstance(ids, Scope) else ids is not None and not ids
-
-
-_NONE_HELD = "[]"
-
-
-def secret_context(kind: RecordKind[Any], field: str, row: Mapping[str, Any]) -> str:
-    """Return what a secret of a row is sealed for, for example `databases.uri:<uuid>`."""
-    return f"{kind.noun}s.{field}:{'/'.join(str(row[name]) for name in kind.named_in)}"
-
-
-def to_row(kind: RecordKind[Record], record: Record, box: SecretBox) -> dict[str, Any]:
-    """Return the values of the record's own row, without id and audit; PayloadSchemaError when one cannot be stored."""
-    values = {name: getattr(record, name) for name in kind.field_columns}
-    values |= {name: make(record) for name, make in kind.derived.items()}
-    for name in kind.blank_for_none:
-        values[name] = values[name] or ""
-    for name in kind.pairs:
-        values[name] = json.dumps([list(pair) for pair in values[name]], ensure_ascii=False)
-    for name in kind.texts:
-        values[name] = json.dumps(list(values[name]), ensure_ascii=False)
-    for name in kind.enums:
-        values[name] = values[name].value
-    for name in kind.sealed:
-        values[name] = _sealed(values[name], context=secret_context(kind, name, values), box=box)
-    check_row(kind.noun, kind.table, values)
-    return values
-
-
-def to_record(kind: RecordKind[Record], row: dict[str, Any], box: SecretBox) -> Record:
-    """Return the record of a row that holds its parts, too; StoredDataError when a stored value does not decode.
-
-    A secret that does not open is an error where it is revealed: its record can be found, mended and deleted.
-    """
-    for name in kind.blank_for_none:
-        row[name] = row[name] or None
-    for name in kind.pairs:
-        _decode(kind, row, name, _read_pairs, "the stored attributes of {} do not decode")
-    for name in kind.texts:
-        _decode(kind, row, name, _read_texts, "a stored list of {} does not decode")
-    for name, enum in kind.enums.items():
-        _decode(kind, row, name, enum, f"a stored choice of {{}} is none of {', '.join(enum)}")
-    for name in kind.sealed:
-        row[name] = None if row[name] is None else opened(kind, name, row, box)
-    audit = Audit(
-        created_on=row.pop("created_on"),
-        changed_on=row.pop("changed_on"),
-        created_by=row.pop("created_by"),
-        changed_by=row.pop("changed_by"),
-        version=row.pop("version"),
-    )
-    return kind.record_type(**row, audit=audit)
-
-
-def _sealed(secret: Secret | None, *, context: str, box: SecretBox) -> str | None:
-    if isinstance(secret, UnopenedSecret):
-        return secret.sealed_for(context)
-    return None if secret is None else box.seal(secret.reveal(), context=context)
-
-
-def opened(kind: RecordKind[Any], field: str, row: Mapping[str, Any], box: SecretBox) -> Secret:
-    """Return a sealed secret of a row, one that cannot be revealed where no key opens it."""
-    sealed, context = row[field], secret_context(kind, field, row)
-    try:
-        return Secret(box.open(sealed, context=context))
-    except StoredDataError as error:
-        problem = f"{field} of {kind.noun} {row['id']}: {error}"
-    return UnopenedSecret(sealed, context=context, problem=problem)
-
-
-def _decode(kind: RecordKind[Any], row: dict[str, Any], name: str, read: Callable[[str], object], problem: str) -> None:
-    try:
-        row[name] = read(row[name])
-    except (ValueError, TypeError):
-        raise StoredDataError(problem.format(f"{kind.noun} {row['id']}")) from None
-
-
-def _read_pairs(text: str) -> tuple[tuple[str, str], ...]:
-    return () if text == _NONE_HELD else tuple((str(name), str(value)) for name, value in json.loads(text))
-
-
-def _read_texts(text: str | None) -> tuple[str, ...]:
-    """Return a list of texts; a column that came later is NULL in older rows."""
-    return () if text in (None, _NONE_HELD) else tuple(map(str, json.loads(text)))

@@ -24,7 +24,8 @@ from analytics_core._content.storage.record_kinds import (
     OAUTH2_TOKEN_KIND,
     RecordKind,
 )
-from analytics_core._content.storage.repository import StoreSession, opened, secret_context
+from analytics_core._content.storage.repository import StoreSession
+from analytics_core._content.storage.row_mapping import opened, secret_context
 from analytics_core._content.storage.store_engine import STORE_TIMEOUT_S, StoreFile, is_memory, make_store_engine
 from analytics_core._content.storage.unit_of_work import SqlUnitOfWork
 from analytics_core._records.secret import Secret
@@ -97,16 +98,17 @@ class SqlMetadataStore:
                 connection=connection,
                 clock=self._clock,
                 secret_box=self._secret_box,
-                on_write=lambda noun, counts: changed.update({noun: counts or changed.get(noun, False)}),
                 cache=self._cache,
+                is_sqlite=self._is_sqlite,
                 is_on_file=self._is_sqlite and not self._in_memory,
+                changed=changed,
             )
             yield SqlUnitOfWork(session)
             if session.undone:
                 raise session.undone[0]
-        if counting := [noun for noun, counts in changed.items() if counts]:
+        if True in changed.values():
             with self._counting:
-                self._revisions.update(counting)
+                self._revisions.update(noun for noun, counts in changed.items() if counts)
                 self._revision += 1
 
     def revision(self, *nouns: str) -> int:

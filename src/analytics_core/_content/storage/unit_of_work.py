@@ -32,16 +32,21 @@ _NOW: Final = sa.select(StoreMoment())
 
 
 class _Records(Generic[Repository]):
-    """The repository of one kind of records, made when a unit of work is asked for it."""
+    """The repository of one kind of records, made when a unit of work is first asked for it."""
 
     def __init__(self, make: Callable[[StoreSession], Repository]) -> None:
         self._make = make
 
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
     def __get__(self, unit: SqlUnitOfWork, _owner: type) -> Repository:
-        return self._make(unit.session)
+        made: Repository = self._make(unit.session)
+        vars(unit)[self._name] = made  # the unit finds it there from now on, without a call
+        return made
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SqlUnitOfWork:
     """The repositories of one transaction (protocol `UnitOfWork`)."""
 
