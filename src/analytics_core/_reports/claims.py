@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count, islice
 from typing import Final
@@ -29,6 +29,7 @@ MOST_AT_A_TIME: Final = 1_000
 
 MISSED: Final = "missed: nobody looked for due runs at its time"
 STILL_WORKING: Final = "the run before still works, or waits; this one was not begun"
+_OWNERS: Final = frozenset({"owner_ids"})
 _OPEN: Final = (ListFilter(col="end_dttm", op="is_null", val=True),)
 _FEW_SCHEDULES: Final = 500
 _OPEN_OF_ALL: Final = ListQuery(filters=_OPEN, page_size=10_000_000)
@@ -42,16 +43,18 @@ _RESOLUTION: Final = timedelta(microseconds=1)
 class Claims:
     """What came of one look at a schedule.
 
-    `run` is the one that is begun now (None: none, or others come before), `claimed` how many due times are run now or
-    later, `missed` how many are not. `is_put_off`: nobody can tell yet whether the run before works, and the schedule
-    stays due.
+    `run` is the one that is begun now (None: none, or others come before), `schedule` its schedule, the owners left
+    unread; `claimed` how many due times are run now or later, `missed` how many are not. `is_put_off`: nobody can tell
+    yet whether the run before works, and the schedule stays due. `has_more`: it may be due once more by now.
     """
 
     run: ReportExecution | None = None
+    schedule: ReportSchedule | None = None
     claimed: int = 0
     missed: int = 0
     schedules: int = 0
     is_put_off: bool = False
+    has_more: bool = field(default=False, compare=False)
 
 
 class _UndecidedError(Exception):
@@ -81,20 +84,18 @@ class DueRuns:
         self._lease = timedelta(seconds=lease_s)
         self._is_held = is_held
 
+    def look(self, now: datetime) -> tuple[Sequence[ReportExecution], Sequence[ReportProgress]]:
+        """Return what `open_runs` and `due` do, both as of one moment."""
+        with self._store.unit_of_work() as unit:
+            return _first_open_runs(unit), _due(unit, now, ())
+
     def due(self, now: datetime, *, but: Collection[int] = ()) -> Sequence[ReportProgress]:
         """Return schedules that are due, those first that wait longest; in one statement, whatever else is stored.
 
         Where all of these are `but` some, those that come after them.
         """
-        before = (ListFilter(col="next_due_on", op="lt", val=now + _RESOLUTION),)
-        query = ListQuery(filters=before, order_by=(("next_due_on", False),), page_size=MOST_AT_A_TIME)
         with self._store.unit_of_work() as unit:
-            for page in count():
-                found = unit.report_progress.list(replace(query, page=page))[1]
-                others = [progress for progress in found if progress.schedule_id not in but]
-                if others or len(found) < MOST_AT_A_TIME:
-                    break
-        return others
+            return _due(unit, now, but)
 
     def open_runs(self) -> Sequence[ReportExecution]:
         """Return the first run of each schedule that is not over, the longest wait first.
@@ -102,20 +103,7 @@ class DueRuns:
         In one statement, unless one schedule has so many that they hide those of others.
         """
         with self._store.unit_of_work() as unit:
-            found, hidden = _open_runs(unit, most=MOST_AT_A_TIME), list[int]()
-            if len(found) == MOST_AT_A_TIME:
-                hidden += unit.report_executions.distinct("schedule_id", _OPEN_OF_ALL)[1]
-            firsts: dict[int, ReportExecution] = {}
-            while True:
-                for run in found:
-                    firsts.setdefault(run.schedule_id, run)
-                hidden = [schedule_id for schedule_id in hidden if schedule_id not in firsts]
-                if not hidden:
-                    return sorted(firsts.values(), key=lambda run: run.scheduled_dttm)
-                some = ListFilter(col="schedule_id", op="in", val=tuple(hidden[:_FEW_SCHEDULES]))
-                found = _open_runs(unit, some, most=MOST_AT_A_TIME)
-                if len(found) < MOST_AT_A_TIME:  # these are all
-                    del hidden[:_FEW_SCHEDULES]
+            return _first_open_runs(unit)
 
     def claim(self, due: ReportProgress, now: datetime) -> Claims:
         """Claim the due times of one schedule up to now; nothing where others were faster, or it is gone.
@@ -134,7 +122,7 @@ class DueRuns:
             _LOG.error("report schedule %s cannot be read (%s)", due.schedule_id, type(error).__name__)
             return self._set_aside(due)
         except (StaleVersionError, AlreadyExistsError, NotFoundError):
-            return Claims()
+            return Claims(has_more=True)
 
     def _set_aside(self, due: ReportProgress) -> Claims:
         with suppress(StaleVersionError, NotFoundError), self._store.unit_of_work() as unit:
@@ -142,7 +130,7 @@ class DueRuns:
         return Claims()
 
     def _claim(self, unit: UnitOfWork, due: ReportProgress, now: datetime) -> Claims:
-        schedule = unit.report_schedules.get(due.schedule_id)
+        schedule = schedule_without_owners(unit, due.schedule_id)
         crontab = _crontab_of(schedule)
         if crontab is None or due.next_due_on is None:
             unit.report_progress.update(replace(due, next_due_on=None), actor_id=None)
@@ -175,7 +163,8 @@ class DueRuns:
                 run = unit.report_executions.add(_run(schedule, moment, unit.now() + self._lease), actor_id=None)
         unit.report_executions.append_all([*waiting, *over], actor_id=None)
         claimed = len(waiting) + (run is not None)
-        return Claims(run=run, claimed=claimed, missed=len(new) - len(chosen), schedules=1)
+        missed = len(new) - len(chosen)
+        return Claims(run=run, schedule=schedule, claimed=claimed, missed=missed, schedules=1, has_more=not is_all)
 
     def _is_refused(self, unit: UnitOfWork, before: Sequence[ReportExecution], ago: timedelta) -> bool:
         """Tell whether a due time that came so long ago is not run, as the run before works; one may wait for others.
@@ -207,6 +196,42 @@ class DueRuns:
             case MissedRuns.SKIP:
                 return [moment for moment in times if now - moment <= self._on_time]
         return times[-1:] if is_all else ()
+
+
+def _due(unit: UnitOfWork, now: datetime, but: Collection[int]) -> Sequence[ReportProgress]:
+    before = (ListFilter(col="next_due_on", op="lt", val=now + _RESOLUTION),)
+    query = ListQuery(filters=before, order_by=(("next_due_on", False),), page_size=MOST_AT_A_TIME)
+    for page in count():
+        found = unit.report_progress.list(replace(query, page=page))[1]
+        others = [progress for progress in found if progress.schedule_id not in but] if but else found
+        if others or len(found) < MOST_AT_A_TIME:
+            break
+    return others
+
+
+def _first_open_runs(unit: UnitOfWork) -> Sequence[ReportExecution]:
+    found, hidden = _open_runs(unit, most=MOST_AT_A_TIME), list[int]()
+    if len(found) == MOST_AT_A_TIME:
+        hidden += unit.report_executions.distinct("schedule_id", _OPEN_OF_ALL)[1]
+    firsts: dict[int, ReportExecution] = {}
+    while True:
+        for run in found:
+            firsts.setdefault(run.schedule_id, run)
+        hidden = [schedule_id for schedule_id in hidden if schedule_id not in firsts]
+        if not hidden:
+            return sorted(firsts.values(), key=lambda run: run.scheduled_dttm)
+        some = ListFilter(col="schedule_id", op="in", val=tuple(hidden[:_FEW_SCHEDULES]))
+        found = _open_runs(unit, some, most=MOST_AT_A_TIME)
+        if len(found) < MOST_AT_A_TIME:  # these are all
+            del hidden[:_FEW_SCHEDULES]
+
+
+def schedule_without_owners(unit: UnitOfWork, schedule_id: int) -> ReportSchedule:
+    """Return a schedule whose owners are left unread; NotFoundError where there is none."""
+    found = unit.report_schedules.get_many((schedule_id,), without=_OWNERS)
+    if not found:
+        raise NotFoundError("report schedule", schedule_id)
+    return found[0]
 
 
 def _crontab_of(schedule: ReportSchedule) -> Crontab | None:

@@ -6,17 +6,19 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from analytics_core._content.jobs.handlers import Ending, JobKind
 from analytics_core._content.jobs.registry import new_job_id
 from analytics_core._content.jobs.turns import BESIDE, OWNER, Turns
 from analytics_core._records.report import ReportExecution, ReportSchedule
-from analytics_core._reports.claims import begun_runs, first_open
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._reports.claims import begun_runs, first_open, schedule_without_owners
 from analytics_core._reports.recipients import receivers
 from analytics_core._reports.run_log import DEACTIVATED, TOOK_TOO_LONG, RunLog
 from analytics_core._reports.runtime import ReportsRuntime
@@ -141,12 +143,15 @@ class RunDispatcher:
         return next(self.left_behind((following,)), None)
 
     # ----------------------------------------------------------------------------------------------------- running
-    def begin(self, run: ReportExecution | None) -> None:
-        """Have a run done as soon as it is its turn, and where this look waits those behind it, one after the other."""
+    def begin(self, run: ReportExecution | None, schedule: ReportSchedule | None = None) -> None:
+        """Have a run done as soon as it is its turn, and where this look waits those behind it, one after the other.
+
+        `schedule` is that of the run, where it was read just now.
+        """
         if run is None or not self._has_room:
             return
         with _passing_over(run), suppress(NotFoundError):
-            turn = self._turn(run)
+            turn = self._turn(run) if schedule is None else _turn_of(run, schedule)
             self._turns.add(turn.queue, turn)
         self._go_on()
 
@@ -191,8 +196,7 @@ class RunDispatcher:
 
     def _turn(self, run: ReportExecution) -> _Turn:
         with self._runtime.content.store.unit_of_work() as unit:
-            schedule = unit.report_schedules.get(run.schedule_id)
-        return _Turn(run=run, user_id=schedule.executor_id or 0, queue=queue_of(schedule))
+            return _turn_of(run, schedule_without_owners(unit, run.schedule_id))
 
     def _go_on(self) -> None:
         """Begin all whose turn it is, after what is over gave its place back."""
@@ -248,41 +252,56 @@ class RunDispatcher:
             told = f"each of {run.attempts} processes that tried it ended before it was done"
             self._close(run, RunEvent.FAILED, told, ErrorType.ASYNC_WORKERS_ERROR)
             return None
-        job_id = new_job_id()
+        job_id, asked = new_job_id(), {RUN: run.id} if self._waits else {RUN: run.id, FOLLOW: 1}
         try:
-            taken = self._taken(run, job_id)
-            self._hand_over(taken, job_id, turn)
+            self._submit_job(
+                asked,
+                turn.queue,
+                turn.user_id,
+                job_id=job_id,
+                moment=run.scheduled_dttm,
+                beside=partial(self._take, run, job_id),
+            )
+        except JobError as error:
+            if error.retryable:
+                self._give_back(run, job_id)
+            raise
         except (StaleVersionError, NotFoundError):
             return None
         return job_id
 
-    def _hand_over(self, taken: ReportExecution, job_id: str, turn: _Turn) -> None:
-        asked = {RUN: taken.id} if self._waits else {RUN: taken.id, FOLLOW: 1}
-        try:
-            self._submit_job(asked, turn.queue, turn.user_id, job_id=job_id, moment=taken.scheduled_dttm)
-        except JobError as error:
-            if error.retryable:
-                self._give_back(taken)
-            raise
-
     def _submit_job(
-        self, payload: Mapping[str, Any], queue: str, user_id: int, *, job_id: str, moment: datetime
+        self,
+        payload: Mapping[str, Any],
+        queue: str,
+        user_id: int,
+        *,
+        job_id: str,
+        moment: datetime,
+        beside: Callable[[UnitOfWork, datetime], None] | None = None,
     ) -> None:
         self._runtime.content.job_registry.submit(
-            JobKind.REPORT, json.dumps(payload), user_id=user_id, moment=moment, queue=queue, job_id=job_id
+            JobKind.REPORT,
+            json.dumps(payload),
+            user_id=user_id,
+            moment=moment,
+            queue=queue,
+            job_id=job_id,
+            beside=beside,
         )
 
-    def _give_back(self, taken: ReportExecution) -> None:
-        """Let others take up a run at once, as if nobody had tried it."""
-        free = replace(taken, job_id=None, attempts=taken.attempts - 1, lease_until=None)
-        with suppress(StaleVersionError, NotFoundError), self._runtime.content.store.unit_of_work() as unit:
-            unit.report_executions.update(free, actor_id=None)
+    def _take(self, run: ReportExecution, job_id: str, unit: UnitOfWork, now: datetime) -> None:
+        """Record which job does a run, with the job; StaleVersionError where others were faster."""
+        taken = replace(run, job_id=job_id, attempts=run.attempts + 1, lease_until=now + self._lease)
+        unit.report_executions.update(taken, actor_id=None)
 
-    def _taken(self, run: ReportExecution, job_id: str) -> ReportExecution:
-        """Record which job does a run, and return it; StaleVersionError where others were faster."""
-        with self._runtime.content.store.unit_of_work() as unit:
-            taken = replace(run, job_id=job_id, attempts=run.attempts + 1, lease_until=unit.now() + self._lease)
-            return unit.report_executions.update(taken, actor_id=None)
+    def _give_back(self, run: ReportExecution, job_id: str) -> None:
+        """Let others take up a run at once, as if nobody had tried it; one that others have meanwhile is theirs."""
+        with suppress(StaleVersionError, NotFoundError), self._runtime.content.store.unit_of_work() as unit:
+            now = unit.report_executions.get(run.id)
+            if now.job_id == job_id or now.audit.version == run.audit.version:
+                free = replace(now, job_id=None, attempts=run.attempts, lease_until=None)
+                unit.report_executions.update(free, actor_id=None)
 
     # ----------------------------------------------------------------------------------------------------- notices
     def _close(self, run: ReportExecution, event: RunEvent, message: str, error_type: ErrorType) -> None:
@@ -299,6 +318,10 @@ class RunDispatcher:
             return
         if self._waits:
             self._wait_later(job_id, None)
+
+
+def _turn_of(run: ReportExecution, schedule: ReportSchedule) -> _Turn:
+    return _Turn(run=run, user_id=schedule.executor_id or 0, queue=queue_of(schedule))
 
 
 def queue_of(schedule: ReportSchedule) -> str:

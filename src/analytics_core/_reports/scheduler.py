@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from analytics_core._content.namespace import Namespace
-from analytics_core._reports.claims import Claims, DueRuns
+from analytics_core._records.report import ReportProgress
+from analytics_core._reports.claims import MOST_AT_A_TIME, Claims, DueRuns
 from analytics_core._reports.dispatcher import RunDispatcher
 from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core._tools.display.blocks import Blocks
@@ -81,9 +82,9 @@ class Scheduler(Namespace):
         moment = self._moment(now)
         dispatcher = RunDispatcher(self._reports, waits=wait)
         due = claimed = taken_up = missed = 0
-        first_runs = self._due.open_runs()
-        for claims in self._claimed(moment):  # before a run that died is taken up: it did not work at their due times
-            dispatcher.begin(claims.run)
+        first_runs, first_due = self._due.look(moment)
+        for claims in self._claimed(first_due, moment):  # before what died is taken up: it did not work at their times
+            dispatcher.begin(claims.run, claims.schedule)
             due, claimed, missed = due + claims.schedules, claimed + claims.claimed, missed + claims.missed
         for run in dispatcher.left_behind(first_runs):
             dispatcher.begin(run)
@@ -121,10 +122,11 @@ class Scheduler(Namespace):
                 _LOG.error("a look for due reports ended by an unexpected %s, and comes again", type(error).__name__)
             ended.wait(interval_s)
 
-    def _claimed(self, moment: datetime) -> Iterator[Claims]:
+    def _claimed(self, due: Sequence[ReportProgress], moment: datetime) -> Iterator[Claims]:
         """Claim what is due and yield it, schedule by schedule; who cannot be claimed keeps nobody from theirs."""
         later = set[int]()
-        while due := self._due.due(moment, but=later):
+        while due:
+            is_more = len(due) >= MOST_AT_A_TIME
             for progress in due:
                 try:
                     claims = self._due.claim(progress, moment)
@@ -134,7 +136,9 @@ class Scheduler(Namespace):
                     continue
                 if claims.is_put_off:
                     later.add(progress.schedule_id)
+                is_more = is_more or claims.has_more
                 yield claims
+            due = self._due.due(moment, but=later) if is_more else ()
 
     def _moment(self, now: datetime | None) -> datetime:
         if now is None:

@@ -86,6 +86,7 @@ class JobRegistry:
         moment: datetime | None = None,
         queue: str = "",
         job_id: str | None = None,
+        beside: Callable[[UnitOfWork, datetime], None] | None = None,
     ) -> JobRecord:
         """Store a job, hand it to the runner and return it.
 
@@ -97,6 +98,7 @@ class JobRegistry:
             moment: what counts as now; None: the time at which it runs.
             queue: names the database that it waits for.
             job_id: under which it is known already; None: a new one.
+            beside: writes what is to be stored together with the job, or not at all; it is given the store's time.
 
         Raises:
             JobError: no more work can be taken.
@@ -116,7 +118,8 @@ class JobRegistry:
                     moment=moment,
                     queue=queue,
                     worker=self._heartbeat.token if self._runner.is_local else None,
-                )
+                ),
+                beside,
             )
         except BaseException:  # whatever it is goes on upwards; nobody holds what is not stored
             self._drop(job_id)
@@ -148,13 +151,16 @@ class JobRegistry:
         with suppress(StoreUnavailableError), self._store.unit_of_work() as unit:
             unit.jobs.delete_matching([ListFilter(col="id", op="eq", val=record_id)])
 
-    def _store_new(self, job: JobRecord) -> JobRecord:
+    def _store_new(self, job: JobRecord, beside: Callable[[UnitOfWork, datetime], None] | None) -> JobRecord:
         with self._store.unit_of_work() as unit:
+            now = unit.now()
+            if beside is not None:
+                beside(unit, now)
             self._require_room(unit, self._settings.max_jobs)
             if not job.user_id:  # guests must not keep people from submitting
                 guests = ListFilter(col="user_id", op="eq", val=0)
                 self._require_room(unit, -(-self._settings.max_jobs // 2), guests, whose="of guests ")
-            lease = unit.now() + timedelta(seconds=self._settings.job_wait_s)
+            lease = now + timedelta(seconds=self._settings.job_wait_s)
             return unit.jobs.add(replace(job, lease_until=lease), actor_id=job.author_id)
 
     def _require_room(self, unit: UnitOfWork, most: int, *of: ListFilter, whose: str = "") -> None:
