@@ -62,11 +62,24 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentRun:
-    """A run that this process does: the schedule as it was when it began, its row, and the process by its lease."""
+    """A run that this process does: the schedule as it was when it began, its row, and the process by its lease.
+
+    `progress` is where the schedule stood when this process read it last; None: it was not read, or is to be read anew.
+    """
 
     schedule: ReportSchedule
     execution: ReportExecution
     worker: str | None = None
+    progress: ReportProgress | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedDelivery:
+    """A message on its way: to which addresses, what is wrong with others, and what the store has of the former."""
+
+    addresses: Sequence[str]
+    failures: Sequence[NotificationError]
+    rows: Mapping[str, ReportDelivery]
 
 
 class RunEndedError(Exception):
@@ -109,13 +122,13 @@ class RunLog:
             self._end(unit, run, RunEvent.DEACTIVATED, message=DEACTIVATED)
             return None
         progress = unit.report_progress.find(schedule_id=schedule.id)
+        run = replace(run, progress=progress)
         last = None if progress is None else progress.last_success_on
         in_grace = is_within_grace(grace_s=schedule.grace_period, last_success=last, now=self._moment(run))
         if schedule.is_alert and run.execution.cause is not RunCause.MANUAL and in_grace:
             self._end(unit, run, RunEvent.BEGUN_WITHIN_GRACE, message=ON_GRACE)
             return None
-        self._stand(unit, run, RunState.WORKING)
-        return run
+        return replace(run, progress=self._stand(unit, run, RunState.WORKING)[0])
 
     def has_begun_to_send(self, run: CurrentRun, recipient: Recipient | None = None) -> bool:
         """Tell whether a run before this one, of the same due time, has begun to send, to this recipient or to any."""
@@ -141,29 +154,28 @@ class RunLog:
             RunEndedError: somebody else ended it.
         """
 
-        def end() -> bool:
-            with self.runtime.content.store.unit_of_work() as unit:
-                held = self._held(unit, run)
-                done = replace(held, execution=replace(held.execution, **_facts(verdict, messages, held)))
-                return self._end(unit, done, event, message=message, error_type=error_type)
+        def end(unit: UnitOfWork, held: CurrentRun) -> bool:
+            done = replace(held, execution=replace(held.execution, **_facts(verdict, messages, held)))
+            return self._end(unit, done, event, message=message, error_type=error_type)
 
-        is_told = self._patiently(end)
+        is_told = self._changed(run, end)
         _log_failure(run.schedule, run.execution, event, message)
         return is_told
 
-    def keep(self, run: CurrentRun, verdict: Verdict) -> None:
+    def keep(self, run: CurrentRun, verdict: Verdict) -> CurrentRun:
         """Record what an alert found before it is told to anybody: whoever takes the run up tells the others the same.
+
+        Return the run as it is now.
 
         Raises:
             RunEndedError: somebody else ended it.
         """
 
-        def keep() -> None:
-            with self.runtime.content.store.unit_of_work() as unit:
-                held = self._held(unit, run)
-                unit.report_executions.update(replace(held.execution, **_facts(verdict, (), held)), actor_id=None)
+        def keep(unit: UnitOfWork, held: CurrentRun) -> CurrentRun:
+            found = replace(held.execution, **_facts(verdict, (), held))
+            return replace(held, execution=unit.report_executions.update(found, actor_id=None))
 
-        self._patiently(keep)
+        return self._changed(run, keep)
 
     def put_off(self, run: CurrentRun, seconds: float, *, message: str) -> None:
         """Leave a run to whoever looks after so many seconds, by the store's time: it was done, and lost no attempt.
@@ -172,20 +184,18 @@ class RunLog:
             RunEndedError: somebody else ended it.
         """
 
-        def put_off() -> None:
-            with self.runtime.content.store.unit_of_work() as unit:
-                held = self._held(unit, run)
-                waits = replace(
-                    held.execution,
-                    error_message=message,
-                    job_id=None,
-                    attempts=held.execution.attempts - 1,
-                    lease_until=unit.now() + timedelta(seconds=seconds),
-                    late_on=None,
-                )
-                unit.report_executions.update(waits, actor_id=None)
+        def put_off(unit: UnitOfWork, held: CurrentRun) -> None:
+            waits = replace(
+                held.execution,
+                error_message=message,
+                job_id=None,
+                attempts=held.execution.attempts - 1,
+                lease_until=unit.now() + timedelta(seconds=seconds),
+                late_on=None,
+            )
+            unit.report_executions.update(waits, actor_id=None)
 
-        self._patiently(put_off)
+        self._changed(run, put_off)
         _LOG.warning("a run of report schedule %s goes on in %.0f s: %s", run.schedule.id, seconds, message)
 
     def close(
@@ -237,13 +247,14 @@ class RunLog:
             late_on=None,
         )
         unit.report_executions.update(over, actor_id=None)
-        is_told = self._stand(unit, replace(run, execution=over), state)
+        _, is_told = self._stand(unit, replace(run, execution=over), state)
         self._forget_old(unit, run.schedule)
         return is_told
 
-    def _stand(self, unit: UnitOfWork, run: CurrentRun, state: RunState) -> bool:
-        """Record where the schedule stands now; return whether its owners are to be told of an error."""
-        progress = unit.report_progress.find(schedule_id=run.schedule.id) or ReportProgress(schedule_id=run.schedule.id)
+    def _stand(self, unit: UnitOfWork, run: CurrentRun, state: RunState) -> tuple[ReportProgress, bool]:
+        """Record where the schedule stands now; return that, and whether its owners are to be told of an error."""
+        progress = run.progress or unit.report_progress.find(schedule_id=run.schedule.id)
+        progress = progress or ReportProgress(schedule_id=run.schedule.id)
         execution, now = run.execution, self._moment(run)
         changes: dict[str, Any] = {"last_eval_dttm": now, "last_state": state.value}
         if state is not RunState.ON_GRACE:
@@ -257,12 +268,8 @@ class RunLog:
             changes |= {"last_notice_on": None}
         elif is_told:
             changes |= {"last_notice_on": now}
-        stands = replace(progress, **changes)
-        if progress.id:
-            unit.report_progress.update(stands, actor_id=None)
-        else:
-            unit.report_progress.append(stands, actor_id=None)
-        return is_told
+        stands, kept = replace(progress, **changes), unit.report_progress
+        return (kept.update if progress.id else kept.add)(stands, actor_id=None), is_told
 
     def _forget_old(self, unit: UnitOfWork, schedule: ReportSchedule) -> None:
         """Forget runs that are older than the schedule keeps them, a thousand at a time."""
@@ -280,8 +287,8 @@ class RunLog:
     # ------------------------------------------------------------------------------------------------- deliveries
     def open_delivery(
         self, run: CurrentRun, recipient: Recipient, message: Message, *, only: Collection[str] | None = None
-    ) -> tuple[Sequence[str], Sequence[NotificationError]]:
-        """Record that a message is on its way, and return the addresses that it goes to, and what is wrong with others.
+    ) -> OpenedDelivery:
+        """Record that a message is on its way, and return to whom, and what is wrong with others.
 
         Left out are addresses that it went to before. Where the process that sent it died before it could record what
         became of it, the schedule says whether it goes there again. `only` are the addresses in question, None all.
@@ -290,7 +297,7 @@ class RunLog:
             RunEndedError: somebody else ended the run, or may: the lease of this process is over, by the store's time.
         """
 
-        def opened() -> tuple[Sequence[str], Sequence[NotificationError]]:
+        def opened() -> OpenedDelivery:
             with self.runtime.content.store.unit_of_work() as unit:
                 asked = recipient.addresses if only is None else tuple(only)
                 if run.worker is not None and is_dead(unit, run.worker):
@@ -301,23 +308,23 @@ class RunLog:
 
     def _opened(
         self, unit: UnitOfWork, run: CurrentRun, recipient: Recipient, message: Message, asked: Sequence[str]
-    ) -> tuple[Sequence[str], Sequence[NotificationError]]:
+    ) -> OpenedDelivery:
         repeats = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
-        known = _known_deliveries(unit, run.execution, [_key(recipient, address) for address in asked])
-        left: list[str] = []
+        keys = {address: _key(recipient, address) for address in asked}
+        known = _known_deliveries(unit, run.execution, tuple(keys.values()))
+        rows: dict[str, ReportDelivery] = {}
         told: list[NotificationError] = []
-        for address in asked:
-            before = known.get(_key(recipient, address))
+        for address, key in keys.items():
+            before = known.get(key)
             if before is None:
-                unit.report_deliveries.append(_sending(run.execution, recipient, message, address), actor_id=None)
-                left.append(address)
+                new = _sending(run.execution, recipient, message, address)
+                rows[address] = unit.report_deliveries.add(new, actor_id=None)
             elif before.state == DeliveryState.UNAVAILABLE or (repeats and before.state in _IN_DOUBT):
                 again = replace(before, state=_SENDING, reason=None, attempts=before.attempts + 1)
-                unit.report_deliveries.update(again, actor_id=None)
-                left.append(address)
+                rows[address] = unit.report_deliveries.update(again, actor_id=None)
             else:
                 told += _settled(unit, before)
-        return left, told
+        return OpenedDelivery(addresses=tuple(rows), failures=told, rows={keys[one]: row for one, row in rows.items()})
 
     def pause_delivery(
         self,
@@ -336,22 +343,57 @@ class RunLog:
         sleep()
         self.open_delivery(run, recipient, message, only=[one.address for one in found if not one.is_delivered])
 
-    def close_delivery(self, run: CurrentRun, recipient: Recipient, found: Sequence[Delivery]) -> None:
-        """Record what became of a message at each address that it was sent to."""
+    def close_delivery(
+        self,
+        run: CurrentRun,
+        recipient: Recipient,
+        found: Sequence[Delivery],
+        rows: Mapping[str, ReportDelivery] | None = None,
+    ) -> None:
+        """Record what became of a message at each address that it was sent to.
+
+        `rows` are what the store had of them, as far as this process knows: versions tell whether that is so still.
+        """
         keys = [_key(recipient, delivery.address) for delivery in found]
+        known = rows
 
         def close() -> None:
+            nonlocal known
             with self.runtime.content.store.unit_of_work() as unit:
-                known = _known_deliveries(unit, run.execution, keys)
+                stored, known = _known_deliveries(unit, run.execution, keys) if known is None else known, None
                 for key, delivery in zip(keys, found, strict=True):
-                    before = known.get(key)
+                    before = stored.get(key)
                     if before is not None:
                         done = replace(before, state=delivery.state.value, reason=delivery.reason or None)
                         unit.report_deliveries.update(done, actor_id=None)
 
-        self._patiently(close)
+        try:
+            self._patiently(close)
+        except NotFoundError:  # one that was known is gone
+            self._patiently(close)
 
     # ----------------------------------------------------------------------------------------------------- inside
+    def _changed(self, run: CurrentRun, change: Callable[[UnitOfWork, CurrentRun], Result]) -> Result:
+        """Return the result of a change of a run, which must not be lost.
+
+        It is made of the run as this process knows it, whose version tells whether it is so still; else it is read.
+
+        Raises:
+            RunEndedError: it is over, or another job does it.
+        """
+        known: CurrentRun | None = run
+
+        def changed() -> Result:
+            nonlocal known
+            with self.runtime.content.store.unit_of_work() as unit:
+                held, known = self._held(unit, run) if known is None else known, None
+                return change(unit, held)
+
+        try:
+            return self._patiently(changed)
+        except NotFoundError:
+            raise RunEndedError from None
+
     def _held(self, unit: UnitOfWork, run: CurrentRun) -> CurrentRun:
         """Return a run with its row as it is now.
 
@@ -364,7 +406,7 @@ class RunLog:
             raise RunEndedError from None
         if now.end_dttm is not None or now.job_id != run.execution.job_id:
             raise RunEndedError
-        return replace(run, execution=now)
+        return replace(run, execution=now, progress=None)
 
     def _patiently(self, change: Callable[[], Result]) -> Result:
         """Return the result of a change that must not be lost: while the store is away it is tried again."""

@@ -120,7 +120,7 @@ class ReportRuns:
             log.end(run, RunEvent.NOT_TRIGGERED, message=EMPTY, verdict=verdict, messages=messages)
             return
         if verdict is not None:
-            log.keep(run, verdict)
+            run = log.keep(run, verdict)
         failures = self._send(log, run, sent, outages)
         if not failures:
             log.end(run, RunEvent.SENT, verdict=verdict, messages=messages)
@@ -165,14 +165,19 @@ class ReportRuns:
         failures: list[NotificationError] = []
         repeats = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
         for recipient, content in messages:
-            left, told = log.open_delivery(run, recipient, content.message)
-            failures += told
-            if left:
+            opened = log.open_delivery(run, recipient, content.message)
+            failures += opened.failures
+            if opened.addresses:
                 pause = partial(log.pause_delivery, run, recipient, content.message)
                 found = log.runtime.deliveries.deliver(
-                    content.message, recipient, only=left, repeats_unknown=repeats, outages=outages, pause=pause
+                    content.message,
+                    recipient,
+                    only=opened.addresses,
+                    repeats_unknown=repeats,
+                    outages=outages,
+                    pause=pause,
                 )
-                log.close_delivery(run, recipient, found)
+                log.close_delivery(run, recipient, found, opened.rows)
                 failures += [error for delivery in found if (error := delivery.error()) is not None]
         return failures
 

@@ -6,7 +6,7 @@ import json
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
@@ -120,7 +120,7 @@ class JobEnds:
             part = JobResultPart(job_record_id=job.id, position=position, data=data[start : start + _PART_BYTES])
             unit.job_results.append(part, actor_id=job.author_id)
         with suppress(StaleVersionError):  # another process makes room at this moment
-            self._make_room(unit, but=job.job_id)
+            self._make_room(unit, now, but=job.job_id)
         return stored
 
     def settled(self, unit: UnitOfWork, job: JobRecord, *, own: str) -> JobRecord:
@@ -142,9 +142,9 @@ class JobEnds:
         except StaleVersionError:  # it was alive after all, or somebody else was faster: the next look tells
             return job
 
-    def _make_room(self, unit: UnitOfWork, *, but: str) -> None:
+    def _make_room(self, unit: UnitOfWork, now: datetime, *, but: str) -> None:
         """Forget jobs that are expired, and the oldest beyond as many and as many bytes as may be; the latest stays."""
-        now, most = unit.now(), self._settings.max_jobs
+        most = self._settings.max_jobs
         unit.jobs.delete_matching([ListFilter(col="expires_on", op="lt", val=now)])
         unit.job_workers.delete_matching([ListFilter(col="lease_until", op="lt", val=now - WORKERS_KEPT)])
         over = (ListFilter(col="ended_on", op="is_null", val=False),)

@@ -23,6 +23,7 @@ from analytics_core.errors import (
     JobError,
     JobGoneError,
     JobNotFoundError,
+    NotFoundError,
     StaleVersionError,
     StatementStoppedError,
     StatementTimeoutError,
@@ -40,11 +41,15 @@ _PAUSE_S: Final = 0.2
 
 @dataclass(slots=True)
 class _LocalJob:
-    """A job that this process waits for or runs; `is_claimed`: the store says that this process runs it."""
+    """A job that this process waits for or runs, as it was stored here last; None: by others.
+
+    `is_claimed`: the store says that this process runs it.
+    """
 
     cancel: CancelToken = field(default_factory=CancelToken)
     ending: Ending = field(default_factory=Ending)
     is_claimed: bool = False
+    record: JobRecord | None = None
 
 
 class JobRegistry:
@@ -105,8 +110,7 @@ class JobRegistry:
             StoreUnavailableError: the job cannot be kept.
         """
         job_id = job_id or new_job_id()
-        if self._runner.is_local:
-            self._hold(job_id)
+        held = self._hold(job_id) if self._runner.is_local else None
         try:
             record = self._store_new(
                 JobRecord(
@@ -124,6 +128,8 @@ class JobRegistry:
         except BaseException:  # whatever it is goes on upwards; nobody holds what is not stored
             self._drop(job_id)
             raise
+        if held is not None:
+            held.record = record
         self._hand_over(record)
         return record
 
@@ -212,7 +218,7 @@ class JobRegistry:
             self._taken.add(job_id)
         try:
             held = self._hold(job_id)
-            job = self._claim(job_id)
+            job = self._claim(job_id, held.record)
             if job is not None:
                 held.is_claimed = True
                 self._work(job, held.cancel)
@@ -223,10 +229,13 @@ class JobRegistry:
             with self._guard:
                 self._taken.discard(job_id)
 
-    def _claim(self, job_id: str) -> JobRecord | None:
-        """Make a waiting job one that this process runs; None when somebody else has it or it is over."""
+    def _claim(self, job_id: str, known: JobRecord | None) -> JobRecord | None:
+        """Make a waiting job one that this process runs; None when somebody else has it or it is over.
+
+        `known` is how this process stored it: its version tells whether it is so still.
+        """
         with self._store.unit_of_work() as unit:
-            job = unit.jobs.find(job_id=job_id)
+            job = unit.jobs.find(job_id=job_id) if known is None else known
             if job is None or job.state is not JobState.PENDING or job.cancel_requested:
                 return None
             running = replace(
@@ -234,34 +243,38 @@ class JobRegistry:
             )
             try:
                 return unit.jobs.update(running, actor_id=job.author_id)
-            except StaleVersionError:  # another process was faster, or somebody cancelled it
+            except (StaleVersionError, NotFoundError):  # another process was faster, or somebody cancelled it
                 return None
 
     def _work(self, job: JobRecord, cancel: CancelToken) -> None:
         try:
             outcome = self.handler(job).run(job, cancel)
         except AnalyticsError as error:
-            self._end(job.job_id, _state_of(error), error=error)
+            self._end(job, _state_of(error), error=error)
         except Exception as error:  # the border of a thread: nobody above could be told
             _LOG.error("job %s ended by an unexpected %s", job.job_id, type(error).__name__)
             failure = JobError(f"job {job.job_id!r} ended by an unexpected error")
-            self._end(job.job_id, JobState.FAILED, error=failure)
+            self._end(job, JobState.FAILED, error=failure)
         except BaseException:  # the process is interrupted, in a job that runs in its caller's thread
-            self._end(job.job_id, JobState.STOPPED, error=StatementStoppedError("the process was interrupted"))
+            self._end(job, JobState.STOPPED, error=StatementStoppedError("the process was interrupted"))
             raise
         else:
-            self._end(job.job_id, outcome.state, outcome=outcome)
+            self._end(job, outcome.state, outcome=outcome)
 
     def _end(
-        self, job_id: str, state: JobState, *, outcome: JobOutcome | None = None, error: AnalyticsError | None = None
+        self, job: JobRecord, state: JobState, *, outcome: JobOutcome | None = None, error: AnalyticsError | None = None
     ) -> None:
         """Record the end of a job that this process ran, also where the store is away for a while."""
-        ended = self._repeated(
-            lambda: self._end_once(job_id, state, outcome=outcome, error=error), also=StoreUnavailableError
-        )
+
+        def end() -> JobRecord | None:
+            with suppress(StaleVersionError, NotFoundError), self._store.unit_of_work() as unit:
+                return self._ends.record(unit, job, state, outcome=outcome, error=error)
+            return self._end_once(job.job_id, state, outcome=outcome, error=error)  # it is not what it was
+
+        ended = self._repeated(end, also=StoreUnavailableError)
         if ended is None or ended.state is not state:
-            _LOG.warning("job %s was taken from this process before its end was recorded", job_id)
-        self._tell(job_id, ended)
+            _LOG.warning("job %s was taken from this process before its end was recorded", job.job_id)
+        self._tell(job.job_id, ended)
 
     def _end_once(
         self, job_id: str, state: JobState, *, outcome: JobOutcome | None = None, error: AnalyticsError | None = None
