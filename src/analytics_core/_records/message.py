@@ -32,6 +32,8 @@ def checked_line(text: str, field_name: str) -> str:
     """
     if not isinstance(text, str):
         raise NotificationError(f"the {field_name} of a message must be a text, not {type(text).__name__}")
+    if text.isascii() and text.isprintable():
+        return text
     if any(character in "\r\n\0\u2028\u2029\x85\x0b\x0c" for character in text):
         raise NotificationError(f"the {field_name} of a message must be one line, without line breaks and NUL")
     plain = "".join(" " if unicodedata.category(character) == "Cc" else character for character in text)

@@ -109,6 +109,8 @@ def options_of(extra: str | None) -> ReportOptions:
     Raises:
         StoredDataError: the store holds no such options, so that nobody knows whose rows are sent, and how.
     """
+    if not extra:
+        return ReportOptions()
     content = extra_in(extra)
     options, problems = options_in({name: content[name] for name in KNOWN if name in content})
     if problems:

@@ -85,7 +85,8 @@ def page_statement(
 
     Lists that differ in values alone share a cached statement; those of numbered records are built anew.
     """
-    _check_page(query)
+    if query.page or not 1 <= query.page_size <= _FARTHEST_ROW:
+        _check_page(query)
     shapes, values = _bound(kind, query.filters)
     paged = {**values, _PAGE_SIZE.key: query.page_size, _OFFSET.key: query.page * query.page_size}
     key = (kind.noun, shapes, query.order_by, query.ids, query.among_datasets, with_total)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -13,11 +13,10 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import OperationalError
 
 from analytics_core._content.storage.store_engine import is_memory
+from analytics_core._content.storage.table_kinds import TABLE_REVISION, VERSION_TABLE
 from analytics_core._engine.execution.driver_limits import allow_answer
 from analytics_core.errors import SettingsError, StoreUnavailableError
 
-VERSION_TABLE: Final = "ac_alembic_version"
-_VERSION: Final = sa.text(f"SELECT version_num FROM {VERSION_TABLE}")
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 HEAD: Final = max(path.name for path in (MIGRATIONS / "versions").glob("r????_*.py"))[1:5]
 """The newest revision, read from the names of the files; a test keeps it equal to what Alembic finds."""
@@ -71,12 +70,14 @@ def stored_revision(connection: Connection) -> str | None:
     """Return the revision of the tables; a store in memory has always the newest."""
     if is_memory(connection.engine):
         return HEAD
-    found = connection.execute(_VERSION).scalar()
+    found = connection.execute(TABLE_REVISION).scalar()
     return None if found is None else str(found)
 
 
-def require_present(connection: Connection) -> None:
+def require_present(connection: Connection, revisions: Collection[str | None] | None) -> None:
     """Refuse to keep what was written by code of another version than the tables have.
+
+    `revisions` are those that the writing statements gave of the tables; without any the table of the revision is read.
 
     A process that went on while a newer version changed the store would leave out what that one relies on, such as the
     key by which row rules find a dataset.
@@ -84,7 +85,7 @@ def require_present(connection: Connection) -> None:
     Raises:
         StoreUnavailableError: the store was changed since it was opened.
     """
-    if connection.execute(_VERSION).scalar() != HEAD:
+    if set(revisions or (connection.execute(TABLE_REVISION).scalar(),)) != {HEAD}:
         raise StoreUnavailableError(
             "the metadata store was brought up to date by another version of analytics_core, and what was to be "
             "written is not kept; start this process anew with that version",
@@ -119,7 +120,7 @@ def _revision(engine: Engine) -> str | None:
     with engine.connect() as connection:
         if not sa.inspect(connection).has_table(VERSION_TABLE):
             return None
-        return connection.execute(_VERSION).scalar()
+        return connection.execute(TABLE_REVISION).scalar()
 
 
 def _run_forward(connection: Connection, history: Path) -> None:
@@ -139,8 +140,9 @@ def _run_forward(connection: Connection, history: Path) -> None:
     try:
         context.run_migrations(op=Operations(context))
     except CommandError:
+        stored = connection.execute(TABLE_REVISION).scalar()
         raise SettingsError(
-            f"the metadata store has the revision {connection.execute(_VERSION).scalar()!r}, which this version of "
+            f"the metadata store has the revision {stored!r}, which this version of "
             "analytics_core does not know: a newer version wrote it, or one from before 0.1.0; install the version "
             "that wrote it, or name an empty store"
         ) from None

@@ -10,10 +10,12 @@ from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import Boolean, Column, ColumnElement, Executable, Insert, Integer, Select, Table, Update
+from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
 from analytics_core._content.storage import tables
 from analytics_core._content.storage.column_types import LongBytes, LongText, Name, RowCheck, UtcMoment
 from analytics_core._content.storage.parts import ItemParts, Parts, RecordParts, RowReader, ValueParts, links_of
+from analytics_core._content.storage.table_kinds import TABLE_REVISION
 from analytics_core._engine.rights.row_rules import key_of_table
 from analytics_core._records.audit import LogEntry, StoredRecord
 from analytics_core._records.chart import DATASET_TYPES, Annotation, AnnotationLayer, Chart
@@ -95,11 +97,12 @@ class RecordKind(Generic[Record]):
     remove what other tables say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind,
     so they do not move the store's revision. A change of `marks` fields alone leaves `changed_on` and `changed_by`.
 
-    What is used all the time is built once. `plain_types` are the types of the values that listed columns hold, where a
-    value of this very type is what the store holds. `members` are the values of `enums`; records that are not
-    `is_encoded` are their rows, and those that are `read_as_written` are, when they have been written, what was given.
-    Statements that write take moments under the names of `bound_moments`, as the store holds them already: as a type's
-    own work that would be a call for each.
+    What is used all the time is built once. `fields` have columns of their own in the table, without id and audit, and
+    `getter` gives their values. `plain_types` are the types of the values that listed columns hold, where a value of
+    this very type is what the store holds. `members` are the values of `enums`; records that are not `is_encoded` are
+    their rows, and those that are `read_as_written` are, when they have been written, what was given. Statements that
+    write take moments under the names of `bound_moments`, as the store holds them already: as a type's own work that
+    would be a call for each. `revision_insert` and `revision_update` also give the revision of the tables.
     """
 
     noun: str
@@ -136,8 +139,10 @@ class RecordKind(Generic[Record]):
     get_many_statement: Select[Any] = field(init=False)
     insert_statement: Insert = field(init=False)
     update_statement: Update = field(init=False)
-    _fields: tuple[str, ...] = field(init=False)
-    _getter: Callable[[Record], tuple[Any, ...]] = field(init=False)
+    revision_insert: ReturningInsert[Any] = field(init=False)
+    revision_update: ReturningUpdate[Any] = field(init=False)
+    fields: tuple[str, ...] = field(init=False)
+    getter: Callable[[Record], tuple[Any, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
         encoded = bool(self.blank_for_none or self.pairs or self.texts or self.enums or self.sealed)
@@ -154,17 +159,13 @@ class RecordKind(Generic[Record]):
             "plain_types": {name: _PLAIN[type(one.type)] for name, one in listed.items() if type(one.type) in _PLAIN},
             "record_parts": RecordParts(self.parts),
             "links": {part.attribute: part for part in links_of((*self.parts, *self.named_by))},
-            "_fields": names,
-            "_getter": attrgetter(*names, "id"),  # of one name alone it would give no tuple
+            "fields": names,
+            "getter": attrgetter(*names, "id"),  # of one name alone it would give no tuple
         }
         for name, value in given.items():
             object.__setattr__(self, name, value)
         self._set_references()
         self._set_statements()
-
-    def values_of(self, record: Record) -> dict[str, Any]:
-        """Return the values of a record's fields that are columns of its table, without id and audit."""
-        return dict(zip(self._fields, self._getter(record), strict=False))
 
     def _set_references(self) -> None:
         named = {column.name: column for column in self.table.columns}
@@ -179,14 +180,16 @@ class RecordKind(Generic[Record]):
         bound = {name: sa.bindparam(f"at_{name}", type_=sa.DateTime()) for name in moments}
         changed = {name: bind for name, bind in bound.items() if name != "created_on"}
         is_same = table.c.version == sa.bindparam("record_version")
-        of_audit = ("created_on", "changed_on")
+        of_audit, revision = ("created_on", "changed_on"), TABLE_REVISION.scalar_subquery()
         given = {
             "bound_moments": {name: bound[name].key for name in moments if name not in of_audit},
             "version_statement": sa.select(table.c.version).where(by_id),
             "get_statement": sa.select(*self.reader.columns).where(by_id),
             "get_many_statement": sa.select(*self.reader.columns).where(among).order_by(table.c.id),
-            "insert_statement": sa.insert(table).values(bound),
-            "update_statement": sa.update(table).where(by_id, is_same).values(changed),
+            "insert_statement": (insert := sa.insert(table).values(bound)),
+            "update_statement": (update := sa.update(table).where(by_id, is_same).values(changed)),
+            "revision_insert": insert.returning(table.c.id, revision),
+            "revision_update": update.returning(revision),
         }
         for name, value in given.items():
             object.__setattr__(self, name, value)

@@ -45,6 +45,9 @@ class StoreSession:
     to write, so there the first write ends the transaction of the reads and begins one that may write: whatever was
     read before is of one moment, and the version of a record tells whether it changed since. A store in memory lets
     one thread at a time in and needs no transaction to read.
+
+    `changed` has the nouns of the kinds that were written (None: of any), and whether that moves the store's revision,
+    `revisions` what the tables' revision was as they were written; None: this store cannot tell it with what it writes.
     """
 
     connection: Connection
@@ -54,6 +57,7 @@ class StoreSession:
     is_sqlite: bool
     is_on_file: bool
     changed: dict[str | None, bool]
+    revisions: set[str | None] | None
     may_write: threading.Event = field(default_factory=threading.Event)
     undone: list[StaleVersionError] = field(default_factory=list)
 
@@ -69,23 +73,15 @@ class StoreSession:
         `is_one`: the block is one statement. SQLite takes back what a refused one did, and needs no savepoint; a server
         may have ended the transaction, which the end of the savepoint tells.
         """
-        if self.is_sqlite:
-            self._begin_writing()
-            if is_one:
-                return nullcontext()
-        return self.connection.begin_nested()
-
-    def note_change(self, noun: str | None, *, counts: bool) -> None:
-        """Note that records of a kind were written (None: of any); `counts`: they move the store's revision."""
-        self.changed[noun] = counts or self.changed.get(noun, False)
-
-    def _begin_writing(self) -> None:
+        if not self.is_sqlite:
+            return self.connection.begin_nested()
         driver: Any = self.connection.connection.dbapi_connection
         if self.is_on_file and not self.may_write.is_set() and driver.in_transaction:
             self.connection.exec_driver_sql("COMMIT")
         if not driver.in_transaction:
             self.connection.exec_driver_sql("BEGIN IMMEDIATE")
         self.may_write.set()
+        return nullcontext() if is_one else self.connection.begin_nested()
 
 
 class SqlRepository(Generic[Record]):
@@ -95,9 +91,6 @@ class SqlRepository(Generic[Record]):
         self._kind = kind
         self._session = session
         self._connection = session.connection
-        self._bears_on = kind.noun if kind.is_journal else None
-        if session.is_on_file:
-            session.begin_reading()
 
     def get(self, record_id: int) -> Record:
         """Return the record; NotFoundError when there is none."""
@@ -119,7 +112,7 @@ class SqlRepository(Generic[Record]):
 
     def get_many(self, record_ids: Collection[int], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
         """Return the records of these ids that exist, in the order of their ids; `without` is as in `ListQuery`."""
-        wanted = sorted(set(filter(fits_integer, record_ids)))
+        wanted = sorted({one for one in record_ids if type(one) is int and one in INTEGERS})
         if not wanted:
             return ()
         rows = self._kind.reader.rows(self._connection, self._kind.get_many_statement, {"record_ids": wanted})
@@ -188,14 +181,18 @@ class SqlRepository(Generic[Record]):
         row = to_row(kind, record, self._session.secret_box) | self._audit_of_new(actor_id)
         try:
             with self._session.writing(is_one=not kind.parts):
-                inserted = self._connection.execute(kind.insert_statement, row)
-                record_id = int(cast("Row[Any]", inserted.inserted_primary_key).id)
+                if (revisions := self._session.revisions) is None:
+                    inserted = self._connection.execute(kind.insert_statement, row)
+                    record_id = int(cast("Row[Any]", inserted.inserted_primary_key).id)
+                else:
+                    record_id, revision = self._connection.execute(kind.revision_insert, row).one()
+                    revisions.add(revision)
                 for part in kind.parts:
                     wanted = getattr(record, part.attribute)
                     part.write(self._connection, record_id, wanted, now=row["at_created_on"], is_new=True)
         except DBAPIError as error:
             self._explain_write(error, record)
-        self._session.note_change(kind.noun, counts=not kind.is_journal)
+        self._session.changed[kind.noun] = not kind.is_journal
         return record_id, row
 
     def _audit_of_new(self, actor_id: int | None) -> dict[str, Any]:
@@ -209,24 +206,36 @@ class SqlRepository(Generic[Record]):
         Its `changed_on` is later than that of the version before, so that it tells the versions apart.
         """
         kind, before = self._kind, record.audit
-        audit = replace(before, changed_on=self._later_than(before.changed_on), changed_by=actor_id)
+        now = self._session.clock.now()
+        if before.changed_on is not None:
+            now = max(now, before.changed_on + _RESOLUTION)
+        audit = replace(before, changed_on=now, changed_by=actor_id)
         if kind.marks and (stored := self._that_differs_by_marks(record)) is not None:
             audit = stored.audit
         audit = replace(audit, version=before.version + 1)
         row = to_row(kind, record, self._session.secret_box)
         row["at_changed_on"] = now = cast("datetime", audit.changed_on).astimezone(UTC).replace(tzinfo=None)
         given = {"version": audit.version, "changed_by": audit.changed_by}
-        same = {"record_id": record.id if fits_integer(record.id) else 0, "record_version": before.version}
+        same = {
+            "record_id": record.id if type(record.id) is int and record.id in INTEGERS else 0,
+            "record_version": before.version,
+        }
         try:
             with self._session.writing(is_one=not kind.parts):
-                if self._connection.execute(kind.update_statement, row | given | same).rowcount != 1:
+                if (revisions := self._session.revisions) is None:
+                    is_stored = self._connection.execute(kind.update_statement, row | given | same).rowcount == 1
+                else:
+                    found = self._connection.execute(kind.revision_update, row | given | same).scalars().all()
+                    revisions.update(found)
+                    is_stored = len(found) == 1
+                if not is_stored:
                     self.version(record.id)  # NotFoundError when it is gone
                     raise StaleVersionError(kind.noun, record.id)
                 for part in kind.parts:
                     part.write(self._connection, record.id, getattr(record, part.attribute), now=now)
         except DBAPIError as error:
             self._explain_write(error, record)
-        self._session.note_change(kind.noun, counts=not kind.is_journal)
+        self._session.changed[kind.noun] = not kind.is_journal
         if not kind.read_as_written or before.created_on is None:  # it was not read before
             return self.get(record.id)
         return as_stored(kind, record, row, replace(audit, changed_on=now.replace(tzinfo=UTC)))
@@ -255,12 +264,7 @@ class SqlRepository(Generic[Record]):
                     raise missing_record(kind.noun, record_id)
         except DBAPIError as error:
             self._explain_delete(error, record_id)
-        self._session.note_change(self._bears_on, counts=not kind.is_journal)
-
-    def _later_than(self, before: datetime | None) -> datetime:
-        """Return the moment of a change: now, or just after the last change when the clock has not moved past it."""
-        now = self._session.clock.now()
-        return now if before is None else max(now, before + _RESOLUTION)
+        self._session.changed[kind.noun if kind.is_journal else None] = not kind.is_journal
 
     def _has_id(self, record_id: int) -> ColumnElement[bool]:
         return self._kind.table.c.id == record_id if fits_integer(record_id) else sa.false()
@@ -329,7 +333,7 @@ class SqlExpendableRepository(SqlRepository[Record]):
                 self._connection.execute(kind.insert_statement, rows)
         except DBAPIError as error:
             self._explain_write(error, records[0])
-        self._session.note_change(kind.noun, counts=not kind.is_journal)
+        self._session.changed[kind.noun] = not kind.is_journal
 
     def delete_matching(self, filters: Sequence[ListFilter]) -> int:
         """Remove all records for which every condition holds, in one statement, and return how many they were.
@@ -345,7 +349,7 @@ class SqlExpendableRepository(SqlRepository[Record]):
         except DBAPIError as error:
             self._raise_stale(failure_of(error), "that was to be removed")
             raise
-        self._session.note_change(self._bears_on, counts=not kind.is_journal)
+        self._session.changed[kind.noun if kind.is_journal else None] = not kind.is_journal
         return gone
 
 

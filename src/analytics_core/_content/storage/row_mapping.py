@@ -27,7 +27,7 @@ def to_row(kind: RecordKind[Record], record: Record, box: SecretBox) -> dict[str
 
     Moments go under the names of `kind.bound_moments`.
     """
-    values = kind.values_of(record)
+    values = dict(zip(kind.fields, kind.getter(record), strict=False))
     for name, make in kind.derived.items():
         values[name] = make(record)
     for name in kind.blank_for_none:
@@ -45,14 +45,14 @@ def to_row(kind: RecordKind[Record], record: Record, box: SecretBox) -> dict[str
             values[name] = _sealed(secret, context=secret_context(kind, name, values), box=box)
     kind.check(kind.noun, values)
     for name, bound in kind.bound_moments.items():
-        values[bound] = _naive(kind, name, values.pop(name))
+        moment = values.pop(name)
+        if moment is not None and moment.tzinfo is not None:  # a naive one is in UTC already
+            moment = moment.replace(tzinfo=None) if moment.tzinfo is UTC else _in_utc(kind, name, moment)
+        values[bound] = moment
     return values
 
 
-def _naive(kind: RecordKind[Any], name: str, moment: datetime | None) -> datetime | None:
-    """Return a moment as the store holds it; a naive one is in UTC already."""
-    if moment is None or moment.tzinfo is None:
-        return moment
+def _in_utc(kind: RecordKind[Any], name: str, moment: datetime) -> datetime:
     try:
         return moment.astimezone(UTC).replace(tzinfo=None)
     except OverflowError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any, Final
@@ -68,6 +68,7 @@ class SqlMetadataStore:
         self._cache = StatementCache()
         self._in_memory = is_memory(self._engine)
         self._is_sqlite = self._engine.dialect.name == "sqlite"
+        self._tells_revision = self._engine.dialect.update_returning and not self._in_memory
         self._memory_turn = forkable_rlock()
         self._memory_connection: Connection | None = None
         self._closed = False
@@ -93,7 +94,8 @@ class SqlMetadataStore:
         a server undoes a whole transaction (MariaDB and MySQL at a deadlock), the unit ends in StaleVersionError.
         """
         changed: dict[str | None, bool] = {}
-        with DeferredInterrupts(), store_border(), self._connected(changed) as connection:
+        revisions: set[str | None] | None = set() if self._tells_revision else None
+        with DeferredInterrupts(), store_border(), self._connected(changed, revisions) as connection:
             session = StoreSession(
                 connection=connection,
                 clock=self._clock,
@@ -102,6 +104,7 @@ class SqlMetadataStore:
                 is_sqlite=self._is_sqlite,
                 is_on_file=self._is_sqlite and not self._in_memory,
                 changed=changed,
+                revisions=revisions,
             )
             yield SqlUnitOfWork(session)
             if session.undone:
@@ -192,19 +195,26 @@ class SqlMetadataStore:
         unchanged = (table.c.id == row["id"], table.c[field] == row[field])
         return connection.execute(sa.update(table).where(*unchanged).values({field: fresh})).rowcount
 
-    def _connected(self, changed: Mapping[str | None, bool]) -> AbstractContextManager[Connection]:
-        """Return a connection whose work is committed when the block ends well; `changed` tells what it wrote."""
+    def _connected(
+        self, changed: Mapping[str | None, bool], revisions: Collection[str | None] | None = None
+    ) -> AbstractContextManager[Connection]:
+        """Return a connection whose work is committed when the block ends well.
+
+        `changed` tells what it wrote, and `revisions` which ones the tables had then.
+        """
         if self._closed or self._is_lost:
             raise self._unavailable()
-        return self._memory_session() if self._in_memory else self._session(changed)
+        return self._memory_session() if self._in_memory else self._session(changed, revisions)
 
     @contextmanager
-    def _session(self, changed: Mapping[str | None, bool]) -> Iterator[Connection]:
+    def _session(
+        self, changed: Mapping[str | None, bool], revisions: Collection[str | None] | None
+    ) -> Iterator[Connection]:
         file = self._file.check(self._engine)
         with self._engine.connect() as connection:
             yield connection
             if changed.keys() - _UNGUARDED:
-                require_present(connection)
+                require_present(connection, revisions)
             connection.commit()
             if any(changed.values()):
                 self._file.require_same(file)

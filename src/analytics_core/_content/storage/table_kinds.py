@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, Table
+import sqlalchemy as sa
+from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, Select, Table
 from sqlalchemy.schema import SchemaItem
 
 from analytics_core._content.storage.column_types import UtcMoment
 
 METADATA = MetaData()
+
+VERSION_TABLE: Final = "ac_alembic_version"
+TABLE_REVISION: Final[Select[Any]] = sa.select(sa.column("version_num")).select_from(sa.table(VERSION_TABLE))
+"""The revision of the tables, which is the one row of a table of Alembic's."""
 
 
 def record_table(name: str, *items: SchemaItem) -> Table:

@@ -41,6 +41,8 @@ class _Records(Generic[Repository]):
         self._name = name
 
     def __get__(self, unit: SqlUnitOfWork, _owner: type) -> Repository:
+        if unit.session.is_on_file:
+            unit.session.begin_reading()
         made: Repository = self._make(unit.session)
         vars(unit)[self._name] = made  # the unit finds it there from now on, without a call
         return made
