@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 
 from analytics_core._content.batches import every_id, stored_ids
 from analytics_core._content.reader import Reader
@@ -67,9 +69,9 @@ def names_related_to_dashboards(reader: Reader, dashboards: Sequence[Dashboard])
 def names_related_to_charts(reader: Reader, charts: Sequence[Chart], *, with_metadata: bool = False) -> RelatedNames:
     """Return what stands around these charts; of the dashboards and datasets those that the actor may read."""
     query = NamesQuery(
-        tags=frozenset(tag_id for chart in charts for tag_id in chart.tag_ids),
-        datasets=stored_ids(chart.dataset_id or 0 for chart in charts),
-        dashboards_of=frozenset(chart.id for chart in charts),
+        tags=frozenset(chain.from_iterable(map(attrgetter("tag_ids"), charts))),
+        datasets=stored_ids(filter(None, map(attrgetter("dataset_id"), charts))),
+        dashboards_of=frozenset(map(attrgetter("id"), charts)),
         with_metadata=with_metadata,
     )
     return RelatedNames.of(reader.names(query))

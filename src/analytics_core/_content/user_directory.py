@@ -18,6 +18,7 @@ from analytics_core.models.references import UserDetails, UserFirstName, UserNam
 from analytics_core.ports import BulkUserDirectory, UserDirectory
 
 _MOST_OWNERS = 1_000
+_PARTS = frozenset({"role_ids"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +61,7 @@ class UserIndex:
 
     def references(self, user_ids: Iterable[int]) -> tuple[UserReference, ...]:
         """Return references to the users that still exist, in the order given."""
-        found = (self.reference(user_id) for user_id in user_ids)
-        return tuple(reference for reference in found if reference is not None)
+        return tuple(filter(None, map(self.reference, user_ids)))
 
 
 def name_of(user: User) -> str:
@@ -76,6 +76,14 @@ def read_users(directory: UserDirectory, user_ids: Iterable[int | None]) -> User
         return UserIndex(users={user.id: user for user in directory.find_many(sorted(wanted))} if wanted else {})
     found = ((user_id, directory.find(user_id)) for user_id in sorted(wanted))
     return UserIndex(users={user_id: user for user_id, user in found if user is not None})
+
+
+def stored_users(unit: UnitOfWork, directory: UserDirectory, user_ids: Iterable[int | None]) -> UserIndex | None:
+    """Return the people of these ids, read in a unit that reads more; None: a host's own directory knows them."""
+    if not isinstance(directory, StoredUserDirectory):
+        return None
+    wanted = {user_id for user_id in user_ids if user_id is not None}
+    return UserIndex(users={user.id: user for user in unit.users.get_many(wanted, without=_PARTS)} if wanted else {})
 
 
 def checked_owners(
@@ -98,7 +106,6 @@ def checked_owners(
 
 
 _FULL_NAME = "full_name"
-_PARTS = frozenset({"role_ids"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

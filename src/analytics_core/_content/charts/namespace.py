@@ -29,7 +29,7 @@ from analytics_core._content.questions.queries import ChartQueries
 from analytics_core._content.reader import DATASET_NAME
 from analytics_core._content.related_names import RelatedNames, names_related_to_charts
 from analytics_core._content.tags import Favourites
-from analytics_core._content.user_directory import checked_owners, read_users
+from analytics_core._content.user_directory import UserIndex, checked_owners, read_users, stored_users
 from analytics_core._content.written_back import read_changes
 from analytics_core._engine.querying.stored_statements import STATEMENT_TYPES
 from analytics_core._records.chart import Chart
@@ -130,8 +130,9 @@ class Charts(ChartQuestions):
         with self._runtime.store.unit_of_work() as unit:
             reader = self._reader(unit)
             chart = reader.chart_called(chart_id) if isinstance(chart_id, str) else reader.chart(chart_id)
-            linked = self._linked(unit, chart)
-        return self._answer(chart, linked)
+            linked = names_related_to_charts(reader, (chart,), with_metadata=True)
+            people = stored_users(unit, self._runtime.people, people_of(chart))
+        return self._answer(chart, linked, people)
 
     def update(
         self,
@@ -300,6 +301,6 @@ class Charts(ChartQuestions):
     def _linked(self, unit: UnitOfWork, chart: Chart) -> RelatedNames:
         return names_related_to_charts(self._reader(unit), (chart,), with_metadata=True)
 
-    def _answer(self, chart: Chart, linked: RelatedNames) -> ChartGet:
-        people = read_users(self._runtime.people, people_of(chart))
+    def _answer(self, chart: Chart, linked: RelatedNames, people: UserIndex | None = None) -> ChartGet:
+        people = people or read_users(self._runtime.people, people_of(chart))
         return chart_get(chart, linked=linked, people=people, readable=readable_now(self._runtime))

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from operator import itemgetter
 from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Row, Select
+from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Select
 
 from analytics_core._content.storage import record_kinds as kinds
 from analytics_core._content.storage.column_types import StoreMoment
@@ -101,23 +102,21 @@ def read_names(connection: Connection, query: NamesQuery, cache: StatementCache)
     if not requested:
         return Names()
     rows = connection.execute(_statement(query, tuple(requested), cache), requested).all()
-    found: dict[int, list[Row[Any]]] = {}
-    for row in sorted(rows, key=lambda row: (row.kind, row.of_id, row.id)):
-        found.setdefault(row.kind, []).append(row)
+    tags, roles, datasets, databases = {}, {}, {}, {}
     dashboards: dict[int, tuple[DashboardName, ...]] = {}
-    for row in found.get(_DASHBOARD, ()):
-        name = DashboardName(id=row.id, dashboard_title=row.name, json_metadata=row.detail)
-        dashboards[row.of_id] = (*dashboards.get(row.of_id, ()), name)
-    return Names(
-        tags={row.id: TagName(id=row.id, name=row.name, type=row.of_id) for row in found.get(_TAG, ())},
-        roles={row.id: RoleName(id=row.id, name=row.name) for row in found.get(_ROLE, ())},
-        datasets={
-            row.id: DatasetName(id=row.id, table_name=row.name, default_endpoint=row.detail)
-            for row in found.get(_DATASET, ())
-        },
-        databases={row.id: DatabaseName(id=row.id, database_name=row.name) for row in found.get(_DATABASE, ())},
-        dashboards=dashboards,
-    )
+    for kind, of_id, key, name, detail in sorted(map(tuple, rows), key=itemgetter(0, 1, 2)):
+        if kind == _TAG:
+            tags[key] = TagName(id=key, name=name, type=of_id)
+        elif kind == _ROLE:
+            roles[key] = RoleName(id=key, name=name)
+        elif kind == _DATASET:
+            datasets[key] = DatasetName(id=key, table_name=name, default_endpoint=detail)
+        elif kind == _DATABASE:
+            databases[key] = DatabaseName(id=key, database_name=name)
+        else:
+            board = DashboardName(id=key, dashboard_title=name, json_metadata=detail)
+            dashboards[of_id] = (*dashboards.get(of_id, ()), board)
+    return Names(tags=tags, roles=roles, datasets=datasets, databases=databases, dashboards=dashboards)
 
 
 def _statement(query: NamesQuery, requested: tuple[str, ...], cache: StatementCache) -> NamesStatement:

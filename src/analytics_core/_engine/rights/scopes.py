@@ -45,7 +45,8 @@ def scope_of(policy: Policy, permission: Permission, actor: Actor) -> Scope | No
     if not decides_by_table(policy, *methods):
         return None
     for one in needed:
-        if not _is_known(policy.enough_for(one)):
+        enough = policy.enough_for(one)
+        if not (enough <= _KNOWN or all(isinstance(other, HasRole) for other in enough - _KNOWN)):
             return None
     return _scope(policy, permission, actor)
 
@@ -56,10 +57,6 @@ def decides_by_table(policy: Policy, *methods: str) -> bool:
         if getattr(getattr(policy, name), "__func__", None) is not getattr(Policy, name):
             return False
     return True
-
-
-def _is_known(enough: frozenset[AnyRelationship]) -> bool:
-    return enough <= _KNOWN or all(isinstance(one, HasRole) for one in enough - _KNOWN)
 
 
 def _scope(policy: Policy, permission: Permission, actor: Actor) -> Scope:
