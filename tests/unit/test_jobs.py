@@ -27,7 +27,7 @@ from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.settings import Settings
-from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord, JobState, JobWorker
 from analytics_core.errors import (
     AnalyticsError,
     JobError,
@@ -434,6 +434,30 @@ def test_expired_jobs_are_not_found_and_go_at_the_next_end(desk: Any) -> None:
     with at.store.unit_of_work() as unit:
         owner = ListFilter(col="job_record_id", op="eq", val=first._record.id)
         assert unit.job_results.list(ListQuery(filters=(owner,)))[0] == 0
+
+
+def test_expired_jobs_go_at_the_next_end_however_many_they_are(desk: Any, store: SqlMetadataStore) -> None:
+    at, long_ago = desk(max_jobs=2), START - timedelta(days=9_000)
+    old = JobRecord(job_id="", kind="k", payload="{}", user_id=1, state=JobState.FAILED, ended_on=long_ago)
+    with store.unit_of_work() as unit:
+        expired = [replace(old, job_id=f"old {number}", expires_on=long_ago) for number in range(250)]
+        unit.jobs.append_all(expired, actor_id=None)
+    last = at.submit()
+    with store.unit_of_work() as unit:
+        assert [job.job_id for job in unit.jobs.list(ListQuery())[1]] == [last.job_id]
+
+
+def test_a_process_that_takes_its_first_job_forgets_those_that_ended_long_ago(
+    desk: Any, store: SqlMetadataStore
+) -> None:
+    with store.unit_of_work() as unit:
+        now = unit.now()
+        for name, ago in (("old", timedelta(days=1, minutes=1)), ("late", timedelta(hours=23))):
+            unit.job_workers.append(JobWorker(token=name, lease_until=now - ago), actor_id=None)
+    desk().submit()
+    with store.unit_of_work() as unit:
+        tokens = {worker.token for worker in unit.job_workers.list(ListQuery())[1]}
+    assert (len(tokens), "late" in tokens, "old" in tokens) == (2, True, False)
 
 
 def test_results_are_kept_by_bytes_and_the_oldest_go_first(desk: Any) -> None:

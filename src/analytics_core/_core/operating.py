@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypedDict
 
 from analytics_core._content.batches import every_id, every_value
-from analytics_core._content.jobs.handlers import WORKERS_KEPT
+from analytics_core._content.jobs.heartbeat import WORKERS_KEPT
 from analytics_core._content.logs import oldest_after_pruning
 from analytics_core._content.lookups.guests import CUT_OFF_KIND
 from analytics_core._content.storage.store import SqlMetadataStore

@@ -53,7 +53,6 @@ class JobHandler(Protocol):
 
 _PART_BYTES: Final = 4 * 1024 * 1024
 _MORE_READ: Final = 100
-WORKERS_KEPT: Final = timedelta(days=1)
 
 
 class Ending:
@@ -145,16 +144,17 @@ class JobEnds:
     def _make_room(self, unit: UnitOfWork, now: datetime, *, but: str) -> None:
         """Forget jobs that are expired, and the oldest beyond as many and as many bytes as may be; the latest stays."""
         most = self._settings.max_jobs
-        unit.jobs.delete_matching([ListFilter(col="expires_on", op="lt", val=now)])
-        unit.job_workers.delete_matching([ListFilter(col="lease_until", op="lt", val=now - WORKERS_KEPT)])
         over = (ListFilter(col="ended_on", op="is_null", val=False),)
         query = ListQuery(filters=over, page_size=most + _MORE_READ)
-        held, gone = 0, []
-        for position, ((job_id, size), _, record_id) in enumerate(
-            unit.jobs.newest(("job_id", "result_bytes"), "ended_on", query)
-        ):
-            held += size or 0
-            if job_id != but and (position >= most or held > self._settings.jobs_max_bytes):
+        found = unit.jobs.newest(("job_id", "result_bytes", "expires_on"), "ended_on", query)
+        count, held, gone = 0, 0, []
+        for (job_id, size, expires_on), _, record_id in found:
+            is_expired = expires_on is not None and expires_on < now
+            if not is_expired:
+                count, held = count + 1, held + (size or 0)
+            if job_id != but and (is_expired or count > most or held > self._settings.jobs_max_bytes):
                 gone.append(record_id)
         if gone:
             unit.jobs.delete_matching([ListFilter(col="id", op="in", val=gone)])
+        if len(found) == query.page_size:  # there may be more
+            unit.jobs.delete_matching([ListFilter(col="expires_on", op="lt", val=now)])

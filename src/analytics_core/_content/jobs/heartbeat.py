@@ -6,8 +6,9 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
@@ -15,12 +16,15 @@ from analytics_core._records.shared_state import JobWorker
 from analytics_core._tools.bounded_calls import start_thread
 from analytics_core._tools.forks import forkable_rlock, tell_of_forks
 from analytics_core._tools.log import line_log
-from analytics_core.errors import AnalyticsError, JobError, ThreadLimitError
+from analytics_core.errors import AnalyticsError, JobError, StaleVersionError, ThreadLimitError
 from analytics_core.ports import MetadataStore
 
 _LOG = line_log(__name__)
 LOOK_S: Final = 0.5
 """How often a process looks whether somebody cancelled one of its jobs."""
+
+WORKERS_KEPT: Final = timedelta(days=1)
+"""For how long a lease that is over is remembered."""
 
 _END_S: Final = 2.0
 
@@ -135,6 +139,13 @@ class Heartbeat:
                 unit.job_workers.append(JobWorker(token=self._token, lease_until=until), actor_id=None)
             else:
                 unit.job_workers.update(replace(known, lease_until=until), actor_id=None)
+        if known is None:
+            self._forget_others(until - WORKERS_KEPT)
+
+    def _forget_others(self, before: datetime) -> None:
+        """Forget processes whose leases were over by then; a process does so once, as it adds one."""
+        with suppress(StaleVersionError), self._store.unit_of_work() as unit:
+            unit.job_workers.delete_matching([ListFilter(col="lease_until", op="lt", val=before)])
 
     def _cancelled(self) -> list[str]:
         with self._store.unit_of_work() as unit:
