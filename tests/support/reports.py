@@ -153,7 +153,7 @@ def report_world(
 ) -> Iterator[ReportWorld]:
     """Give a world whose clock stands at noon of the first of May; the outbox takes what no other notifier takes."""
     file, clock, outbox = copied_file(folder / "shop.db", "reports", _make), FixedClock(NOON), Outbox()
-    chosen = Settings(secret_key=KEY, data_roots=(folder,), metadata_freshness_s=0, **(settings or {}))
+    chosen = Settings(secret_key=KEY, data_roots=(folder,), **{"metadata_freshness_s": 0, **(settings or {})})
     with AnalyticsCore(
         chosen,
         metadata_url=url,

@@ -149,8 +149,8 @@ def _passes(local: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
 
     The later one comes first then.
     """
-    first, second = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
-    return first, second
+    there = local.replace(tzinfo=zone)
+    return there.replace(fold=0).astimezone(UTC), there.replace(fold=1).astimezone(UTC)
 
 
 def _change_between(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:

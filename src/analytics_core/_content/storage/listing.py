@@ -60,6 +60,7 @@ class StatementCache:
 
     _conditions: Memo[tuple[str, Scope], ColumnElement[bool]] = field(default_factory=_memo)
     pages: Memo[Hashable, Select[Any]] = field(default_factory=_memo)
+    distinct: Memo[Hashable, tuple[Select[Any], Select[Any]]] = field(default_factory=_memo)
     names: Memo[Hashable, NamesStatement] = field(default_factory=_memo)
 
     def in_scope(self, table: Table, scope: Scope) -> ColumnElement[bool]:
@@ -97,7 +98,7 @@ def page_statement(
             columns = (*columns, _count(kind, narrowed).correlate(None).scalar_subquery().label(TOTAL))
         found = sa.select(*columns).where(*narrowed).order_by(*_order(kind, query, cache))
         statement = found.limit(_PAGE_SIZE).offset(_OFFSET)
-        if not isinstance(query.ids, frozenset) and not isinstance(query.among_datasets, frozenset):
+        if _has_no_numbers(query):
             cache.pages.put(key, statement)
     return statement, paged
 
@@ -118,13 +119,26 @@ def _count(kind: RecordKind[Any], narrowed: list[ColumnElement[bool]]) -> Select
 
 def distinct_statements(
     kind: RecordKind[Any], name: str, query: ListQuery, cache: StatementCache
-) -> tuple[Select[Any], Select[Any]]:
-    """Return the statements that count the values of a column and give a page of them, sorted; NULL is no value.
+) -> tuple[Select[Any], Select[Any], Mapping[str, Any]]:
+    """Return the statements that count the values of a column and give a page of them, sorted, and their values.
 
-    Parts that are ids, such as `owner_ids`, have the ids that any of the records holds.
+    NULL is no value. Parts that are ids, such as `owner_ids`, have the ids that any of the records holds.
     """
     _check_page(query)
-    links, where = kind.links, conditions(kind, query, cache)
+    shapes, values = _bound(kind, query.filters)
+    key = (kind.noun, name, shapes, query.ids, query.among_datasets)
+    statements = cache.distinct.get(key)
+    if statements is None:
+        statements = _distinct(kind, name, query, cache)
+        if _has_no_numbers(query):
+            cache.distinct.put(key, statements)
+    return *statements, {**values, _PAGE_SIZE.key: query.page_size, _OFFSET.key: query.page * query.page_size}
+
+
+def _distinct(
+    kind: RecordKind[Any], name: str, query: ListQuery, cache: StatementCache
+) -> tuple[Select[Any], Select[Any]]:
+    links, where = kind.links, conditions(kind, query, cache, with_values=False)
     column: ColumnElement[Any]
     if link := links.get(name):
         column, source = link.value_column, link.table
@@ -135,7 +149,12 @@ def distinct_statements(
     value = column.label("ac_value")
     counted = sa.select(sa.func.count(column.distinct())).select_from(source).where(*where)
     paged = sa.select(value).distinct().select_from(source).where(*where).order_by(value.asc())
-    return counted, paged.limit(query.page_size).offset(query.page * query.page_size)
+    return counted, paged.limit(_PAGE_SIZE).offset(_OFFSET)
+
+
+def _has_no_numbers(query: ListQuery) -> bool:
+    """Tell whether the statement of a query may be kept: one of numbered records is hardly asked twice."""
+    return not isinstance(query.ids, frozenset) and not isinstance(query.among_datasets, frozenset)
 
 
 def newest_statement(

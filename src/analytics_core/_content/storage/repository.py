@@ -139,11 +139,11 @@ class SqlRepository(Generic[Record]):
         """Return how many different values a column has among the records that match, and the ones of the page."""
         if _is_empty(query.ids):
             return 0, ()
-        counted, paged = distinct_statements(self._kind, column, query, self._session.cache)
-        values = self._connection.execute(paged).scalars().all()
+        counted, paged, bound = distinct_statements(self._kind, column, query, self._session.cache)
+        values = self._connection.execute(paged, bound).scalars().all()
         if len(values) < query.page_size and (values or not query.page):  # these are the last ones
             return query.page * query.page_size + len(values), values
-        return self._connection.execute(counted).scalar_one(), values
+        return self._connection.execute(counted, bound).scalar_one(), values
 
     def newest(
         self, columns: Sequence[str], moment: str, query: ListQuery

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
@@ -118,14 +118,18 @@ class ChartFormats:
         return config if isinstance(config, Mapping) else {}
 
     def _first(self, names: Sequence[str], read: Callable[[Any], Any]) -> Any:
-        return next((found for name in names if (found := read(self.form.get(name))) is not None), None)
+        for name in names:
+            given = self.form.get(name)
+            if given is not None and (found := read(given)) is not None:
+                return found
+        return None
 
     def _metric(self, name: str, parts: Sequence[str]) -> str | None:
         """Return of which metric a column has values; empty where nobody can tell, None for one that is grouped by.
 
         A label of a metric may have a sign before it (shares), a period behind (`total__1 year ago`), or be joined.
         """
-        metrics, dimensions = set(self._labels(_METRICS)), set(self._labels(_DIMENSIONS))
+        metrics, dimensions = self._labels(_METRICS), self._labels(_DIMENSIONS)
         for label in (name, *parts, name.removeprefix("%"), name.partition("__")[0]):
             if label in metrics:
                 return label
@@ -133,12 +137,14 @@ class ChartFormats:
             return None
         return next(iter(metrics)) if len(metrics) == 1 else ""
 
-    def _labels(self, names: Sequence[str]) -> Iterator[str]:
+    def _labels(self, names: Sequence[str]) -> set[str]:
+        found = set()
         for name in names:
             given = self.form.get(name)
             for item in given if isinstance(given, list) else [given]:
                 if isinstance(item, str | Mapping):
-                    yield metric_label(item)
+                    found.add(metric_label(item))
+        return found
 
 
 def _chosen(given: Any) -> str | None:

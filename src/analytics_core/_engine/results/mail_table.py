@@ -29,8 +29,8 @@ def _result_html(result: QueryResult, most_rows: int, formats: ChartFormats) -> 
     if not frame.columns:
         return f"<pre>{escape(result.query)}</pre>"
     columns = [_column_html(column, result, most_rows, formats) for column in frame.columns]
-    head, *body = ("".join(row) for row in zip(*columns, strict=True))
-    rows = "".join(f"<tr>{row}</tr>" for row in body)
+    head, *body = map("".join, zip(*columns, strict=True))
+    rows = "".join([f"<tr>{row}</tr>" for row in body])
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     notes = "".join(f"<li>{_cell(note)}</li>" for note in result.notes)
     return (
@@ -44,7 +44,7 @@ def _column_html(column: FrameColumn, result: QueryResult, most_rows: int, forma
     name = "n" if column.kind.is_numeric else "t" if is_long(texts) else ""
     mark = f' class="{name}"' if name else ""
     head = _cell(result.verbose_names.get(column.name) or column.name)
-    return [f"<th{mark}>{head}</th>", *(f"<td{mark}>{_cell(text)}</td>" for text in texts)]
+    return [f"<th{mark}>{head}</th>", *[f"<td{mark}>{_cell(text)}</td>" for text in texts]]
 
 
 def _cell(text: str) -> str:

@@ -34,10 +34,10 @@ def _result_text(result: QueryResult, most_rows: int, formats: ChartFormats) -> 
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], at_right: Sequence[bool]) -> str:
-    placed = (
+    placed = [
         cell.rjust(width) if right else cell.ljust(width)
         for cell, width, right in zip(cells, widths, at_right, strict=True)
-    )
+    ]
     return "  ".join(placed).rstrip()
 
 
