@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 from analytics_core._content.batches import by_ids, every, every_id, stored_ids
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.policy import Permission, Policy
-from analytics_core._engine.rights.scopes import scope_of
+from analytics_core._engine.rights.scopes import NOT_LOOKED_AT, scope_of
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Database, Dataset
@@ -41,8 +41,6 @@ _READING: Final[Mapping[Kind, Permission]] = {
     "report_schedules": Permission.MANAGE_REPORT,
 }
 _EVERYTHING = ListQuery()
-_NOT_NEEDED = frozenset({"columns", "metrics"})
-"""What the rules of the table do not look at in a dataset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class Reader:
         if self.actor.guest is not None or self.policy.can_read_database(self.actor, database):
             return self.actor.guest is None
         of_it = ListQuery(filters=(ListFilter(col="database_id", op="eq", val=database.id),), page_size=1)
-        return self.unit.datasets.list(replace(self.visible("datasets", of_it), without=_NOT_NEEDED))[0] > 0
+        return self.unit.datasets.list(replace(self.visible("datasets", of_it), without=NOT_LOOKED_AT))[0] > 0
 
     def require_saved_query(self, query: SavedQuery) -> None:
         """Raise DatabaseAccessError unless the actor may run any SQL there, or made it and may read a table there."""
@@ -149,7 +147,7 @@ class Reader:
             datasets = self.datasets_of(dashboard)
         elif not scope.everything:
             charts = by_ids(self.unit.charts, dashboard.chart_ids, without=frozenset({"owner_ids", "tag_ids"}))
-            datasets = _datasets_of(self.unit, charts.values(), without=_NOT_NEEDED).values()
+            datasets = _datasets_of(self.unit, charts.values(), without=NOT_LOOKED_AT).values()
         self.policy.require_read_dashboard(self.actor, dashboard, datasets)
 
     # --------------------------------------------------------------------------------------------- some of many
@@ -261,7 +259,7 @@ class Reader:
 
     def _sources(self, charts: Iterable[Chart]) -> Mapping[int, Dataset]:
         whole = self._table("datasets") is None or self._table("charts") is None
-        return _datasets_of(self.unit, charts, without=frozenset() if whole else _NOT_NEEDED)
+        return _datasets_of(self.unit, charts, without=frozenset() if whole else NOT_LOOKED_AT)
 
     def _allowed(self, kind: Kind, records: Sequence[Any]) -> list[Any]:
         """Return those of the records that the policy allows to read, each by itself."""

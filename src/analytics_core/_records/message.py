@@ -183,7 +183,7 @@ class Recipient:
 
     def __post_init__(self) -> None:
         for name in ("to", "cc", "bcc"):
-            lines = tuple(checked_line(address, "recipient").strip() for address in getattr(self, name))
+            lines = tuple([checked_line(address, "recipient").strip() for address in getattr(self, name)])
             object.__setattr__(self, name, lines)
         if not all(self.addresses) or not self.to:
             raise NotificationError("a recipient needs an address, and none may be empty")

@@ -114,8 +114,10 @@ class DueRuns:
             StoredDataError: what the store holds of it cannot be read here; it stays due, for others to read.
         """
         try:
-            with self._store.unit_of_work() as unit:
-                return self._claim(unit, due, now)
+            try:
+                return self._claimed(due, now, reads_rows=False)
+            except AlreadyExistsError:  # some of its due times have rows: its clock, or its crontab, was put back
+                return self._claimed(due, now, reads_rows=True)
         except _UndecidedError:
             return Claims(is_put_off=True)
         except (ValueError, TypeError, ArithmeticError) as error:
@@ -129,7 +131,11 @@ class DueRuns:
             unit.report_progress.update(replace(due, next_due_on=None), actor_id=None)
         return Claims()
 
-    def _claim(self, unit: UnitOfWork, due: ReportProgress, now: datetime) -> Claims:
+    def _claimed(self, due: ReportProgress, now: datetime, *, reads_rows: bool) -> Claims:
+        with self._store.unit_of_work() as unit:
+            return self._claim(unit, due, now, reads_rows=reads_rows)
+
+    def _claim(self, unit: UnitOfWork, due: ReportProgress, now: datetime, *, reads_rows: bool) -> Claims:
         schedule = schedule_without_owners(unit, due.schedule_id)
         crontab = _crontab_of(schedule)
         if crontab is None or due.next_due_on is None:
@@ -139,14 +145,14 @@ class DueRuns:
         is_all = len(times) < MOST_AT_A_TIME
         following = next_due(crontab, schedule.timezone, after=now if is_all else times[-1])
         unit.report_progress.update(replace(due, next_due_on=following), actor_id=None)
-        return self._written(unit, schedule, times, now=now, is_all=is_all)
+        known = _rows_at(unit, schedule, times) if reads_rows else frozenset()
+        new = [moment for moment in times if moment not in known]
+        return self._written(unit, schedule, new, now=now, is_all=is_all)
 
     def _written(
-        self, unit: UnitOfWork, schedule: ReportSchedule, times: Sequence[datetime], *, now: datetime, is_all: bool
+        self, unit: UnitOfWork, schedule: ReportSchedule, new: Sequence[datetime], *, now: datetime, is_all: bool
     ) -> Claims:
-        """Write a row for each due time that has none: those to run as claimed, the others as over."""
-        known = _rows_at(unit, schedule, times)
-        new = [moment for moment in times if moment not in known]
+        """Write a row for each new due time: those to run as claimed, the others as over."""
         policy = _policy_of(schedule)
         chosen = frozenset(self._made_up_for(new, policy, now=now, is_all=is_all))
         before = _open_runs(unit, ListFilter(col="schedule_id", op="eq", val=schedule.id), most=2) if chosen else ()

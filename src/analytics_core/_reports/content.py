@@ -31,6 +31,7 @@ from analytics_core._engine.results.plain_table import results_text
 from analytics_core._engine.results.spreadsheets import Sheet, csv_chunks, xlsx_bytes
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.chart import Chart
+from analytics_core._records.datasource import Dataset
 from analytics_core._records.message import Attachment, Message
 from analytics_core._records.report import ReportSchedule
 from analytics_core._reports.options import AttachedFormat, options_of
@@ -280,18 +281,23 @@ class ContentMaker:
         """Return how the numbers and times of a chart are written in the text of a message."""
         if format_of(schedule) != ReportFormat.TEXT:
             return ChartFormats()
-        chart, dataset = self._runtime.content.charts.load(chart_id)
+        chart, _ = self._runtime.content.charts.load(chart_id)
+        dataset = self._dataset_of(chart)
         stored = () if dataset is None else dataset.metrics
         metrics = {one.metric_name: MetricFormat(number=one.d3format, currency=one.currency) for one in stored}
         return ChartFormats(form=json_object(chart.params), metrics=metrics)
 
     def _verbose_names(self, chart: Chart) -> dict[str, str]:
-        _, dataset = self._runtime.content.charts.load(chart.id)
+        dataset = self._dataset_of(chart)
         if dataset is None:
             return {}
         columns = ((column.column_name, column.verbose_name) for column in dataset.columns)
         metrics = ((metric.metric_name, metric.verbose_name) for metric in dataset.metrics)
         return {name: verbose for name, verbose in (*columns, *metrics) if verbose}
+
+    def _dataset_of(self, chart: Chart) -> Dataset | None:
+        runner = self._runtime.content.engine.questions.runner
+        return None if chart.dataset_id is None else runner.dataset(chart.dataset_id)
 
     # ------------------------------------------------------------------------------------------------------ files
     def _files(self, charts: Sequence[ChartContent], asked: Collection[str], facts: RunFacts) -> Iterator[Attachment]:

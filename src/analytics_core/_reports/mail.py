@@ -59,7 +59,7 @@ class MailAddress:
 
 def split_addresses(text: str) -> tuple[str, ...]:
     """Return the e-mail addresses of a text that has commas or semicolons between them, outside of quotes."""
-    return tuple(part.strip() for part in _ENTRY.findall(text) if part.strip())
+    return tuple(filter(None, map(str.strip, _ENTRY.findall(text)))) if text else ()
 
 
 def parse_address(text: str) -> MailAddress:

@@ -272,9 +272,9 @@ class RunLog:
         return (kept.update if progress.id else kept.add)(stands, actor_id=None), is_told
 
     def _forget_old(self, unit: UnitOfWork, schedule: ReportSchedule) -> None:
-        """Forget runs that are older than the schedule keeps them, a thousand at a time."""
-        kept = kept_for(schedule.log_retention)
-        if kept is None:
+        """Forget runs that are older than the schedule keeps them, a thousand at a time; it has none when it is new."""
+        kept, made_on = kept_for(schedule.log_retention), schedule.audit.created_on
+        if kept is None or (made_on is not None and made_on > self._now() - kept):
             return
         filters = (
             ListFilter(col="schedule_id", op="eq", val=schedule.id),

@@ -14,6 +14,8 @@ from typing import Final, Generic, TypeVar
 
 from analytics_core._engine.engines.registry import EngineRegistry
 from analytics_core._engine.gate.loaded_datasets import LoadedDataset
+from analytics_core._engine.rights.policy import Policy
+from analytics_core._engine.rights.scopes import NOT_LOOKED_AT, decides_by_table
 from analytics_core._records.chart import DATASET_TYPES, AnnotationLayer, Chart, NativeLayer
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
@@ -124,15 +126,30 @@ class DatasetLoader:
 class ChartLoader:
     """Loads charts for questions; one that was just loaded is not read again."""
 
-    def __init__(self, store: MetadataStore, clock: Clock, *, freshness_s: float) -> None:
+    def __init__(self, store: MetadataStore, clock: Clock, policy: Policy, *, freshness_s: float) -> None:
         self._store = store
+        self._policy = policy
         self._loaded: StoreReadCache[int, tuple[Chart, Dataset | None]] = StoreReadCache(
             store, clock, seconds=freshness_s, nouns=("chart", "dataset")
         )
 
     def load(self, chart_id: int) -> tuple[Chart, Dataset | None]:
-        """Return a chart and the dataset that it is drawn from, if it has one; NotFoundError for an unknown chart."""
-        return self._loaded.get(chart_id, partial(chart_and_dataset, self._store, chart_id))
+        """Return a chart, and the dataset that it is drawn from, if it has one, as far as the policy needs it.
+
+        It is whole for a policy with methods of its own; else columns and metrics are left unread.
+
+        Raises:
+            NotFoundError: there is no such chart.
+        """
+        return self._loaded.get(chart_id, partial(self._read, chart_id))
+
+    def _read(self, chart_id: int) -> tuple[Chart, Dataset | None]:
+        if not decides_by_table(self._policy, "can_read_chart", "can_read_dataset"):
+            return chart_and_dataset(self._store, chart_id)
+        with self._store.unit_of_work() as unit:
+            chart = unit.charts.get(chart_id)
+            ids = () if chart.dataset_id is None else (chart.dataset_id,)
+            return chart, next(iter(unit.datasets.get_many(ids, without=NOT_LOOKED_AT)), None)
 
 
 KIND = "cache_generation"

@@ -42,7 +42,7 @@ class _Records(Generic[Repository]):
         self._name = name
 
     def __get__(self, unit: SqlUnitOfWork, _owner: type) -> Repository:
-        if unit.session.is_on_file:
+        if unit.session.is_on_file and len(vars(unit)) == 1:  # it has a session, and no repository yet
             unit.session.begin_reading()
         made: Repository = self._make(unit.session)
         vars(unit)[self._name] = made  # the unit finds it there from now on, without a call

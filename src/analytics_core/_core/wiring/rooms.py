@@ -75,7 +75,7 @@ def _content(parts: Components, engine: EngineRuntime, chart_contexts: Once[Char
         people=parts.people,
         known_users=StoreReadCache(store, clock, seconds=settings.metadata_freshness_s, nouns=("user",)),
         guests=Guests(store, clock, settings),
-        charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
+        charts=ChartLoader(store, clock, parts.policy, freshness_s=settings.metadata_freshness_s),
         made_chart_contexts=chart_contexts,
         job_registry=JobRegistry(store=store, runner=parts.jobs, settings=settings, sleeper=parts.sleeper),
     )

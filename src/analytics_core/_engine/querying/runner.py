@@ -42,9 +42,10 @@ from analytics_core._engine.querying.stored_statements import STATEMENT_TYPES, S
 from analytics_core._engine.querying.time_comparison import join_offset
 from analytics_core._engine.results.answer import ChartData, QueryResult, failed_result
 from analytics_core._records.chart import DATASET_TYPES
+from analytics_core._records.datasource import Dataset
 from analytics_core._records.settings import Settings
 from analytics_core.errors import AnalyticsError, DatabaseError, PayloadSchemaError, Problem
-from analytics_core.models.enums import ResultType
+from analytics_core.models.enums import DatasourceType, ResultType
 from analytics_core.models.query import ChartDataDatasource
 from analytics_core.ports import Observer, Progress
 
@@ -150,6 +151,13 @@ class QueryRunner:
         if datasource.type in STATEMENT_TYPES:
             return self._statements.load(self.begun(request), datasource)
         return self._loader.load(datasource)
+
+    def dataset(self, dataset_id: int) -> Dataset | None:
+        """Return a stored dataset as questions read it, whoever may; None: it cannot be asked."""
+        try:
+            return self._loader.load(ChartDataDatasource(id=dataset_id, type=DatasourceType.TABLE)).dataset
+        except AnalyticsError:
+            return None
 
     def database_of(self, request: ChartRequest) -> str:
         """Return the uuid of the database that is asked, by the first query where they differ; "" for none."""

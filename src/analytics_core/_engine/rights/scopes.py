@@ -16,6 +16,9 @@ from analytics_core._engine.rights.relationships import AnyRelationship, HasRole
 from analytics_core._records.people import GrantTarget, GuestPass
 from analytics_core._records.repositories import Audience, Scope
 
+NOT_LOOKED_AT: Final = frozenset({"columns", "metrics"})
+"""What the rules of the table do not look at in a dataset."""
+
 _ALWAYS: Final = ("allows", "enough_for")
 _DECIDED_BY: Final[Mapping[Permission, tuple[str, ...]]] = {
     Permission.READ_DATABASE: ("can_read_database",),
