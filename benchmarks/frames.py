@@ -1,8 +1,9 @@
-"""How long the road of a question is: the library's own frames that README's payload enters, whatever the machine.
+"""How long roads are: the library's own frames that calls enter, and what they ask of the store, whatever the machine.
 
 A frame is a call of a Python function of the library, or one more turn of its generators, in any thread. A carrier is a
 record (a dataclass of the library) that is an argument of a function between `Charts.data` and the driver, when the
-user's database is read.
+user's database is read. Of pictures, dashboards, reports and the reading of a chart the frames of the calling thread
+count, with the statements and transactions of a store in a file, which is believed for a second.
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from tests.support.reports import HOUR, filtered_dashboard, report_world
+from tests.support.steps import work_of
+
 import analytics_core
 from analytics_core._tools.bounded_calls import BoundedCalls
+from analytics_core.testing import InlineJobRunner
 from analytics_core.testing.sample_data import make_shop
 from benchmarks.report import Ratio
 
@@ -30,6 +36,8 @@ _GOALS = (
     ("the store is believed, the database asked", 3_600.0, True, 250),
     ("the answer is cached", 3_600.0, False, 80),
 )
+_ROADS = (("a picture", 800), ("a dashboard", 400), ("charts.get", 120), ("a report run", 1_500))
+_MOST_STATEMENTS = {"charts.get": (4, 1), "a report run": (40, 6)}
 _DEEPEST = 11
 _MOST_CARRIERS = 8
 
@@ -45,6 +53,33 @@ def compare() -> Iterator[Ratio]:
             yield Ratio(name=f"frames: {name}", value=counted.frames, goal=goal, unit="")
         yield Ratio(name="frames: between charts.data and the driver", value=deepest, goal=_DEEPEST, unit="")
         yield Ratio(name="carriers: between charts.data and the driver", value=carriers, goal=_MOST_CARRIERS, unit="")
+    yield from _of_roads()
+
+
+def _of_roads() -> Iterator[Ratio]:
+    """Count what calls with a store in a file cost, once all that they need is made and loaded."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, believed = Path(name), {"metadata_freshness_s": 1}
+        url = f"sqlite:///{folder / 'meta.db'}"
+        with report_world(folder, jobs=InlineJobRunner(), url=url, settings=believed) as world:
+            board = filtered_dashboard(world.admin)
+            charts, dashboards = world.admin.charts, world.admin.dashboards
+            calls: tuple[Callable[[], object], ...] = (
+                lambda: charts.picture(1),
+                lambda: dashboards.data(board),
+                lambda: charts.get(1),
+                world.host.scheduler.tick,
+            )
+            world.report()
+            for (road, goal), call in zip(_ROADS, calls, strict=True):
+                for _ in range(3):
+                    world.clock.advance(HOUR if road == "a report run" else timedelta())
+                    work = work_of(world.host, call)
+                yield Ratio(name=f"frames: {road}", value=work.frames, goal=goal, unit="")
+                if road in _MOST_STATEMENTS:
+                    statements, transactions = _MOST_STATEMENTS[road]
+                    yield Ratio(name=f"statements: {road}", value=len(work.statements), goal=statements, unit="")
+                    yield Ratio(name=f"transactions: {road}", value=work.transactions, goal=transactions, unit="")
 
 
 class _Counter:

@@ -111,20 +111,18 @@ class JobRegistry:
         """
         job_id = job_id or new_job_id()
         held = self._hold(job_id) if self._runner.is_local else None
+        job = JobRecord(
+            job_id=job_id,
+            kind=kind.value,
+            payload=payload,
+            user_id=user_id,
+            claims=claims,
+            moment=moment,
+            queue=queue,
+            worker=self._heartbeat.token if self._runner.is_local else None,
+        )
         try:
-            record = self._store_new(
-                JobRecord(
-                    job_id=job_id,
-                    kind=kind.value,
-                    payload=payload,
-                    user_id=user_id,
-                    claims=claims,
-                    moment=moment,
-                    queue=queue,
-                    worker=self._heartbeat.token if self._runner.is_local else None,
-                ),
-                beside,
-            )
+            record = self._store_new(job, beside)
         except BaseException:  # whatever it is goes on upwards; nobody holds what is not stored
             self._drop(job_id)
             raise

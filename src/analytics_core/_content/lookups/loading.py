@@ -15,7 +15,7 @@ from typing import Final, Generic, TypeVar
 from analytics_core._engine.engines.registry import EngineRegistry
 from analytics_core._engine.gate.loaded_datasets import LoadedDataset
 from analytics_core._engine.rights.policy import Policy
-from analytics_core._engine.rights.scopes import NOT_LOOKED_AT, decides_by_table
+from analytics_core._engine.rights.scopes import NOT_LOOKED_AT, needs_whole_datasets
 from analytics_core._records.chart import DATASET_TYPES, AnnotationLayer, Chart, NativeLayer
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
@@ -144,7 +144,7 @@ class ChartLoader:
         return self._loaded.get(chart_id, partial(self._read, chart_id))
 
     def _read(self, chart_id: int) -> tuple[Chart, Dataset | None]:
-        if not decides_by_table(self._policy, "can_read_chart", "can_read_dataset"):
+        if needs_whole_datasets(self._policy):
             return chart_and_dataset(self._store, chart_id)
         with self._store.unit_of_work() as unit:
             chart = unit.charts.get(chart_id)

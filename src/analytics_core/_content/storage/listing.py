@@ -61,6 +61,7 @@ class StatementCache:
     _conditions: Memo[tuple[str, Scope], ColumnElement[bool]] = field(default_factory=_memo)
     pages: Memo[Hashable, Select[Any]] = field(default_factory=_memo)
     distinct: Memo[Hashable, tuple[Select[Any], Select[Any]]] = field(default_factory=_memo)
+    newest: Memo[Hashable, Select[Any]] = field(default_factory=_memo)
     names: Memo[Hashable, NamesStatement] = field(default_factory=_memo)
 
     def in_scope(self, table: Table, scope: Scope) -> ColumnElement[bool]:
@@ -159,14 +160,21 @@ def _has_no_numbers(query: ListQuery) -> bool:
 
 def newest_statement(
     kind: RecordKind[Any], names: Sequence[str], moment: str, query: ListQuery, cache: StatementCache
-) -> Select[Any]:
+) -> tuple[Select[Any], Mapping[str, Any]]:
     """Return the statement of the different values of columns together, with the latest moment and highest id."""
     _check_page(query)
-    columns = [_column(kind, name) for name in names]
-    latest, last = sa.func.max(_column(kind, moment)), sa.func.max(kind.table.c.id)
-    paged = sa.select(*columns, latest, last).where(*conditions(kind, query, cache)).group_by(*columns)
-    ordered = paged.order_by(latest.desc(), last.desc())
-    return ordered.limit(query.page_size).offset(query.page * query.page_size)
+    shapes, values = _bound(kind, query.filters)
+    key = (kind.noun, tuple(names), moment, shapes, query.ids, query.among_datasets)
+    statement = cache.newest.get(key)
+    if statement is None:
+        columns = [_column(kind, name) for name in names]
+        latest, last = sa.func.max(_column(kind, moment)), sa.func.max(kind.table.c.id)
+        narrowed = conditions(kind, query, cache, with_values=False)
+        paged: Select[Any] = sa.select(*columns, latest, last).where(*narrowed).group_by(*columns)
+        statement = paged.order_by(latest.desc(), last.desc()).limit(_PAGE_SIZE).offset(_OFFSET)
+        if _has_no_numbers(query):
+            cache.newest.put(key, statement)
+    return statement, {**values, _PAGE_SIZE.key: query.page_size, _OFFSET.key: query.page * query.page_size}
 
 
 def conditions(

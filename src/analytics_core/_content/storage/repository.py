@@ -151,8 +151,8 @@ class SqlRepository(Generic[Record]):
         """Return the different values of columns together among the records that match, the newest ones first."""
         if _is_empty(query.ids):
             return ()
-        statement = newest_statement(self._kind, columns, moment, query, self._session.cache)
-        return [(tuple(values), latest, last) for *values, latest, last in self._connection.execute(statement)]
+        statement, bound = newest_statement(self._kind, columns, moment, query, self._session.cache)
+        return [(tuple(values), latest, last) for *values, latest, last in self._connection.execute(statement, bound)]
 
     def version(self, record_id: int) -> int:
         """Return the version of the stored record in one small statement; NotFoundError when there is none."""

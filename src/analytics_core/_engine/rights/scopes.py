@@ -54,6 +54,11 @@ def scope_of(policy: Policy, permission: Permission, actor: Actor) -> Scope | No
     return _scope(policy, permission, actor)
 
 
+def needs_whole_datasets(policy: Policy) -> bool:
+    """Tell whether a policy may look at all of a dataset to judge its charts: it does so by methods of its own."""
+    return not decides_by_table(policy, *_DECIDED_BY[Permission.READ_CHART])
+
+
 def decides_by_table(policy: Policy, *methods: str) -> bool:
     """Tell whether these methods are those of `Policy` itself, which know the table and the records alone."""
     for name in (*_ALWAYS, *methods):
