@@ -9,6 +9,9 @@ import pytest
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
+from analytics_core._engine.rights.actor import Actor
+from analytics_core._records.chart import Chart
+from analytics_core._records.datasource import Dataset
 from analytics_core.errors import AccessError, ActorRequiredError, ChartAccessError, DatabaseAccessError, SettingsError
 from analytics_core.policy import RULES, HasRole, Permission, Policy, Relationship
 from analytics_core.ports import User
@@ -171,3 +174,19 @@ def test_an_act_that_the_table_lacks_is_refused_to_administrators_too(tmp_path: 
     table = {act: relationships for act, relationships in RULES.items() if act is not Permission.MANAGE_PEOPLE}
     with small_core(tmp_path, people=staff, policy=Policy(table)) as made, pytest.raises(AccessError):
         made.core.roles.create({"name": "x"})
+
+
+class _NothingPersonal(Policy):
+    """A host's own: nobody asks charts of datasets with a column of countries."""
+
+    def can_read_chart(self, actor: Actor, chart: Chart, dataset: Dataset | None) -> bool:
+        return dataset is None or "country" not in {column.column_name for column in dataset.columns}
+
+
+def test_a_policy_of_its_own_may_look_at_the_columns_behind_a_chart_that_is_asked(tmp_path: Path) -> None:
+    with small_core(tmp_path, policy=_NothingPersonal()) as made:
+        payload = {"datasource_id": made.orders().id, "datasource_type": "table", "params": "{}"}
+        chart = made.core.charts.create({"slice_name": "orders", "viz_type": "table", **payload})
+        for call in (made.core.charts.get, made.core.charts.data):
+            with pytest.raises(ChartAccessError):
+                call(chart.id)
