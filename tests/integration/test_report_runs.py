@@ -6,7 +6,7 @@ import json
 import resource
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -34,9 +34,10 @@ from analytics_core._core.adapters.job_runners import ThreadJobRunner
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobState
+from analytics_core._reports.delivery_rows import DIED_MIDWAY
 from analytics_core._reports.dispatcher import MOST_ATTEMPTS
 from analytics_core._reports.options import FurtherFormat, MissedRuns
-from analytics_core._reports.run_log import DEACTIVATED, DIED_MIDWAY, EMPTY, TOOK_TOO_LONG
+from analytics_core._reports.run_log import DEACTIVATED, EMPTY, TOOK_TOO_LONG
 from analytics_core._reports.runner import ReportRuns
 from analytics_core._reports.scheduler import Scheduler
 from analytics_core.errors import (
@@ -47,7 +48,7 @@ from analytics_core.errors import (
     ReportError,
     StoreUnavailableError,
 )
-from analytics_core.ports import DeliveryState, JobRunner
+from analytics_core.ports import Delivery, DeliveryState, JobRunner, Message, Recipient
 from analytics_core.testing import InlineJobRunner, Outbox
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
@@ -897,6 +898,50 @@ def test_a_due_time_waits_until_it_is_known_whether_the_run_before_was_killed(tm
         assert world.states(made) == ["Working", "Error"]
         gate.set()
         assert until(lambda: world.states(made) == ["Success", "Error"])
+
+
+class OutboxAndThen(Outbox):
+    """An outbox that does something when a message was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.then: Callable[[], object] = lambda: None
+
+    def send(self, message: Message, recipient: Recipient, *, only: Sequence[str] | None = None) -> Sequence[Delivery]:
+        """Give it."""
+        found = super().send(message, recipient, only=only)
+        self.then()
+        return found
+
+
+@pytest.mark.parametrize("addresses", [["a@example.com"], ["a@example.com", "b@example.com"]])
+def test_a_message_given_while_others_end_the_run_is_recorded(tmp_path: Path, addresses: list[str]) -> None:
+    outbox = OutboxAndThen()
+    with report_world(tmp_path, jobs=InlineJobRunner(), notifiers=[outbox]) as world:
+        made = world.report(recipients=list(map(mail, addresses)))
+        outbox.then = lambda: (
+            len(outbox.sent) == len(addresses) and world.admin.reports.update(made.id, {"active": False})
+        )
+        world.pass_time()
+        assert [(run.state, run.error_message) for run in world.runs(made)] == [("Not triggered", DEACTIVATED)]
+        assert world.deliveries(made) == [(address, "delivered") for address in addresses]
+
+
+def test_a_message_is_recorded_although_where_its_schedule_stands_changed_meanwhile(tmp_path: Path) -> None:
+    outbox = OutboxAndThen()
+    with report_world(tmp_path, jobs=InlineJobRunner(), notifiers=[outbox]) as world:
+        made = world.report()
+
+        def stands() -> None:
+            with world.host._runtime.content.store.unit_of_work() as unit:
+                found = unit.report_progress.find(schedule_id=made.id)
+                assert found is not None
+                unit.report_progress.update(found, actor_id=None)
+
+        outbox.then = stands
+        world.pass_time()
+        assert world.states(made) == ["Success"]
+        assert world.deliveries(made) == [("bob@example.com", "delivered")]
 
 
 def test_a_schedule_that_is_deactivated_sends_nothing_more(far: tuple[ReportWorld, ForgetfulRunner]) -> None:

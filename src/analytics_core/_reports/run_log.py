@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,9 +12,8 @@ from typing import Any, Final, TypeVar
 
 from analytics_core._content.changes import until_accepted
 from analytics_core._content.jobs.heartbeat import is_dead
-from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, shown_address
+from analytics_core._records.message import Delivery, Message, Recipient
 from analytics_core._records.report import (
-    ReportDelivery,
     ReportExecution,
     ReportProgress,
     ReportSchedule,
@@ -27,6 +25,7 @@ from analytics_core._records.shared_state import JobRecord
 from analytics_core._reports.alerts import Verdict, row_text
 from analytics_core._reports.claims import kept_for
 from analytics_core._reports.content import Content
+from analytics_core._reports.delivery_rows import OpenedDelivery, SentMessage, known_deliveries, opened, record
 from analytics_core._reports.messages import (
     manifest,
     tell_owners,
@@ -38,7 +37,6 @@ from analytics_core._tools.log import line_log
 from analytics_core.errors import (
     ErrorType,
     NotFoundError,
-    NotificationError,
     StoreUnavailableError,
 )
 
@@ -46,14 +44,9 @@ ON_GRACE: Final = "within the grace period of the alert, whose query was not ask
 TOOK_TOO_LONG: Final = "the run took longer than its working_timeout"
 EMPTY: Final = "there are no rows, and the schedule sends nothing then (extra.skip_when_empty)"
 DEACTIVATED: Final = "the schedule was deactivated; what was not sent by then was not sent"
-DIED_MIDWAY: Final = "the process that sent it died before it could record what became of it"
-_SENDING: Final = "sending"
-_IN_DOUBT: Final = (_SENDING, DeliveryState.UNKNOWN.value)
 _STORE_AWAY_S: Final = 120.0
 _STORE_PAUSE_S: Final = 1.0
 _OLD_ROWS: Final = 1_000
-_FEW: Final = 100
-_MOST_DELIVERIES: Final = 100_000
 
 _LOG = line_log(__name__)
 
@@ -71,15 +64,6 @@ class CurrentRun:
     execution: ReportExecution
     worker: str | None = None
     progress: ReportProgress | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedDelivery:
-    """A message on its way: to which addresses, what is wrong with others, and what the store has of the former."""
-
-    addresses: Sequence[str]
-    failures: Sequence[NotificationError]
-    rows: Mapping[str, ReportDelivery]
 
 
 class RunEndedError(Exception):
@@ -134,7 +118,7 @@ class RunLog:
         """Tell whether a run before this one, of the same due time, has begun to send, to this recipient or to any."""
         with self.runtime.content.store.unit_of_work() as unit:
             if recipient is not None:
-                return bool(_known_deliveries(unit, run.execution, [_key(recipient, recipient.addresses[0])]))
+                return bool(known_deliveries(unit, run.execution, recipient, recipient.addresses[:1]))
             of_run = (ListFilter(col="execution_id", op="eq", val=run.execution.id),)
             return bool(unit.report_deliveries.list(ListQuery(filters=of_run, page_size=1))[1])
 
@@ -147,18 +131,26 @@ class RunLog:
         error_type: ErrorType = ErrorType.GENERIC_COMMAND_ERROR,
         verdict: Verdict | None = None,
         messages: Sequence[tuple[Recipient, Content]] = (),
+        sent: SentMessage | None = None,
     ) -> bool:
-        """Record how a run ended; return whether its owners are to be told.
+        """Record how a run ended, and what became of its last message; return whether its owners are to be told.
 
         Raises:
-            RunEndedError: somebody else ended it.
+            RunEndedError: somebody else ended it; what became of the message is recorded all the same.
         """
 
         def end(unit: UnitOfWork, held: CurrentRun) -> bool:
+            if sent is not None:
+                record(unit, held.execution, sent if held is run else replace(sent, rows=None))
             done = replace(held, execution=replace(held.execution, **_facts(verdict, messages, held)))
             return self._end(unit, done, event, message=message, error_type=error_type)
 
-        is_told = self._changed(run, end)
+        try:
+            is_told = self._changed(run, end)
+        except Exception:  # whatever it is goes on upwards: the message is where it is
+            if sent is not None:
+                self.close_delivery(run, sent)
+            raise
         _log_failure(run.schedule, run.execution, event, message)
         return is_told
 
@@ -296,35 +288,17 @@ class RunLog:
         Raises:
             RunEndedError: somebody else ended the run, or may: the lease of this process is over, by the store's time.
         """
+        repeats = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
+        asked = recipient.addresses if only is None else tuple(only)
 
-        def opened() -> OpenedDelivery:
+        def open_() -> OpenedDelivery:
             with self.runtime.content.store.unit_of_work() as unit:
-                asked = recipient.addresses if only is None else tuple(only)
                 if run.worker is not None and is_dead(unit, run.worker):
                     raise RunEndedError
-                return self._opened(unit, self._held(unit, run), recipient, message, asked)
+                execution = self._held(unit, run).execution
+                return opened(unit, execution, recipient, message, asked, repeats=repeats)
 
-        return until_accepted(opened)
-
-    def _opened(
-        self, unit: UnitOfWork, run: CurrentRun, recipient: Recipient, message: Message, asked: Sequence[str]
-    ) -> OpenedDelivery:
-        repeats = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
-        keys = {address: _key(recipient, address) for address in asked}
-        known = _known_deliveries(unit, run.execution, tuple(keys.values()))
-        rows: dict[str, ReportDelivery] = {}
-        told: list[NotificationError] = []
-        for address, key in keys.items():
-            before = known.get(key)
-            if before is None:
-                new = _sending(run.execution, recipient, message, address)
-                rows[address] = unit.report_deliveries.add(new, actor_id=None)
-            elif before.state == DeliveryState.UNAVAILABLE or (repeats and before.state in _IN_DOUBT):
-                again = replace(before, state=_SENDING, reason=None, attempts=before.attempts + 1)
-                rows[address] = unit.report_deliveries.update(again, actor_id=None)
-            else:
-                told += _settled(unit, before)
-        return OpenedDelivery(addresses=tuple(rows), failures=told, rows={keys[one]: row for one, row in rows.items()})
+        return until_accepted(open_)
 
     def pause_delivery(
         self,
@@ -339,33 +313,19 @@ class RunLog:
         Raises:
             RunEndedError: somebody else ended the run, or has it.
         """
-        self.close_delivery(run, recipient, found)
+        self.close_delivery(run, SentMessage(recipient=recipient, found=found))
         sleep()
         self.open_delivery(run, recipient, message, only=[one.address for one in found if not one.is_delivered])
 
-    def close_delivery(
-        self,
-        run: CurrentRun,
-        recipient: Recipient,
-        found: Sequence[Delivery],
-        rows: Mapping[str, ReportDelivery] | None = None,
-    ) -> None:
-        """Record what became of a message at each address that it was sent to.
-
-        `rows` are what the store had of them, as far as this process knows: versions tell whether that is so still.
-        """
-        keys = [_key(recipient, delivery.address) for delivery in found]
-        known = rows
+    def close_delivery(self, run: CurrentRun, sent: SentMessage) -> None:
+        """Record what became of a message."""
+        left = sent
 
         def close() -> None:
-            nonlocal known
+            nonlocal left
+            now, left = left, replace(sent, rows=None)
             with self.runtime.content.store.unit_of_work() as unit:
-                stored, known = _known_deliveries(unit, run.execution, keys) if known is None else known, None
-                for key, delivery in zip(keys, found, strict=True):
-                    before = stored.get(key)
-                    if before is not None:
-                        done = replace(before, state=delivery.state.value, reason=delivery.reason or None)
-                        unit.report_deliveries.update(done, actor_id=None)
+                record(unit, run.execution, now)
 
         try:
             self._patiently(close)
@@ -446,43 +406,3 @@ def _facts(
     if messages:
         facts["manifest"] = json.dumps(manifest(run.schedule, [content for _, content in messages]))
     return facts
-
-
-def _sha(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _known_deliveries(unit: UnitOfWork, execution: ReportExecution, keys: Sequence[str]) -> dict[str, ReportDelivery]:
-    """Return the deliveries of a run to some recipients, by their keys; of many recipients those of all are read."""
-    if len(keys) > _FEW:
-        of_run = (ListFilter(col="execution_id", op="eq", val=execution.id),)
-        query = ListQuery(filters=of_run, page_size=_MOST_DELIVERIES)
-        return {delivery.recipient_key: delivery for delivery in unit.report_deliveries.list(query)[1]}
-    found = (unit.report_deliveries.find(execution_id=execution.id, recipient_key=key) for key in keys)
-    return {delivery.recipient_key: delivery for delivery in found if delivery is not None}
-
-
-def _settled(unit: UnitOfWork, delivery: ReportDelivery) -> Sequence[NotificationError]:
-    """Return what is wrong with a delivery that is not tried again; one that was cut off is in doubt for ever."""
-    if delivery.state == _SENDING:
-        delivery = replace(delivery, state=DeliveryState.UNKNOWN.value, reason=DIED_MIDWAY)
-        unit.report_deliveries.update(delivery, actor_id=None)
-    state = DeliveryState(delivery.state)
-    error = Delivery(address=delivery.address, state=state, reason=delivery.reason or "").error()
-    return [] if error is None else [error]
-
-
-def _key(recipient: Recipient, address: str) -> str:
-    return _sha(f"{recipient.kind}\0{address}")[:64]
-
-
-def _sending(execution: ReportExecution, recipient: Recipient, message: Message, address: str) -> ReportDelivery:
-    return ReportDelivery(
-        execution_id=execution.id,
-        recipient_key=_key(recipient, address),
-        address=shown_address(address),
-        state=_SENDING,
-        subject=message.subject,
-        files=json.dumps([file.name for file in (*message.images, *message.attachments)], ensure_ascii=False),
-        attempts=1,
-    )

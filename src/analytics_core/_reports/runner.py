@@ -20,6 +20,7 @@ from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._reports.alerts import Verdict
 from analytics_core._reports.content import Content
 from analytics_core._reports.delivery import FIRST_LATER_S, Outages, later_s
+from analytics_core._reports.delivery_rows import SentMessage
 from analytics_core._reports.dispatcher import FOLLOW, NOTICE, RUN, RunDispatcher
 from analytics_core._reports.messages import (
     FindActor,
@@ -121,10 +122,12 @@ class ReportRuns:
             return
         if verdict is not None:
             run = log.keep(run, verdict)
-        failures = self._send(log, run, sent, outages)
+        failures, last = self._send(log, run, sent, outages)
         if not failures:
-            log.end(run, RunEvent.SENT, verdict=verdict, messages=messages)
+            log.end(run, RunEvent.SENT, verdict=verdict, messages=messages, sent=last)
             return
+        if last is not None:
+            log.close_delivery(run, last)
         told = ";".join(error.message for error in failures)
         seconds = _later_s(run, failures, log.runtime.content.wall_clock.now())
         if seconds is None:
@@ -160,26 +163,32 @@ class ReportRuns:
 
     def _send(
         self, log: RunLog, run: CurrentRun, messages: Sequence[tuple[Recipient, Content]], outages: Outages
-    ) -> Sequence[NotificationError]:
-        """Send what was not sent before, and return what went wrong with whom."""
+    ) -> tuple[Sequence[NotificationError], SentMessage | None]:
+        """Send what was not sent before, and return what went wrong with whom.
+
+        What became of each message is recorded before the next one, but for the last, which is returned too.
+        """
         failures: list[NotificationError] = []
+        last: SentMessage | None = None
         repeats = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
         for recipient, content in messages:
+            if last is not None:
+                log.close_delivery(run, last)
+                last = None
             opened = log.open_delivery(run, recipient, content.message)
             failures += opened.failures
             if opened.addresses:
-                pause = partial(log.pause_delivery, run, recipient, content.message)
                 found = log.runtime.deliveries.deliver(
                     content.message,
                     recipient,
                     only=opened.addresses,
                     repeats_unknown=repeats,
                     outages=outages,
-                    pause=pause,
+                    pause=partial(log.pause_delivery, run, recipient, content.message),
                 )
-                log.close_delivery(run, recipient, found, opened.rows)
+                last = SentMessage(recipient=recipient, found=found, rows=opened.rows)
                 failures += [error for delivery in found if (error := delivery.error()) is not None]
-        return failures
+        return failures, last
 
     def _fail(
         self,
