@@ -71,6 +71,7 @@ def _of_roads() -> Iterator[Ratio]:
                 world.host.scheduler.tick,
             )
             world.report()
+            world.host._runtime.content.job_registry._heartbeat.hold()  # a process without jobs renews its lease first
             for (road, goal), call in zip(_ROADS, calls, strict=True):
                 for _ in range(3):
                     world.clock.advance(HOUR if road == "a report run" else timedelta())

@@ -17,14 +17,20 @@ from analytics_core.testing import InlineJobRunner
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[ReportWorld]:
-    """A world in a file, whose jobs are done at once and which believes for a second what it read."""
+    """A world in a file, whose jobs are done at once and which believes for a second what it read.
+
+    Its process holds a lease on jobs all the time; one that holds none renews it first, in a transaction of its own.
+    """
     with report_world(
         tmp_path,
         jobs=InlineJobRunner(),
         url=f"sqlite:///{tmp_path}/meta.db",
         settings={"metadata_freshness_s": 1},
     ) as made:
+        heartbeat = made.host._runtime.content.job_registry._heartbeat
+        heartbeat.hold()
         yield made
+        heartbeat.release()
 
 
 def third(world: ReportWorld, act: Callable[[], object], *, an_hour_later: bool = False) -> Work:

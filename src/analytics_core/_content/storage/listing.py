@@ -292,6 +292,10 @@ def _operand(kind: RecordKind[Any], item: ListFilter) -> tuple[str, Any]:
 
 def _checked_value(column: ColumnElement[Any], name: str, value: object) -> Any:
     held, wanted = _KINDS[type(column.type)]
+    if type(value) is str and held is str and value.isascii() and "\x00" not in value:
+        return value
+    if type(value) is int and held is int and value in INTEGERS:
+        return value
     if held is datetime and isinstance(value, str | datetime):
         value = _moment(value, name)
     if held is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST_WHOLE:

@@ -100,7 +100,7 @@ class SqlRepository(Generic[Record]):
             rows = kind.reader.rows(self._connection, kind.get_statement, {"record_id": record_id})
         if not rows:
             raise missing_record(kind.noun, record_id)
-        return self._records(rows)[0]
+        return to_records(kind, rows, self._connection, self._session.secret_box)[0]
 
     def find(self, **unique: Any) -> Record | None:
         """Return the one record whose columns equal `unique`, or None."""
@@ -108,7 +108,8 @@ class SqlRepository(Generic[Record]):
         query = ListQuery(filters=tuple(filters), page_size=1)
         statement, values = page_statement(self._kind, query, self._session.cache, with_total=False)
         rows = self._kind.reader.rows(self._connection, statement, values)
-        return self._records(rows)[0] if rows else None
+        found = to_records(self._kind, rows, self._connection, self._session.secret_box)
+        return found[0] if found else None
 
     def get_many(self, record_ids: Collection[int], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
         """Return the records of these ids that exist, in the order of their ids; `without` is as in `ListQuery`."""
@@ -116,7 +117,7 @@ class SqlRepository(Generic[Record]):
         if not wanted:
             return ()
         rows = self._kind.reader.rows(self._connection, self._kind.get_many_statement, {"record_ids": wanted})
-        return self._records(rows, without=without)
+        return to_records(self._kind, rows, self._connection, self._session.secret_box, without=without)
 
     def list(self, query: ListQuery) -> tuple[int, Sequence[Record]]:
         """Return how many records match in all, and the ones of the page.
@@ -130,7 +131,8 @@ class SqlRepository(Generic[Record]):
         if rows:
             for row in rows:
                 total = row.pop(TOTAL)
-            return total, self._records(rows, without=query.without)
+            box = self._session.secret_box
+            return total, to_records(self._kind, rows, self._connection, box, without=query.without)
         if not query.page:
             return 0, ()
         return self._connection.execute(count_statement(self._kind, query, self._session.cache)).scalar_one(), ()
@@ -268,13 +270,6 @@ class SqlRepository(Generic[Record]):
 
     def _has_id(self, record_id: int) -> ColumnElement[bool]:
         return self._kind.table.c.id == record_id if fits_integer(record_id) else sa.false()
-
-    def _records(self, rows: Sequence[dict[str, Any]], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
-        """Return the records of rows with their parts, but for those that are left unread."""
-        kind = self._kind
-        if kind.parts and rows:
-            kind.record_parts.add(self._connection, rows, without=without)
-        return to_records(kind, rows, self._session.secret_box)
 
     def _explain_write(self, error: DBAPIError, record: Record) -> NoReturn:
         """Raise what the driver's refusal of an addition or a change means."""

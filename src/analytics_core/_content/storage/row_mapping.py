@@ -8,6 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from sqlalchemy import Connection
+
 from analytics_core._content.storage.record_kinds import Record, RecordKind
 from analytics_core._records.audit import Audit
 from analytics_core._records.secret import Secret, UnopenedSecret
@@ -69,11 +71,23 @@ def as_stored(kind: RecordKind[Record], record: Record, row: Mapping[str, Any], 
     return replace(record, **changes)
 
 
-def to_records(kind: RecordKind[Record], rows: Sequence[dict[str, Any]], box: SecretBox) -> tuple[Record, ...]:
-    """Return the records of rows that hold their parts, too; StoredDataError when a stored value does not decode.
+def to_records(
+    kind: RecordKind[Record],
+    rows: Sequence[dict[str, Any]],
+    connection: Connection,
+    box: SecretBox,
+    *,
+    without: frozenset[str] = frozenset(),
+) -> tuple[Record, ...]:
+    """Return the records of rows with their parts, which are read but for those that are left unread.
 
     A secret that does not open is an error where it is revealed: its record can be found, mended and deleted.
+
+    Raises:
+        StoredDataError: a stored value does not decode.
     """
+    if kind.parts and rows:
+        kind.record_parts.add(connection, rows, without=without)
     found = []
     for row in rows:
         if kind.is_encoded:
