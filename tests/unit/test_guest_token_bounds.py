@@ -8,7 +8,8 @@ from typing import Any
 import jwt
 import pytest
 
-from analytics_core._engine.rights.guest_tokens import GuestTokens, allows_origin, attributes_of, named, read_origin
+from analytics_core._engine.rights.guest_tokens import GuestTokens, attributes_of, named
+from analytics_core._engine.rights.origins import allows_origin, read_origin
 from analytics_core._records.settings import Settings
 from analytics_core.errors import (
     GuestTokenError,

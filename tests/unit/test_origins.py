@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.cases import for_each
 
-from analytics_core._engine.rights.guest_tokens import allows_origin, read_origin
+from analytics_core._engine.rights.origins import allows_origin, read_origin
 
 
 @for_each(

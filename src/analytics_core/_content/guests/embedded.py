@@ -23,7 +23,7 @@ from analytics_core._content.reader import Reader
 from analytics_core._content.user_directory import UserIndex, read_users
 from analytics_core._content.written_back import read_changes
 from analytics_core._engine.rights import policy as rules
-from analytics_core._engine.rights.guest_tokens import read_origin
+from analytics_core._engine.rights.origins import read_origin
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import KeyValue

@@ -6,18 +6,23 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from analytics_core._content.lookups.loading import StoreReadCache
 from analytics_core._engine.rights.actor import Actor
-from analytics_core._engine.rights.guest_tokens import GuestTokens, allows_origin
+from analytics_core._engine.rights.origins import allows_origin
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.people import GuestGrant, GuestPass, GuestVisit, Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.settings import Settings
+from analytics_core._tools.once import Once
 from analytics_core.errors import GuestAccessError, GuestTokenError, SettingsError, StoredDataError
 from analytics_core.ports import Clock, MetadataStore
+
+if TYPE_CHECKING:
+    from analytics_core._engine.rights.guest_tokens import GuestTokens
 
 CUT_OFF_KIND: Final = "guest-cutoff"
 
@@ -43,12 +48,17 @@ class Guests:
     """Turns what tokens say into actors; what it read of the store counts for `metadata_freshness_s` seconds."""
 
     def __init__(self, store: MetadataStore, clock: Clock, settings: Settings) -> None:
-        self.tokens = GuestTokens(settings, clock)
+        self._made_tokens = Once(partial(_tokens, settings, clock))
         self._store = store
         self._role_names = settings.guest_roles
         self._known: StoreReadCache[GuestGrant, _TokenFacts] = StoreReadCache(
             store, clock, seconds=settings.metadata_freshness_s
         )
+
+    @property
+    def tokens(self) -> GuestTokens:
+        """What signs and reads tokens; it is loaded with the first of them."""
+        return self._made_tokens()
 
     def actor(self, visit: GuestVisit) -> Actor:
         """Return the guest as they may act now, on the page of their visit.
@@ -85,6 +95,12 @@ class Guests:
         if missing:
             raise SettingsError(f"Settings.guest_roles: there is no role {missing[0]!r}; create it or take it out")
         return tuple(role for role in found.values() if role is not None)
+
+
+def _tokens(settings: Settings, clock: Clock) -> GuestTokens:
+    from analytics_core._engine.rights.guest_tokens import GuestTokens
+
+    return GuestTokens(settings, clock)
 
 
 def dashboard_key(dashboard_id: int) -> str:

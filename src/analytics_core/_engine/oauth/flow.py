@@ -13,7 +13,7 @@ from analytics_core._engine.oauth.clients import PLAIN_ADDRESS, ClientOf, client
 from analytics_core._engine.oauth.exchange import KNOWN_REFUSALS, TokenRequests
 from analytics_core._engine.oauth.state import SignedState, StateSigner
 from analytics_core._engine.oauth.stored_tokens import StoredTokens, TokenOwner
-from analytics_core._engine.rights.guest_tokens import allows_origin
+from analytics_core._engine.rights.origins import allows_origin
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.secret import Secret

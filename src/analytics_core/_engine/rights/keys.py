@@ -13,14 +13,6 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Final, NoReturn
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers import Cipher
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.ciphers.algorithms import AES
-from cryptography.hazmat.primitives.ciphers.modes import GCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
 from analytics_core._records.secret import Secret
 
 
@@ -38,8 +30,17 @@ class Purpose(Enum):
 
 def derived_key(secret: Secret, purpose: Purpose, *, length: int = 32) -> bytes:
     """Return the bytes of a purpose; neither the secret nor the key of another purpose follows from them."""
-    info = purpose.value.encode("ascii")
-    return HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(secret.reveal().encode("utf-8"))
+    return hkdf(secret.reveal().encode("utf-8"), purpose.value.encode("ascii"), length=length)
+
+
+def hkdf(secret: bytes, info: bytes, *, length: int) -> bytes:
+    """Return bytes derived from a secret: HKDF with SHA-256 and no salt (RFC 5869)."""
+    extracted = hmac.digest(bytes(_DIGEST_BYTES), secret, "sha256")
+    block, blocks = b"", b""
+    for number in range(1, -(-length // _DIGEST_BYTES) + 1):
+        block = hmac.digest(extracted, block + info + bytes([number]), "sha256")
+        blocks += block
+    return blocks[:length]
 
 
 def permalink_keys(secrets: Sequence[Secret], kind: str, content: str) -> tuple[str, ...]:
@@ -52,6 +53,7 @@ def permalink_keys(secrets: Sequence[Secret], kind: str, content: str) -> tuple[
     return (*marked, *(base64.urlsafe_b64encode(digest[:24]).decode("ascii") for digest in digests))
 
 
+_DIGEST_BYTES: Final = 32
 _MARK_BYTES: Final = 6
 
 
@@ -91,6 +93,10 @@ class EntrySeal:
 
     def made(self, key: str, parts: Iterable[Chunk]) -> bytes:
         """Return the seal of the parts, in their order, under `key`: a nonce and a tag."""
+        from cryptography.hazmat.primitives.ciphers import Cipher
+        from cryptography.hazmat.primitives.ciphers.algorithms import AES
+        from cryptography.hazmat.primitives.ciphers.modes import GCM
+
         nonce = os.urandom(_NONCE_BYTES)
         signer = Cipher(AES(self._signing_key(key)), GCM(nonce)).encryptor()
         for part in parts:
@@ -100,6 +106,9 @@ class EntrySeal:
 
     def holds(self, key: str, seal: Chunk, content: Chunk) -> bool:
         """Tell whether `seal` was made under `key` for exactly these bytes; the time it takes tells nothing."""
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
         nonce, tag = bytes(seal[:_NONCE_BYTES]), bytes(seal[_NONCE_BYTES:])
         try:
             AESGCM(self._signing_key(key)).decrypt(nonce, tag, content)
