@@ -26,9 +26,9 @@ from analytics_core._engine.engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engine.engines.registry import EngineRegistry, installed_engines
 from analytics_core._engine.engines.spec import EngineSpec, ErrorPattern, ParamStyle, Syntax
 from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, ValueKind
-from analytics_core._engine.frames.registry import ENTRY_POINTS as OPERATIONS
+from analytics_core._engine.frames import ENTRY_POINTS as OPERATIONS
 from analytics_core._engine.frames.registry import Operation
-from analytics_core._reports.delivery import ENTRY_POINTS as NOTIFIERS
+from analytics_core._reports import ENTRY_POINTS as NOTIFIERS
 from analytics_core._superset import ENTRY_POINTS as CHART_KINDS
 from analytics_core._superset.chart_kind import ChartKind
 from analytics_core._superset.draft import QueryDraft

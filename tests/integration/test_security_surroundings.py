@@ -29,8 +29,8 @@ from analytics_core._content.storage.tables import METADATA
 from analytics_core._core.adapters.caches import MemoryCache
 from analytics_core._core.adapters.clock import SystemClock
 from analytics_core._core.adapters.connector import SqlAlchemyConnector
-from analytics_core._engine.compile.fragments import FragmentParser
-from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.compile.fragments.parser import FragmentParser
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.compile.templates import TemplateRenderer
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.cancel import Stopper
@@ -49,6 +49,7 @@ from analytics_core._engine.rights.policy import Policy
 from analytics_core._engine.rights.row_rules import RuleSet, TableName
 from analytics_core._records.datasource import Access, Dataset, Identity
 from analytics_core._records.people import Role, User
+from analytics_core._tools.once import Once
 from analytics_core.testing.sample_data import make_shop
 
 PASSWORD = "pa55:w@rd/of%joe"
@@ -353,7 +354,7 @@ def test_metadata_is_read_as_the_user_where_the_database_impersonates(tmp_path: 
             policy=Policy(),
             registry=REGISTRY,
             runner=StatementRunner(connector),
-            row_security=row_security,
+            row_security=Once(lambda: row_security),
             books=NoRules(),
         ),
         policy=Policy(),
@@ -361,7 +362,7 @@ def test_metadata_is_read_as_the_user_where_the_database_impersonates(tmp_path: 
         names=CachedNames(
             reflector, MemoryCache(max_bytes=1_000_000, clock=SystemClock()), EntrySeal(settings(tmp_path).key)
         ),
-        row_security=row_security,
+        row_security=Once(lambda: row_security),
         timeout_s=30.0,
     )
     anna = Actor(user=User(id=7, username="anna"), roles=(Role(id=1, name="all", is_admin=True),))

@@ -19,7 +19,7 @@ from sqlalchemy.pool import PoolResetState
 from tests.support.cases import for_each
 from tests.support.execution import Target, fingerprint, limits, target
 
-from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.execution.cancel import Stopper
 from analytics_core._engine.execution.sessions.base import RunRequest, Session
 from analytics_core._engine.execution.sessions.mysql import _discard_session, _pin_session

@@ -17,7 +17,8 @@ from tests.support.small_core import SmallCore, small_core
 from tests.support.tenant_world import ENGINES, TenantWorld, rule, tenant_world, url_on
 
 from analytics_core import AnalyticsCore
-from analytics_core._engine.compile.plan import SqlSource, Statement
+from analytics_core._engine.compile.plan import SqlSource
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.execution.sessions.base import ScriptStatement
 from analytics_core._engine.querying.sql_queries import SqlQuestion

@@ -9,7 +9,7 @@ from sqlglot import exp
 from tests.support.fragments import ENGINES, engine, parse
 from tests.support.planning import spec_of
 
-from analytics_core._engine.compile.fragments import FragmentNames, FragmentSlot
+from analytics_core._engine.compile.fragments.parser import FragmentNames, FragmentSlot
 from analytics_core._engine.compile.fragments.sql_nodes import NodeIndex, operators
 from analytics_core._engine.compile.plan import FragmentExpr
 from analytics_core._engine.compile.templates import TemplateRenderer, TemplateValues

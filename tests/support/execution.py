@@ -14,7 +14,7 @@ from typing import Any
 from tests.support.servers import LOOPBACK
 
 from analytics_core._core.adapters.connector import SqlAlchemyConnector
-from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.registry import installed_engines
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.cancel import CancelToken

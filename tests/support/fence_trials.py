@@ -18,18 +18,11 @@ from tests.support.planning import PARSER, plan, spec_of
 
 from analytics_core import AnalyticsCore
 from analytics_core._engine.compile.lowering.query import RELATION_ALIAS
-from analytics_core._engine.compile.plan import (
-    Origin,
-    OriginKind,
-    QueryPlan,
-    RelationRule,
-    SqlSource,
-    Statement,
-    TableSource,
-)
+from analytics_core._engine.compile.plan import Origin, OriginKind, QueryPlan, RelationRule, SqlSource, TableSource
 from analytics_core._engine.compile.planning_context import DatasetView, make_view
 from analytics_core._engine.compile.render import compile_plan
 from analytics_core._engine.compile.row_filters import filter_clauses, kinds_of, names_of, read_filter
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.gate.guard import check_select
 from analytics_core._engine.gate.relations import relations_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytics_core._engine.compile.fragments import FragmentNames, FragmentParser, FragmentSlot
+from analytics_core._engine.compile.fragments.parser import FragmentNames, FragmentParser, FragmentSlot
 from analytics_core._engine.compile.plan import FragmentExpr
 from analytics_core._engine.engines.registry import installed_engines
 from analytics_core._engine.engines.spec import EngineSpec

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.support.fragments import parse
 
-from analytics_core._engine.compile.fragments import FragmentNames
+from analytics_core._engine.compile.fragments.parser import FragmentNames
 
 COLUMNS = ("i", "j", "f", "s", "d", "ts", "b")
 NAMES = FragmentNames(alias="t", columns=COLUMNS)

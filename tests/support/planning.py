@@ -7,11 +7,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from analytics_core._engine.compile.fragments import FragmentParser
-from analytics_core._engine.compile.plan import Output, Predicate, QueryPlan, SqlSource, Statement, TableSource
+from analytics_core._engine.compile.fragments.parser import FragmentParser
+from analytics_core._engine.compile.plan import Output, Predicate, QueryPlan, SqlSource, TableSource
 from analytics_core._engine.compile.planner import PlanRequest, plan_query
 from analytics_core._engine.compile.planning_context import DatasetView, PlanLimits, PlanningContext, make_view
 from analytics_core._engine.compile.render import compile_plan
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.registry import installed_engines
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric

@@ -8,7 +8,7 @@ from tests.support.fragments import ENGINES, NAMES, engine
 from tests.support.honest_fragments import EACH, EVERYWHERE
 
 from analytics_core import Settings
-from analytics_core._engine.compile.fragments import FragmentParser, FragmentSlot
+from analytics_core._engine.compile.fragments.parser import FragmentParser, FragmentSlot
 from analytics_core._engine.engines.registry import installed_engines
 from analytics_core.errors import AnalyticsError, FragmentError, SettingsError
 

@@ -19,7 +19,7 @@ from tests.support.execution import LIMITS, admission, database
 from tests.support.stores import open_store
 
 from analytics_core import Budget, Settings
-from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.budgets import BudgetLedger
 from analytics_core._engine.execution.cancel import Stopper

@@ -17,7 +17,7 @@ from sqlalchemy import event
 from tests.support.cases import for_each
 from tests.support.execution import DUCKDB_ENDLESS, SQLITE_ENDLESS, Target, limits, make_sqlite_file, target
 
-from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.types import ValueKind as K
 from analytics_core._engine.execution.cancel import CancelToken, Stopper
 from analytics_core._engine.execution.connections import Connections

@@ -127,7 +127,7 @@ def test_a_comment_cannot_swallow_what_follows() -> None:
 def test_a_parsed_fragment_is_kept() -> None:
     from tests.support.fragments import NAMES, engine
 
-    from analytics_core._engine.compile.fragments import FragmentParser, FragmentSlot
+    from analytics_core._engine.compile.fragments.parser import FragmentParser, FragmentSlot
 
     parser = FragmentParser(cache_size=1)
 

@@ -6,7 +6,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.fragments import ENGINES, NAMES, parse
 
-from analytics_core._engine.compile.fragments import FragmentNames
+from analytics_core._engine.compile.fragments.parser import FragmentNames
 from analytics_core.errors import ErrorType, UnknownColumnError
 
 

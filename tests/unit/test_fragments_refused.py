@@ -9,7 +9,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.fragments import ENGINES, NAMES, engine, parse
 
-from analytics_core._engine.compile.fragments import FragmentParser, FragmentSlot
+from analytics_core._engine.compile.fragments.parser import FragmentParser, FragmentSlot
 from analytics_core.errors import AnalyticsError, ErrorType, FragmentError, SubqueryNotAllowedError
 
 

@@ -9,7 +9,7 @@ import sqlglot
 from tests.support.cases import for_each
 from tests.support.fragments import NAMES, engine
 
-from analytics_core._engine.compile.fragments import FragmentParser, FragmentSlot
+from analytics_core._engine.compile.fragments.parser import FragmentParser, FragmentSlot
 from analytics_core._engine.compile.fragments.sizes import reject_large_values
 from analytics_core.errors import FragmentError
 

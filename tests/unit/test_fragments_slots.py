@@ -6,7 +6,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.fragments import parse
 
-from analytics_core._engine.compile.fragments import FragmentSlot
+from analytics_core._engine.compile.fragments.parser import FragmentSlot
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core.errors import FragmentError
 

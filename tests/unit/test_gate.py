@@ -30,6 +30,7 @@ from analytics_core._engine.rights.policy import Policy
 from analytics_core._engine.rights.row_rules import RuleSet, TableName, make_rule_set
 from analytics_core._records.datasource import Access, Dataset, Identity
 from analytics_core._records.people import Grant, GrantTarget, GuestPass, GuestRule, GuestValue, Role, RowRule, User
+from analytics_core._tools.once import Once
 from analytics_core.errors import AccessError, AnalyticsError, DatabaseAccessError
 
 SHOP = database("sqlite://")
@@ -82,7 +83,14 @@ def gate_with(books: Books, policy: Policy | None = None, *, tokens: Any = None)
     row_security = RowSecurity(books=books, sources=(), renderer=TemplateRenderer(), parser=parser)
     runner = StatementRunner(connector)
     policy = policy or Policy()
-    return Gate(policy=policy, registry=REGISTRY, runner=runner, row_security=row_security, books=books, tokens=tokens)
+    return Gate(
+        policy=policy,
+        registry=REGISTRY,
+        runner=runner,
+        row_security=Once(lambda: row_security),
+        books=books,
+        tokens=tokens,
+    )
 
 
 @pytest.fixture(scope="module")

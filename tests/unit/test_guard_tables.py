@@ -9,8 +9,8 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.fragments import ENGINES, NAMES, engine, parse
 
-from analytics_core._engine.compile.fragments import FragmentParser, FragmentSlot
-from analytics_core._engine.compile.plan import TableRef
+from analytics_core._engine.compile.fragments.parser import FragmentParser, FragmentSlot
+from analytics_core._engine.compile.relation import TableRef
 from analytics_core._engine.gate.guard import check_select, check_statement
 from analytics_core._engine.gate.relations import tables_of
 from analytics_core.errors import StatementRefusedError, SubqueryNotAllowedError, VirtualDatasetError

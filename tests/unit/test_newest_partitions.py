@@ -12,7 +12,7 @@ import pytest
 from sqlglot import exp
 from tests.support.execution import REGISTRY, database
 
-from analytics_core._engine.compile.fragments import FragmentParser
+from analytics_core._engine.compile.fragments.parser import FragmentParser
 from analytics_core._engine.compile.templates import TemplateRenderer
 from analytics_core._engine.engines.partitions import (
     Partition,

@@ -18,11 +18,12 @@ from analytics_core._engine.oauth.exchange import TokenRequests
 from analytics_core._engine.oauth.flow import AuthorizationFlow
 from analytics_core._engine.oauth.state import StateSigner
 from analytics_core._engine.oauth.stored_tokens import StoredTokens
-from analytics_core._engine.oauth.user_tokens import UserTokens
+from analytics_core._engine.oauth.user_tokens import OAuthParts, UserTokens
 from analytics_core._engine.rights.keys import Purpose, derived_key
 from analytics_core._records.datasource import Identity
 from analytics_core._records.secret import Secret
 from analytics_core._records.settings import Settings
+from analytics_core._tools.once import Once
 from analytics_core.errors import (
     DatabaseError,
     DatabaseNotFoundError,
@@ -209,7 +210,8 @@ def test_who_has_no_token_is_sent_to_the_provider_and_who_has_one_gets_it() -> N
             access_token=lambda database, user_id: known.get(user_id),
             record_of=lambda database, user_id: 5 if user_id in known else None,
         )
-        users = UserTokens(flow=w.flow, tokens=tokens, client_of=lambda database: w.client)
+        parts = OAuthParts(flow=w.flow, tokens=tokens)
+        users = UserTokens(parts=Once(lambda: parts), client_of=lambda database: w.client)
         assert users.of(SHOP, 7) == Secret("t0k")
         with pytest.raises(OAuth2RedirectError) as raised:
             users.of(SHOP, 8)
@@ -239,7 +241,8 @@ def test_the_way_to_sign_in_stands_beside_an_error_of_signing_in_alone() -> None
         ErrorType.CONNECTION_ACCESS_DENIED_ERROR,
     )
     with world() as w:
-        users = UserTokens(flow=w.flow, tokens=SimpleNamespace(), client_of=lambda database: w.client)  # type: ignore[arg-type]
+        parts = OAuthParts(flow=w.flow, tokens=SimpleNamespace())  # type: ignore[arg-type]
+        users = UserTokens(parts=Once(lambda: parts), client_of=lambda database: w.client)
         for error_type in ErrorType:
             failure = Failure(error_type)
             assert users.add_way_in(failure, SHOP, ada) is (error_type in known), error_type

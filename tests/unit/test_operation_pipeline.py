@@ -169,7 +169,8 @@ def test_an_installed_package_adds_an_operation(tmp_path: Path) -> None:
     )
     code = """
 from importlib.metadata import entry_points
-from analytics_core._engine.frames.registry import ENTRY_POINTS, installed_operations
+from analytics_core._engine.frames import ENTRY_POINTS
+from analytics_core._engine.frames.registry import installed_operations
 found = installed_operations(entry_points(group=ENTRY_POINTS))
 print(found['twice'].name, len(found))
 """

@@ -6,7 +6,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.fragments import NAMES, engine
 
-from analytics_core._engine.compile.fragments import FragmentParser
+from analytics_core._engine.compile.fragments.parser import FragmentParser
 from analytics_core._engine.compile.lowering.expressions import MARK
 from analytics_core._engine.compile.row_filters import read_clause
 from analytics_core._engine.compile.templates import ActorFacts, TemplateRenderer, written_clause

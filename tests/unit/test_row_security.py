@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.support.execution import REGISTRY
 
-from analytics_core._engine.compile.fragments import FragmentParser
-from analytics_core._engine.compile.plan import TableRef
+from analytics_core._engine.compile.fragments.parser import FragmentParser
+from analytics_core._engine.compile.relation import TableRef
 from analytics_core._engine.compile.templates import TemplateRenderer
 from analytics_core._engine.gate.guard import check_select
 from analytics_core._engine.gate.row_security import RowSecurity, facts_of, guest_facts

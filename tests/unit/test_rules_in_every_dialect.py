@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 from tests.support.cases import for_each
 
-from analytics_core._engine.compile.fragments import FragmentParser
+from analytics_core._engine.compile.fragments.parser import FragmentParser
 from analytics_core._engine.compile.lowering.query import RELATION_ALIAS
 from analytics_core._engine.compile.render import render_source
 from analytics_core._engine.compile.templates import TemplateRenderer

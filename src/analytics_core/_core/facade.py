@@ -19,6 +19,7 @@ from analytics_core._core.operator_calls import OperatorCalls
 from analytics_core._core.runtime import Components, CoreRuntime
 from analytics_core._core.wiring.parts import (
     IN_MEMORY,
+    all_notifiers,
     https_endpoint,
     installed_renderer,
     job_threads,
@@ -33,8 +34,6 @@ from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.people import GuestVisit, User
 from analytics_core._records.settings import Settings
-from analytics_core._reports.delivery import ENTRY_POINTS as NOTIFIERS
-from analytics_core._reports.delivery import installed_notifiers
 from analytics_core._tools.display.blocks import Blocks
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core.errors import ActorRequiredError
@@ -153,7 +152,7 @@ class AnalyticsCore(OperatorCalls):
                 token_endpoint=https_endpoint(settings, addresses) if token_endpoint is None else token_endpoint,
                 allowed_files=tuple(Path(file).resolve() for file in allowed_files),
                 addresses=addresses,
-                notifiers=(*notifiers, *installed_notifiers(added[NOTIFIERS])),
+                notifiers=all_notifiers(notifiers, added),
                 renderer=installed_renderer() if renderer is None else renderer,
             )
             self._begin(build_runtime(components, added), acting_as)

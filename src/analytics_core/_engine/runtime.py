@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from analytics_core._engine.gate.tables import TableReader
     from analytics_core._engine.gate.uploads import FileUploads
     from analytics_core._engine.network import AddressFinder
-    from analytics_core._engine.oauth.flow import AuthorizationFlow
-    from analytics_core._engine.oauth.tokens import OAuthTokens
+    from analytics_core._engine.oauth.user_tokens import OAuthParts
     from analytics_core._engine.querying.alert_query import AlertQueries
     from analytics_core._engine.querying.batch_queries import BatchQueries
     from analytics_core._engine.querying.preparing import StoredFragments
@@ -60,14 +59,6 @@ class DatabaseConnections:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OAuthParts:
-    """Users' tokens for databases: how they are got, and how they stay fresh."""
-
-    flow: AuthorizationFlow
-    tokens: OAuthTokens
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
     """What answers questions: payloads are read, templates rendered, queries run."""
 
@@ -94,14 +85,29 @@ class EngineRuntime:
     statements: StatementRunner
     reflector: Reflector
     gate: Gate
-    row_security: RowSecurity
+    made_row_security: Once[RowSecurity]
     metadata: MetadataReader
-    tables: TableReader
+    made_tables: Once[TableReader]
     table_names: CachedNames
-    oauth: OAuthParts
+    made_oauth: Once[OAuthParts]
     made_uploads: Once[FileUploads]
     made_questions: Once[Questions]
     advanced_types: Mapping[str, AdvancedDataType]
+
+    @property
+    def row_security(self) -> RowSecurity:
+        """What binds the rules on rows; it is loaded with the first dataset or statement that is read."""
+        return self.made_row_security()
+
+    @property
+    def tables(self) -> TableReader:
+        """What describes tables and samples their rows; it is loaded with the first of them."""
+        return self.made_tables()
+
+    @property
+    def oauth(self) -> OAuthParts:
+        """What gets users' tokens and keeps them fresh; loaded with the first of them."""
+        return self.made_oauth()
 
     @property
     def questions(self) -> Questions:
@@ -147,4 +153,5 @@ class EngineRuntime:
             uploads.close()
         self.statements.close()
         self.reflector.close()
-        self.oauth.tokens.close()
+        for oauth in self.made_oauth.made:
+            oauth.tokens.close()

@@ -9,12 +9,10 @@ from importlib.metadata import EntryPoint
 from typing import Final
 
 from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, plain_text, shown_address
+from analytics_core._reports import ENTRY_POINTS
 from analytics_core._tools.log import line_log
 from analytics_core.errors import AnalyticsError, NotificationError, SettingsError
 from analytics_core.ports import Clock, Notifier, Sleeper
-
-ENTRY_POINTS: Final = "analytics_core.notifiers"
-"""The group of entry points by which packages add notifiers: each names what makes one, without arguments."""
 
 FIRST_LATER_S: Final = 60.0
 """Seconds before a run is first taken up again whose receivers were away."""

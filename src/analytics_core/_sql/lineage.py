@@ -24,10 +24,9 @@ from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.stored_json import json_object
 from analytics_core._engine.compile.fragments.sql_nodes import table_nodes
 from analytics_core._engine.compile.fragments.sql_text import FAULTS, parse_statements
-from analytics_core._engine.compile.plan import TableRef
+from analytics_core._engine.compile.relation import TableRef
 from analytics_core._engine.engines.spec import EngineSpec
-from analytics_core._engine.gate.relations import in_schema, relations_of
-from analytics_core._engine.gate.row_security import table_name
+from analytics_core._engine.gate.relations import in_schema, relations_of, table_name
 from analytics_core._engine.querying.chart_request import ChartRequest
 from analytics_core._engine.querying.sql_parameters import without_parameters
 from analytics_core._engine.rights.actor import Actor

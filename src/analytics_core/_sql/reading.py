@@ -18,7 +18,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.compile.fragments.sql_nodes import table_nodes
 from analytics_core._engine.compile.fragments.sql_text import FAULTS, check_characters, parse_statements, read_tokens
-from analytics_core._engine.compile.plan import TableRef
+from analytics_core._engine.compile.relation import TableRef
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.gate.changes import (
     CHANGES,

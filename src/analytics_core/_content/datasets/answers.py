@@ -9,7 +9,7 @@ from analytics_core._content.databases.records import database_summary
 from analytics_core._content.field_formatter import FieldFormatter, shown_as, stored_fields
 from analytics_core._content.stored_json import json_object
 from analytics_core._content.user_directory import UserIndex
-from analytics_core._engine.compile.render import select_star
+from analytics_core._engine.compile.table_preview import select_star
 from analytics_core._engine.engines.grains import grain_name
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._records.datasource import Database, Dataset, DatasetColumn, DatasetMetric

@@ -18,6 +18,7 @@ from analytics_core._content.datasets.records import (
     copied_dataset,
     count_metric,
     has_row_rules,
+    is_as_found,
     moves_its_rules,
     new_dataset,
     new_source_columns,
@@ -29,7 +30,6 @@ from analytics_core._content.datasets.records import (
     with_part,
     without_part,
 )
-from analytics_core._content.datasets.sources import dataset_called
 from analytics_core._content.field_formatter import readable_now
 from analytics_core._content.lists import DATABASES, DATASETS, Listing, ResourceLists, anybody, makers_and_owners
 from analytics_core._content.lookups.loading import forget_generation
@@ -114,8 +114,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             database = unit.databases.get(post.database)
         record = new_dataset(post, owner_ids=owners, new_uuid=_new_uuid)
         if post.metrics:
-            plain = replace(record, metrics=(count_metric(_new_uuid),))
-            self._require_sql_rights(plain, record, database)
+            self._require_sql_rights(replace(record, metrics=(count_metric(_new_uuid),)), record, database)
         return self._store_new(record, database, act)
 
     def get_or_create(self, payload: GetOrCreateDataset | Payload) -> DatasetGet:
@@ -194,6 +193,8 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             >>> core.datasets.get("orders").metrics[0].expression
             'SUM(amount)'
         """
+        from analytics_core._content.datasets.sources import dataset_called
+
         with self._runtime.store.unit_of_work() as unit:
             if isinstance(dataset_id, str):
                 dataset = dataset_called(self._reader(unit), dataset_id)
@@ -434,20 +435,20 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
 
     def _check_fragments(self, dataset: Dataset, database: Database, *, before: Dataset | None) -> None:
         """Read new metrics, expressions, formats, predicates; PayloadSchemaError says what is wrong with each."""
-        spec = self._runtime.engine.registry.get(database.engine)
-        request = self._runtime.request(self._actor)
-        problems = self._runtime.engine.questions.fragments.problems(dataset, spec, request, before=before)
-        if problems:
-            shape = "DatasetRestApi.post" if before is None else "DatasetRestApi.put"
-            raise PayloadSchemaError(shape=shape, problems=problems)
+        if is_as_found(dataset):
+            return
+        spec, request = self._runtime.engine.registry.get(database.engine), self._runtime.request(self._actor)
+        if problems := self._runtime.engine.questions.fragments.problems(dataset, spec, request, before=before):
+            raise PayloadSchemaError(shape=f"DatasetRestApi.{'put' if before else 'post'}", problems=problems)
 
     def _columns_of(
         self, dataset: Dataset, database: Database, *, is_statement: bool = False
     ) -> tuple[FoundColumn, ...]:
         """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""
-        engine = self._runtime.engine
-        spec = engine.registry.get(database.engine)
-        sql = engine.questions.templates.sample_source(dataset, spec, self._runtime.request(self._actor))
+        engine, sql = self._runtime.engine, None
+        if dataset.sql:
+            spec, request = engine.registry.get(database.engine), self._runtime.request(self._actor)
+            sql = engine.questions.templates.sample_source(dataset, spec, request)
         return engine.metadata.columns_of(self._actor, dataset, database, sql=sql, is_statement=is_statement)
 
     def _with_source(self, before: Dataset, after: Dataset, database: Database) -> Dataset:

@@ -256,10 +256,22 @@ def _facts(found: FoundColumn | None) -> dict[str, Any]:
     return {name: getattr(found, name, None) for name in _FACTS}
 
 
+_COUNT: Final = "COUNT(*)"
+
+
 def count_metric(new_uuid: NewUuid) -> DatasetMetric:
     """Return the metric that every new dataset has: its number of rows."""
     return DatasetMetric(
-        uuid=new_uuid(), metric_name="count", expression="COUNT(*)", verbose_name="COUNT(*)", metric_type="count"
+        uuid=new_uuid(), metric_name="count", expression=_COUNT, verbose_name=_COUNT, metric_type="count"
+    )
+
+
+def is_as_found(dataset: Dataset) -> bool:
+    """Tell whether a dataset has no SQL and no date format that somebody wrote: it counts its rows, and no more."""
+    return (
+        not dataset.fetch_values_predicate
+        and all(metric.expression == _COUNT for metric in dataset.metrics)
+        and not any(column.expression or column.python_date_format for column in dataset.columns)
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from analytics_core._engine.engines.registry import EngineRegistry
 from analytics_core._engine.gate.loaded_datasets import LoadedDataset
@@ -27,8 +27,10 @@ from analytics_core.errors import (
     StaleVersionError,
     UnknownDatasourceTypeError,
 )
-from analytics_core.models.query import ChartDataDatasource
 from analytics_core.ports import Clock, MetadataStore
+
+if TYPE_CHECKING:
+    from analytics_core.models.query import ChartDataDatasource
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")

@@ -10,42 +10,36 @@ from analytics_core._core.runtime import Components
 from analytics_core._core.wiring.parts import Added
 from analytics_core._engine.compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._engine.compile.advanced_types import installed_advanced_types
-from analytics_core._engine.compile.fragments import FragmentParser
-from analytics_core._engine.compile.templates import TemplateRenderer
 from analytics_core._engine.execution.reflection import Reflector
 from analytics_core._engine.execution.statements import StatementRunner, ledger_of
-from analytics_core._engine.frames.registry import ENTRY_POINTS as OPERATIONS
+from analytics_core._engine.frames import ENTRY_POINTS as OPERATIONS
 from analytics_core._engine.gate.gate import Gate
 from analytics_core._engine.gate.metadata import CachedNames, MetadataReader
-from analytics_core._engine.gate.row_security import RowSecurity
-from analytics_core._engine.gate.tables import TableReader
-from analytics_core._engine.oauth.clients import client_of_database, client_problems
-from analytics_core._engine.oauth.exchange import TokenRequests
-from analytics_core._engine.oauth.flow import AuthorizationFlow
-from analytics_core._engine.oauth.state import StateSigner
-from analytics_core._engine.oauth.stored_tokens import StoredTokens
-from analytics_core._engine.oauth.tokens import OAuthTokens
-from analytics_core._engine.oauth.user_tokens import UserTokens
+from analytics_core._engine.oauth.clients import ClientOf, client_of_database, client_problems
+from analytics_core._engine.oauth.user_tokens import OAuthParts, UserTokens
 from analytics_core._engine.rights.keys import EntrySeal
-from analytics_core._engine.runtime import DatabaseConnections, EngineRuntime, OAuthParts
+from analytics_core._engine.runtime import DatabaseConnections, EngineRuntime
 from analytics_core._tools.once import Once
 from analytics_core.errors import SettingsError
 
 if TYPE_CHECKING:
     from analytics_core._content.lookups.chart_contexts import ChartContexts
+    from analytics_core._engine.compile.fragments.parser import FragmentParser
+    from analytics_core._engine.gate.row_security import RowSecurity
+    from analytics_core._engine.gate.tables import TableReader
     from analytics_core._engine.gate.uploads import FileUploads
     from analytics_core._engine.runtime import Questions
+    from analytics_core._records.settings import Settings
 
 
 def build_engine(parts: Components, added: Added, chart_contexts: Once[ChartContexts]) -> EngineRuntime:
     """Return the engine over the parts of a core; `chart_contexts` give the questions of charts that layers show."""
-    settings, store, clock = parts.settings, parts.store, parts.clock
+    settings = parts.settings
     advanced_types = installed_advanced_types(added[ADVANCED_DATA_TYPES])
-    parser = FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
-    books = StoredRuleSets(store, clock, freshness_s=settings.metadata_freshness_s)
-    # Templates of row rules render whether or not other templates may.
-    row_security = RowSecurity(books=books, sources=parts.row_filters, renderer=TemplateRenderer(), parser=parser)
-    oauth, tokens = _oauth(parts)
+    parser = Once(partial(_parser, settings))
+    books = StoredRuleSets(parts.store, parts.clock, freshness_s=settings.metadata_freshness_s)
+    row_security = Once(partial(_row_security, parts, books, parser))
+    oauth, tokens = _user_tokens(parts)
     gate = _gate(parts, books, row_security, tokens)
     databases = _databases(parts, gate, row_security, tokens)
     return EngineRuntime(
@@ -61,9 +55,9 @@ def build_engine(parts: Components, added: Added, chart_contexts: Once[ChartCont
         ),
         statements=gate.statements,
         gate=gate,
-        row_security=row_security,
+        made_row_security=row_security,
         **databases,
-        oauth=oauth,
+        made_oauth=oauth,
         made_uploads=Once(partial(_uploads, parts, gate, databases["reflector"], databases["table_names"], tokens)),
         made_questions=Once(
             partial(
@@ -82,7 +76,21 @@ def build_engine(parts: Components, added: Added, chart_contexts: Once[ChartCont
     )
 
 
-def _gate(parts: Components, books: StoredRuleSets, row_security: RowSecurity, tokens: UserTokens) -> Gate:
+def _parser(settings: Settings) -> FragmentParser:
+    from analytics_core._engine.compile.fragments.parser import FragmentParser
+
+    return FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
+
+
+def _row_security(parts: Components, books: StoredRuleSets, parser: Once[FragmentParser]) -> RowSecurity:
+    from analytics_core._engine.compile.templates import TemplateRenderer
+    from analytics_core._engine.gate.row_security import RowSecurity
+
+    # Templates of row rules render whether or not other templates may.
+    return RowSecurity(books=books, sources=parts.row_filters, renderer=TemplateRenderer(), parser=parser())
+
+
+def _gate(parts: Components, books: StoredRuleSets, row_security: Once[RowSecurity], tokens: UserTokens) -> Gate:
     return Gate(
         policy=parts.policy,
         registry=parts.registry,
@@ -94,12 +102,24 @@ def _gate(parts: Components, books: StoredRuleSets, row_security: RowSecurity, t
     )
 
 
-def _oauth(parts: Components) -> tuple[OAuthParts, UserTokens]:
+def _user_tokens(parts: Components) -> tuple[Once[OAuthParts], UserTokens]:
     settings = parts.settings
     for name, client in settings.clients.items():
         for problem in client_problems(client):
             raise SettingsError(f"Settings.oauth2_clients of {name!r}: {problem.path} {problem.message}")
     client_of = partial(client_of_database, clients=settings.clients)
+    made = Once(partial(_oauth, parts, client_of))
+    return made, UserTokens(parts=made, client_of=client_of)
+
+
+def _oauth(parts: Components, client_of: ClientOf) -> OAuthParts:
+    from analytics_core._engine.oauth.exchange import TokenRequests
+    from analytics_core._engine.oauth.flow import AuthorizationFlow
+    from analytics_core._engine.oauth.state import StateSigner
+    from analytics_core._engine.oauth.stored_tokens import StoredTokens
+    from analytics_core._engine.oauth.tokens import OAuthTokens
+
+    settings = parts.settings
     stored, requests = StoredTokens(parts.store, parts.clock), TokenRequests(parts.token_endpoint)
     signer = StateSigner(settings, parts.clock)
     flow = AuthorizationFlow(settings=settings, signer=signer, stored=stored, requests=requests, client_of=client_of)
@@ -112,10 +132,10 @@ def _oauth(parts: Components) -> tuple[OAuthParts, UserTokens]:
         client_of=client_of,
         timeout_s=settings.oauth2_timeout_s,
     )
-    return OAuthParts(flow=flow, tokens=tokens), UserTokens(flow=flow, tokens=tokens, client_of=client_of)
+    return OAuthParts(flow=flow, tokens=tokens)
 
 
-def _databases(parts: Components, gate: Gate, row_security: RowSecurity, tokens: UserTokens) -> dict[str, Any]:
+def _databases(parts: Components, gate: Gate, row_security: Once[RowSecurity], tokens: UserTokens) -> dict[str, Any]:
     """Return what reads databases' own facts."""
     limit_s = parts.settings.statement_timeout_s
     reflector = Reflector(
@@ -133,13 +153,18 @@ def _databases(parts: Components, gate: Gate, row_security: RowSecurity, tokens:
         row_security=row_security,
         timeout_s=limit_s,
     )
-    tables = TableReader(gate=gate, reflector=reflector, row_security=row_security, settings=parts.settings)
     return {
         "reflector": reflector,
         "metadata": metadata,
-        "tables": tables,
+        "made_tables": Once(partial(_tables, parts, gate, reflector, row_security)),
         "table_names": names,
     }
+
+
+def _tables(parts: Components, gate: Gate, reflector: Reflector, row_security: Once[RowSecurity]) -> TableReader:
+    from analytics_core._engine.gate.tables import TableReader
+
+    return TableReader(gate=gate, reflector=reflector, row_security=row_security(), settings=parts.settings)
 
 
 def _uploads(
@@ -154,7 +179,15 @@ def _uploads(
     )
 
 
-def _questions(parts: Components, *, chart_contexts: Once[ChartContexts], **given: Any) -> Questions:
+def _questions(
+    parts: Components,
+    *,
+    parser: Once[FragmentParser],
+    row_security: Once[RowSecurity],
+    chart_contexts: Once[ChartContexts],
+    **given: Any,
+) -> Questions:
     from analytics_core._core.wiring.questions import build_questions
 
-    return build_questions(parts, chart_contexts=chart_contexts(), **given)
+    made: dict[str, Any] = {"parser": parser(), "row_security": row_security(), "chart_contexts": chart_contexts()}
+    return build_questions(parts, **made, **given)

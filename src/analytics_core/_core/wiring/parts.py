@@ -20,12 +20,12 @@ from analytics_core._core.adapters.vega_renderer import VegaRenderer, can_draw
 from analytics_core._engine.compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._engine.engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engine.engines.registry import EngineRegistry, installed_engines
-from analytics_core._engine.frames.registry import ENTRY_POINTS as OPERATIONS
+from analytics_core._engine.frames import ENTRY_POINTS as OPERATIONS
 from analytics_core._engine.network import AddressFinder, system_lookup
 from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.settings import Settings
-from analytics_core._reports.delivery import ENTRY_POINTS as NOTIFIERS
+from analytics_core._reports import ENTRY_POINTS as NOTIFIERS
 from analytics_core._superset import ENTRY_POINTS as CHART_KINDS
 from analytics_core.errors import DatabaseError, SettingsError, TokenEndpointError
 from analytics_core.ports import (
@@ -35,6 +35,7 @@ from analytics_core.ports import (
     JobRunner,
     MetadataStore,
     NetworkPolicy,
+    Notifier,
     Renderer,
     SecretBox,
     TokenEndpoint,
@@ -175,6 +176,16 @@ def pools(
 def job_threads(settings: Settings) -> JobRunner:
     """Return what runs background work in threads of this process."""
     return ThreadJobRunner(workers=settings.job_workers, workers_per_queue=settings.job_workers_per_database)
+
+
+def all_notifiers(given: Iterable[Notifier], added: Added) -> tuple[Notifier, ...]:
+    """Return a host's notifiers, and those of installed packages after them."""
+    entries = tuple(added[NOTIFIERS])
+    if not entries:
+        return tuple(given)
+    from analytics_core._reports.delivery import installed_notifiers
+
+    return (*given, *installed_notifiers(entries))
 
 
 def installed_renderer() -> Renderer | None:

@@ -10,7 +10,7 @@ from analytics_core._content.lookups.chart_contexts import ChartContexts
 from analytics_core._content.lookups.loading import AnnotationReader, DatasetLoader, StoreReadCache
 from analytics_core._core.runtime import Components
 from analytics_core._engine.compile.advanced_types import AdvancedDataType
-from analytics_core._engine.compile.fragments import FragmentParser
+from analytics_core._engine.compile.fragments.parser import FragmentParser
 from analytics_core._engine.compile.planning_context import PlanLimits
 from analytics_core._engine.compile.templates import TemplateRenderer
 from analytics_core._engine.frames.registry import installed_operations

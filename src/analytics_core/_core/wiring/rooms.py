@@ -16,7 +16,7 @@ from analytics_core._core.runtime import Components, CoreRuntime
 from analytics_core._core.wiring.engine import build_engine
 from analytics_core._core.wiring.parts import Added
 from analytics_core._engine.execution.cancel import CancelToken
-from analytics_core._engine.frames.registry import ENTRY_POINTS as OPERATIONS
+from analytics_core._engine.frames import ENTRY_POINTS as OPERATIONS
 from analytics_core._engine.network import AddressFinder
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.keys import EntrySeal

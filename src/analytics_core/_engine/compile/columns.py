@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import Any, TypeGuard
 
-from analytics_core._engine.compile.fragments import FragmentSlot
+from analytics_core._engine.compile.fragments.parser import FragmentSlot
 from analytics_core._engine.compile.plan import (
     BucketExpr,
     ColumnExpr,

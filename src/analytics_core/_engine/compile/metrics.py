@@ -12,7 +12,7 @@ from typing import Final
 from sqlglot import exp
 
 from analytics_core._engine.compile.columns import column_by_name, remembered, stored_moment
-from analytics_core._engine.compile.fragments import FragmentSlot
+from analytics_core._engine.compile.fragments.parser import FragmentSlot
 from analytics_core._engine.compile.plan import (
     AggregateExpr,
     BucketExpr,

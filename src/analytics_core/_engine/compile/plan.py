@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum, auto
-from typing import NamedTuple
 
 from sqlglot import exp
 
+from analytics_core._engine.compile.relation import NamePlace, Relation
 from analytics_core._engine.engines.spec import BindValue
 from analytics_core._engine.engines.types import Collation, NumberRange, TimeFormat, ValueKind
 from analytics_core.models.enums import Aggregate, TimeGrain
@@ -301,38 +301,6 @@ class TableSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableRef:
-    """A relation as a query names it; None where the query leaves a part out."""
-
-    table: str
-    schema: str | None = None
-    catalog: str | None = None
-
-    def __str__(self) -> str:
-        return ".".join(part for part in (self.catalog, self.schema, self.table) if part)
-
-
-class NamePlace(NamedTuple):
-    """Where a text names a table: from `start` to before `end`, in characters; does an alias follow?"""
-
-    start: int
-    end: int
-    has_alias: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
-    """A relation that a query reads; `position` counts the tables of its tree.
-
-    `place` is where the text of the query names it; None where that is not known, or there is more to it than a name.
-    """
-
-    position: int
-    table: TableRef
-    place: NamePlace | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RelationRule:
     """The row rules of a `Relation` of a virtual dataset."""
 
@@ -427,17 +395,3 @@ class QueryPlan:
         inside = self.source.rules if isinstance(self.source, SqlSource) else ()
         clauses = (*self.where, *(clause for rule in inside for clause in rule.clauses))
         return tuple(clause for clause in clauses if clause.is_row_rule)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """SQL text for the driver with its bound values, and the text as people read it (values inlined).
-
-    `parameters` is a tuple for qmark drivers, else a mapping. `labels` and `kinds` follow the outputs.
-    """
-
-    sql: str
-    parameters: tuple[BindValue, ...] | dict[str, BindValue]
-    display_sql: str
-    labels: tuple[str, ...]
-    kinds: tuple[ValueKind, ...]

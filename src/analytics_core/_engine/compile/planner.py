@@ -20,7 +20,7 @@ from analytics_core._engine.compile.columns import (
     timestamp_output,
 )
 from analytics_core._engine.compile.filters import filter_name, plan_filters
-from analytics_core._engine.compile.fragments import FragmentSlot
+from analytics_core._engine.compile.fragments.parser import FragmentSlot
 from analytics_core._engine.compile.metrics import check_aggregated, check_having, notes_of_constants, resolve_metric
 from analytics_core._engine.compile.ordering import notes_of_order, plan_order
 from analytics_core._engine.compile.plan import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from analytics_core._engine.compile.advanced_types import AdvancedDataType
-from analytics_core._engine.compile.fragments import FragmentNames, FragmentParser, FragmentSlot
+from analytics_core._engine.compile.fragments.parser import FragmentNames, FragmentParser, FragmentSlot
 from analytics_core._engine.compile.lowering.expressions import MARK, KnownTexts
 from analytics_core._engine.compile.plan import ColumnExpr, FragmentExpr, Output, SqlSource, TableSource
 from analytics_core._engine.compile.time_range import TimeRange

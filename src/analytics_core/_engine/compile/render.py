@@ -10,11 +10,10 @@ from sqlglot import exp
 from analytics_core._engine.compile.fence import is_plain_query
 from analytics_core._engine.compile.lowering.expressions import MARK, Binds, KnownTexts, Lowering
 from analytics_core._engine.compile.lowering.query import bound_sql, lower, lower_relation, source_alias
-from analytics_core._engine.compile.plan import QueryPlan, SqlSource, Statement
-from analytics_core._engine.engines.nodes import quoted
+from analytics_core._engine.compile.plan import QueryPlan, SqlSource
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.spec import BindScalar, BindValue, EngineSpec, ParamStyle, dialect_of
 from analytics_core._engine.engines.types import ValueKind
-from analytics_core._records.datasource import Dataset
 
 
 def compile_plan(plan: QueryPlan, spec: EngineSpec, known: KnownTexts | None = None) -> Statement:
@@ -111,18 +110,3 @@ _STYLES = {
     ParamStyle.PYFORMAT: _pyformat,
     ParamStyle.NAMED: _named,
 }
-
-
-_ROWS = 100
-
-
-def select_star(dataset: Dataset, spec: EngineSpec, *, rows: int = _ROWS) -> str:
-    """Return `SELECT <columns> FROM <table> LIMIT <rows>` for a physical dataset, in the syntax of its engine."""
-    names = [column.column_name for column in dataset.columns if not column.expression]
-    table = exp.Table(
-        this=quoted(dataset.table_name),
-        db=quoted(dataset.schema) if dataset.schema else None,
-        catalog=quoted(dataset.catalog) if dataset.catalog else None,
-    )
-    columns: list[exp.Expr] = [exp.Column(this=quoted(name)) for name in names] or [exp.Star()]
-    return exp.select(*columns).from_(table).limit(rows).sql(dialect=spec.dialect, pretty=True)

@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from analytics_core._engine.compile.fragments import FragmentNames, FragmentParser, FragmentSlot
+from analytics_core._engine.compile.fragments.parser import FragmentNames, FragmentParser, FragmentSlot
 from analytics_core._engine.compile.fragments.sql_text import write_sql
 from analytics_core._engine.compile.lowering.expressions import MARK
 from analytics_core._engine.compile.plan import AnyOf, Clause, Condition, FragmentExpr, Origin, OriginKind

@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.guards import DatabaseFiles
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.execution.cancel import CancelToken, Stopper, StopReason

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
 
-from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.costs import CostEstimates, Costs
 from analytics_core._engine.execution.cancel import CancelToken, Stopper, StopReason
 from analytics_core._engine.execution.connections import (
@@ -24,7 +24,6 @@ from analytics_core._engine.execution.connections import (
     Loan,
 )
 from analytics_core._engine.execution.fetching import FetchedResult, FetchLimits, Give
-from analytics_core._engine.execution.request_budget import RequestBudget
 from analytics_core._engine.execution.sessions.base import (
     RunRequest,
     ScriptRequest,
@@ -42,6 +41,7 @@ from analytics_core.ports import Clock, Connector, MetadataStore
 
 if TYPE_CHECKING:
     from analytics_core._engine.execution.budgets import Allowance, BudgetLedger
+    from analytics_core._engine.execution.request_budget import RequestBudget
 
 _PATIENCE_S: Final = 0.3
 """How long a statement may take to end by itself once nobody wants more of its rows."""

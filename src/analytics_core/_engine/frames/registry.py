@@ -13,11 +13,13 @@ from importlib.metadata import EntryPoint
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from analytics_core._engine.frames import ENTRY_POINTS
 from analytics_core.errors import SettingsError
-from analytics_core.models.postprocessing import OPTIONS, OperationOptions
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from analytics_core.models.postprocessing import OperationOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +49,6 @@ class Operation:
     apply: Apply
 
 
-ENTRY_POINTS = "analytics_core.operations"
-"""The group of entry points by which a package adds operations: each names one `Operation`."""
-
 _PACKAGE = f"{__package__}.operations"
 _ALIASES: Final[Mapping[str, str]] = MappingProxyType({"prophet": "forecast"})
 
@@ -70,19 +69,27 @@ class Operations(Mapping[str, Operation]):
         if name in self._added:
             return self._added[name]
         home = _ALIASES.get(name, name)
-        if home not in OPTIONS:
+        options = _own().get(home)
+        if options is None:
             raise KeyError(name)
-        return Operation(name=home, options=OPTIONS[home], apply=import_module(f"{_PACKAGE}.{home}").apply)
+        return Operation(name=home, options=options, apply=import_module(f"{_PACKAGE}.{home}").apply)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._added or name in OPTIONS or name in _ALIASES
+        return name in self._added or name in _own() or name in _ALIASES
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names without aliases, sorted."""
-        return iter(sorted({*OPTIONS, *self._added}))
+        return iter(sorted({*_own(), *self._added}))
 
     def __len__(self) -> int:
-        return len({*OPTIONS, *self._added})
+        return len({*_own(), *self._added})
+
+
+def _own() -> Mapping[str, type[OperationOptions]]:
+    """Return the options of the operations of this package, by name."""
+    from analytics_core.models.postprocessing import OPTIONS
+
+    return OPTIONS
 
 
 def installed_operations(entries: Iterable[EntryPoint]) -> Operations:

@@ -8,26 +8,23 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final, Self, overload
+from typing import TYPE_CHECKING, Final, Self, overload
 
 from sqlglot import exp
 
-from analytics_core._engine.compile.plan import SqlSource, TableSource
-from analytics_core._engine.compile.planning_context import table_of
 from analytics_core._engine.engines.registry import EngineRegistry
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.execution.connections import Admission
 from analytics_core._engine.execution.statements import StatementRunner
-from analytics_core._engine.gate.guard import BESIDE_QUERIES, check_select
 from analytics_core._engine.gate.loaded_datasets import LoadedDataset
 from analytics_core._engine.gate.relations import (
     exact_name,
     exact_names,
     reject_revealing_table,
+    table_name,
     tables_of,
     unlisted_names,
 )
-from analytics_core._engine.gate.row_security import RowSecurity, RuledActor, table_name
 from analytics_core._engine.oauth.user_tokens import UserTokens
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.policy import Permission, Policy
@@ -36,8 +33,13 @@ from analytics_core._engine.rights.scopes import decides_by_table
 from analytics_core._records.datasource import Access, Database, Dataset, Identity
 from analytics_core._records.people import RowFilter
 from analytics_core._tools.memo import Memo
+from analytics_core._tools.once import Once
 from analytics_core.errors import DatabaseAccessError, StatementError, TableAccessError
 from analytics_core.errors.base import known_list
+
+if TYPE_CHECKING:
+    from analytics_core._engine.compile.plan import SqlSource, TableSource
+    from analytics_core._engine.gate.row_security import RowSecurity, RuledActor
 
 _ADMITTING: Final = ("can_read_dataset", "require_read_dataset", "can_query_database")
 
@@ -112,7 +114,7 @@ class Gate:
         policy: Policy,
         registry: EngineRegistry,
         runner: StatementRunner,
-        row_security: RowSecurity,
+        row_security: Once[RowSecurity],
         books: StoredRules,
         tokens: UserTokens | None = None,
         allowed_functions: Mapping[str, AbstractSet[str]] = MappingProxyType({}),
@@ -120,12 +122,16 @@ class Gate:
         self._policy = policy
         self._registry = registry
         self.statements = runner
-        self._row_security = row_security
+        self._made_row_security = row_security
         self._books = books
         self._tokens = tokens
         self._allowed_functions = allowed_functions
         self._checked: Memo[Hashable, SqlSource] = Memo(capacity=500)
         self._admitted: Memo[Hashable, DatasetAdmission] = Memo()
+
+    @property
+    def _row_security(self) -> RowSecurity:
+        return self._made_row_security()
 
     @overload
     def admit(self, actor: Actor, database: Database, *, on: LoadedDataset) -> DatasetAdmission: ...
@@ -341,6 +347,8 @@ class Gate:
         dataset = admission.loaded.dataset
         if sql is None:
             reject_revealing_table(dataset, admission.spec)
+            from analytics_core._engine.compile.planning_context import table_of
+
             return table_of(dataset)
         checked = self._check(dataset, sql, admission.spec)
         if admission.loaded.is_statement:
@@ -352,6 +360,8 @@ class Gate:
         key = (dataset.table_name, sql, spec.name)
         checked = self._checked.get(key)
         if checked is None:
+            from analytics_core._engine.gate.guard import check_select
+
             checked = check_select(sql, spec=spec, place=f"dataset {dataset.table_name!r}")
             self._checked.put(key, checked)
         return checked
@@ -366,6 +376,8 @@ class Gate:
         key = (StatementError, sql, spec.name)
         checked = self._checked.get(key)
         if checked is None:
+            from analytics_core._engine.gate.guard import BESIDE_QUERIES, check_select
+
             checked = check_select(
                 sql, spec=spec, place="the statement", invalid_as=StatementError, hint=BESIDE_QUERIES
             )
@@ -376,6 +388,8 @@ class Gate:
         self, admission: DatasetAdmission, sources: Iterable[TableSource | SqlSource]
     ) -> frozenset[TableName]:
         """Return the tables that statements of a virtual dataset read inside its SQL."""
+        from analytics_core._engine.compile.plan import SqlSource
+
         trees = (source.tree for source in sources if isinstance(source, SqlSource) and source.tree is not None)
         return frozenset(table_name(table) for tree in trees for table in tables_of(tree, admission.spec))
 
@@ -385,6 +399,8 @@ class Gate:
 
     def still_ruled(self, admission: DatasetAdmission, sources: Iterable[TableSource | SqlSource]) -> bool:
         """Tell whether the SQL of a virtual dataset has the rules that are stored now, and not older ones."""
+        from analytics_core._engine.compile.plan import SqlSource
+
         return all(
             self._row_security.in_source(admission.ruled, replace(source, rules=())) == source
             for source in sources

@@ -25,7 +25,8 @@ from analytics_core._engine.compile.fragments.sql_text import (
     reject_denied,
     write_sql,
 )
-from analytics_core._engine.compile.plan import NamePlace, Relation, SqlSource, TableRef
+from analytics_core._engine.compile.plan import SqlSource
+from analytics_core._engine.compile.relation import NamePlace, Relation, TableRef
 from analytics_core._engine.engines.spec import EngineSpec, Refuse
 from analytics_core._engine.gate.changes import (
     CHANGES,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.rights.row_rules import RuledDataset, ruled_dataset
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core.errors import AnalyticsError
-from analytics_core.models.query import ChartDataDatasource
+
+if TYPE_CHECKING:
+    from analytics_core.models.query import ChartDataDatasource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,12 @@ import json
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import exp
 
-from analytics_core._engine.compile.plan import Statement, TableRef
-from analytics_core._engine.compile.render import render_source
+from analytics_core._engine.compile.relation import TableRef
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.connection_uri import masked
@@ -21,16 +21,18 @@ from analytics_core._engine.execution.fetching import FetchLimits
 from analytics_core._engine.execution.reflection import Reflector
 from analytics_core._engine.execution.sessions.metadata import ReflectedColumn, ReflectedTable
 from analytics_core._engine.gate.gate import DatabaseUse, Gate, SchemaTables, StatementTables
-from analytics_core._engine.gate.guard import check_select
 from analytics_core._engine.gate.relations import reject_revealing_table, tables_of
-from analytics_core._engine.gate.row_security import RowSecurity
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.keys import SEAL_BYTES, EntrySeal
 from analytics_core._engine.rights.policy import Policy
 from analytics_core._engine.rights.row_rules import TableName
 from analytics_core._records.datasource import Database, Dataset, DatasetColumn
+from analytics_core._tools.once import Once
 from analytics_core.errors import DatabaseAccessError, DatabaseError, Problem, VirtualDatasetError
 from analytics_core.ports import Cache
+
+if TYPE_CHECKING:
+    from analytics_core._engine.gate.row_security import RowSecurity
 
 _LONGEST_TRIAL_S = 15.0
 
@@ -79,15 +81,19 @@ class MetadataReader:
         policy: Policy,
         reflector: Reflector,
         names: CachedNames,
-        row_security: RowSecurity,
+        row_security: Once[RowSecurity],
         timeout_s: float,
     ) -> None:
         self._gate = gate
         self._policy = policy
         self._reflector = reflector
         self._names = names
-        self._row_security = row_security
+        self._made_row_security = row_security
         self._trial = FetchLimits(max_rows=1, max_bytes=1_000_000, timeout_s=min(timeout_s, _LONGEST_TRIAL_S))
+
+    @property
+    def _row_security(self) -> RowSecurity:
+        return self._made_row_security()
 
     def columns_of(
         self, actor: Actor, dataset: Dataset, database: Database, *, sql: str | None, is_statement: bool = False
@@ -107,6 +113,9 @@ class MetadataReader:
         """
         if sql is None:
             return self._columns_of_table(actor, dataset, database)
+        from analytics_core._engine.compile.render import render_source
+        from analytics_core._engine.gate.guard import check_select
+
         spec, place = self._gate.spec_of(database), f"dataset {dataset.table_name!r}"
         admission = None if is_statement else self._gate.admit(actor, database, on=DatabaseUse.QUERY)
         checked = check_select(sql, spec=spec, place=place)

@@ -11,8 +11,10 @@ from sqlglot import exp
 from analytics_core._engine.compile.lowering.expressions import Binds, Lowering
 from analytics_core._engine.compile.lowering.predicates import conjunction
 from analytics_core._engine.compile.lowering.query import RELATION_ALIAS
-from analytics_core._engine.compile.plan import Clause, Statement, TableRef
+from analytics_core._engine.compile.plan import Clause
+from analytics_core._engine.compile.relation import TableRef
 from analytics_core._engine.compile.render import render
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.nodes import number, quoted
 from analytics_core._engine.engines.partitions import Partition, PartitionReader, in_order
 from analytics_core._engine.engines.spec import EngineSpec

@@ -14,7 +14,7 @@ from typing import Final
 from sqlglot import exp
 
 from analytics_core._engine.compile.fragments.sql_nodes import NodeIndex, subclasses_of, table_nodes, unlisted_types
-from analytics_core._engine.compile.plan import Relation, TableRef
+from analytics_core._engine.compile.relation import Relation, TableRef
 from analytics_core._engine.engines.nodes import quoted
 from analytics_core._engine.engines.spec import EngineSpec, dialect_of
 from analytics_core._engine.files.names import is_unfinished
@@ -50,6 +50,11 @@ STORE_TABLES: Final = frozenset(
     }
 )  # fmt: skip
 """The tables of metadata stores: whoever read or replaced them in a database would be above all rules."""
+
+
+def table_name(table: TableRef) -> TableName:
+    """Return the name of a relation as rules compare it."""
+    return TableName(table=table.table, schema=table.schema, catalog=table.catalog)
 
 
 def tables_of(tree: exp.Expr, spec: EngineSpec) -> tuple[TableRef, ...]:

@@ -9,15 +9,16 @@ from typing import Any
 
 from sqlglot import exp
 
-from analytics_core._engine.compile.fragments import FragmentNames, FragmentParser
+from analytics_core._engine.compile.fragments.parser import FragmentNames, FragmentParser
 from analytics_core._engine.compile.fragments.sql_nodes import table_nodes
 from analytics_core._engine.compile.lowering.query import AROUND_ROWS, RELATION_ALIAS
-from analytics_core._engine.compile.plan import Clause, FragmentExpr, RelationRule, SqlSource, TableRef
+from analytics_core._engine.compile.plan import Clause, FragmentExpr, RelationRule, SqlSource
 from analytics_core._engine.compile.planning_context import VIRTUAL_ALIAS
+from analytics_core._engine.compile.relation import TableRef
 from analytics_core._engine.compile.row_filters import filter_clauses, kinds_of, names_of, read_clause, read_filter
 from analytics_core._engine.compile.templates import ActorFacts, TemplateRenderer
 from analytics_core._engine.engines.spec import EngineSpec
-from analytics_core._engine.gate.relations import relations_of
+from analytics_core._engine.gate.relations import relations_of, table_name
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.row_rules import (
     RuledDataset,
@@ -295,11 +296,6 @@ class _AnyAttribute(dict[str, tuple[str, ...]]):
 _ANYBODY = ActorFacts(
     user_id=1, username="somebody", email="somebody@example.com", roles=("role",), attributes=_AnyAttribute()
 )
-
-
-def table_name(table: TableRef) -> TableName:
-    """Return the name of a relation as rules compare it."""
-    return TableName(table=table.table, schema=table.schema, catalog=table.catalog)
 
 
 def facts_of(actor: Actor) -> ActorFacts:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from analytics_core._engine.compile.plan import SqlSource, Statement
-from analytics_core._engine.compile.render import render_source, select_star
+from analytics_core._engine.compile.plan import SqlSource
+from analytics_core._engine.compile.render import render_source
+from analytics_core._engine.compile.statement import Statement
+from analytics_core._engine.compile.table_preview import select_star
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.execution.connections import Admission
 from analytics_core._engine.execution.fetching import FetchLimits

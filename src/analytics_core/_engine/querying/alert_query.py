@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from analytics_core._engine.compile.plan import Statement
 from analytics_core._engine.compile.render import render_source
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.compile.templates import is_template
 from analytics_core._engine.execution.fetching import FetchLimits
 from analytics_core._engine.gate.gate import DatabaseUse, Gate

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from time import perf_counter
 
-from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.execution.request_budget import RequestBudget
 from analytics_core._engine.gate.loaded_datasets import LoadedDataset
 from analytics_core._engine.querying.chart_request import ChartRequest

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from analytics_core._engine.compile.advanced_types import AdvancedDataType
-from analytics_core._engine.compile.fragments import FragmentParser, FragmentSlot
-from analytics_core._engine.compile.plan import QueryPlan, SqlSource, Statement
+from analytics_core._engine.compile.fragments.parser import FragmentParser, FragmentSlot
+from analytics_core._engine.compile.plan import QueryPlan, SqlSource
 from analytics_core._engine.compile.planner import PlanRequest, plan_query
 from analytics_core._engine.compile.planning_context import (
     DatasetView,
@@ -20,6 +20,7 @@ from analytics_core._engine.compile.planning_context import (
     time_format,
 )
 from analytics_core._engine.compile.render import compile_plan
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.bounds import written_format
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.engines.types import TimeEncoding, ValueKind

@@ -8,8 +8,9 @@ from datetime import datetime
 
 from analytics_core._engine.compile.explanation import printed
 from analytics_core._engine.compile.lowering.query import RELATION_ALIAS
-from analytics_core._engine.compile.plan import Clause, SqlSource, TableRef, TableSource
+from analytics_core._engine.compile.plan import Clause, SqlSource, TableSource
 from analytics_core._engine.compile.planning_context import make_view, table_of
+from analytics_core._engine.compile.relation import TableRef
 from analytics_core._engine.compile.row_filters import plan_row_filters
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.gate.guard import check_select

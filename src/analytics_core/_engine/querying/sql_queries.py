@@ -11,9 +11,11 @@ from sqlglot import exp
 from analytics_core._engine.compile.fence import is_plain_query
 from analytics_core._engine.compile.lowering.expressions import Binds, Lowering
 from analytics_core._engine.compile.lowering.query import with_rules
-from analytics_core._engine.compile.plan import RelationRule, SqlSource, Statement, TableRef
+from analytics_core._engine.compile.plan import RelationRule, SqlSource
 from analytics_core._engine.compile.planning_context import VIRTUAL_ALIAS
+from analytics_core._engine.compile.relation import TableRef
 from analytics_core._engine.compile.render import render
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.compile.templates import is_template
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.execution.connections import Admission

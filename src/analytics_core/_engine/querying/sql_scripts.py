@@ -9,7 +9,8 @@ from enum import StrEnum
 from sqlglot import exp
 
 from analytics_core._engine.compile.fragments.sql_nodes import table_nodes
-from analytics_core._engine.compile.plan import RelationRule, SqlSource, TableRef
+from analytics_core._engine.compile.plan import RelationRule, SqlSource
+from analytics_core._engine.compile.relation import TableRef
 from analytics_core._engine.engines.costs import Costs
 from analytics_core._engine.engines.nodes import quoted
 from analytics_core._engine.engines.spec import EngineSpec, Undone

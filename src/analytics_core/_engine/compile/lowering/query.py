@@ -40,7 +40,6 @@ from analytics_core._engine.compile.plan import (
     BucketExpr,
     ColumnExpr,
     FragmentExpr,
-    NamePlace,
     OthersExpr,
     Output,
     OutputRole,
@@ -52,6 +51,7 @@ from analytics_core._engine.compile.plan import (
     TableSource,
 )
 from analytics_core._engine.compile.planning_context import VIRTUAL_ALIAS
+from analytics_core._engine.compile.relation import NamePlace
 from analytics_core._engine.engines.fences import PERMITTED_ROWS
 from analytics_core._engine.engines.nodes import collate, number, quoted
 from analytics_core._engine.engines.spec import EngineSpec, dialect_of

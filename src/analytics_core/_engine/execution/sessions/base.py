@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import sqlalchemy as sa
 
-from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.costs import CostEstimates, Costs
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.cancel import Stopper, StopReason

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from analytics_core._engine.compile.plan import Statement
+from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.specs.postgresql import NOT_DETERMINISTIC
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.cancel import Stopper
