@@ -15,8 +15,8 @@ from tests.support.doors import NAMESPACES, hints_of, imported_for_checkers, kin
 import analytics_core
 from analytics_core import Settings, models
 from analytics_core._core.connect import SettingsFields
-from analytics_core._core.operating import PersonNames
-from analytics_core.models.people import FirstAdministrator
+from analytics_core._core.first_administrator import PersonNames
+from analytics_core.models.administrator import FirstAdministrator
 
 PACKAGE = Path(analytics_core.__file__).parent
 

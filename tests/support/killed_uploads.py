@@ -16,7 +16,7 @@ from analytics_core._engine.execution.table_loader import TableLoader
 from analytics_core._engine.files.kinds import TEXT, ColumnType
 from analytics_core._engine.files.table import FileColumn
 from analytics_core._records.datasource import Access
-from analytics_core.models.upload import TableExists
+from analytics_core.models.enums import TableExists
 
 COLUMNS = (
     FileColumn(header="id", name="id", type=ColumnType(kind=ValueKind.INTEGER)),

@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 from tests.support.execution import REGISTRY, admission, database
 
+from analytics_core._content.databases.records import engine_information
 from analytics_core._core.adapters.caches import MemoryCache
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.connections import Admission
+from analytics_core._engine.execution.sessions.choice import loader_of, takes_rows
 from analytics_core._engine.execution.sessions.metadata import ReflectedColumn, ReflectedTable
 from analytics_core._engine.files.kinds import TEXT, ColumnType
 from analytics_core._engine.files.table import FileColumn
 from analytics_core._engine.gate.metadata import CachedNames, FoundColumn, _reject_twins, timeout_problems, with_kinds
-from analytics_core._engine.gate.uploads import _as_existing, _decimal, takes_uploads, upload_targets
+from analytics_core._engine.gate.uploads import _as_existing, _decimal, upload_targets
 from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.audit import Audit
 from analytics_core._records.datasource import Identity
@@ -235,8 +237,9 @@ def test_rows_are_appended_under_the_names_and_types_of_the_table() -> None:
 
 
 def test_uploads_go_to_engines_with_a_loader_and_to_no_schema_of_the_engine() -> None:
-    assert all(map(takes_uploads, (POSTGRES, SQLITE, MYSQL)))
-    assert not takes_uploads(None)
-    assert not takes_uploads(REGISTRY.get("trino"))
+    loaded = {name for name in REGISTRY.names() if loader_of(name) is not None}
+    assert loaded == {"sqlite", "duckdb", "postgresql", "mysql"}
+    assert {name for name in REGISTRY.names() if takes_rows(name)} == loaded
+    assert not engine_information(None)["supports_file_upload"]
     assert upload_targets(POSTGRES, ("public", "information_schema", "PG_CATALOG", "sales")) == ("public", "sales")
     assert upload_targets(REGISTRY.get("trino"), ("public",)) == ()

@@ -1,4 +1,4 @@
-"""What an operator asks of a core: its first administrator, how its parts are, and that what is over goes."""
+"""What an operator asks of a core: how its parts are, and that what is over goes."""
 
 from __future__ import annotations
 
@@ -7,25 +7,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, TypedDict
+from typing import Final
 
 from analytics_core._content.batches import every_id, every_value
 from analytics_core._content.jobs.heartbeat import WORKERS_KEPT
-from analytics_core._content.logs import oldest_after_pruning
 from analytics_core._content.lookups.guests import CUT_OFF_KIND
 from analytics_core._content.storage.store import SqlMetadataStore
 from analytics_core._core.runtime import CoreRuntime
-from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ExpendableRepository, ListFilter, ListQuery, Record, UnitOfWork
 from analytics_core._records.shared_state import JobState
 from analytics_core._tools.display.blocks import Blocks
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core._tools.display.objects import object_blocks
-from analytics_core.errors import AlreadyExistsError, AnalyticsError
-from analytics_core.models.parsing import parse
-from analytics_core.models.people import FirstAdministrator
+from analytics_core.errors import AnalyticsError
 
-ADMINISTRATORS: Final = "Administrators"
 _PROBE_S: Final = 60
 _BATCH: Final = 1_000
 _BATCHES: Final = 10
@@ -161,6 +156,8 @@ def _jobs(unit: UnitOfWork) -> JobsHealth:
 
 def prune(runtime: CoreRuntime, *, logs_older_than_days: int | None) -> PruneCounts:
     """Remove what is over, at most 10,000 records of a kind; one process at a time does it."""
+    from analytics_core._content.logs import oldest_after_pruning
+
     now = runtime.content.wall_clock.now()
     oldest = None
     if logs_older_than_days is not None:
@@ -244,30 +241,3 @@ def _kept_alike(runtime: CoreRuntime) -> Sequence[tuple[int, Sequence[int]]]:
             ids = tuple(every_id(schedules, (ListFilter(col="log_retention", op="eq", val=days),)))
             found += [(days, ids[start : start + _BATCH]) for start in range(0, len(ids), _BATCH)]
     return found
-
-
-class PersonNames(TypedDict, total=False):
-    """What is told of the first administrator beside their login."""
-
-    first_name: str
-    last_name: str
-    email: str | None
-
-
-def create_first_administrator(runtime: CoreRuntime, username: str, names: PersonNames) -> User:
-    """Create user 1, an administrator, in a store without people, and return them."""
-    requested = parse(FirstAdministrator, {**names, "username": username}, shape="first administrator")
-    with runtime.content.store.unit_of_work() as unit:
-        _reject_second_start(unit)
-        role = unit.roles.add(Role(name=ADMINISTRATORS, is_admin=True), actor_id=None)
-        return unit.users.add(User(role_ids=(role.id,), **requested.model_dump()), actor_id=None)
-
-
-def _reject_second_start(unit: UnitOfWork) -> None:
-    """Refuse a store that somebody began: a role that was given another name does not make it empty."""
-    hint = "this store has its first administrator, go on with core.as_user(...)"
-    if unit.roles.find(name=ADMINISTRATORS) is not None:
-        raise AlreadyExistsError("role", "name", ADMINISTRATORS, hint=hint)
-    _, people = unit.users.list(ListQuery(page_size=1))
-    if people:
-        raise AlreadyExistsError("user", "id", people[0].id, hint=hint)

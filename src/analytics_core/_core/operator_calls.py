@@ -6,19 +6,13 @@ from typing import TYPE_CHECKING, Unpack
 
 from analytics_core._content.namespace import live
 from analytics_core._core.actors import HostUser, UserKey
+from analytics_core._core.first_administrator import PersonNames, create_first_administrator
 from analytics_core._core.namespaces import Namespaces
-from analytics_core._core.operating import (
-    Health,
-    PersonNames,
-    PruneCounts,
-    create_first_administrator,
-    health,
-    prune,
-)
 from analytics_core._records.people import User
 from analytics_core.errors import AccessError
 
 if TYPE_CHECKING:
+    from analytics_core._core.operating import Health, PruneCounts
     from analytics_core._reports.scheduler import Scheduler
 
 
@@ -116,6 +110,8 @@ class OperatorCalls(Namespaces):
             >>> core.health().is_ready
             True
         """
+        from analytics_core._core.operating import health
+
         self._require_operator("ask how a core is")
         return health(self._runtime)
 
@@ -136,6 +132,8 @@ class OperatorCalls(Namespaces):
             >>> core.prune(logs_older_than_days=90).is_complete
             True
         """
+        from analytics_core._core.operating import prune
+
         self._require_operator("prune")
         return prune(self._runtime, logs_older_than_days=logs_older_than_days)
 

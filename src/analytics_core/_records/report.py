@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from analytics_core._records.audit import StoredRecord
 from analytics_core._records.secret import Secret
-from analytics_core.models.report import ReportType
+from analytics_core.models.enums import ReportType
 
 
 class RunState(StrEnum):

@@ -35,6 +35,7 @@ from analytics_core._reports.options import (
 )
 from analytics_core._reports.schedule import Crontab, humanized, least_interval, parse_crontab
 from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError, Problem, QueryError, StoredDataError
+from analytics_core.models.enums import ReportType
 from analytics_core.models.references import DashboardReference
 from analytics_core.models.report import (
     ChartOfReport,
@@ -45,7 +46,6 @@ from analytics_core.models.report import (
     ReportScheduleListItem,
     ReportSchedulePost,
     ReportSchedulePut,
-    ReportType,
     ValidatorConfig,
 )
 

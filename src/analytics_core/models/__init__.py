@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from analytics_core.models.administrator import *
     from analytics_core.models.annotation import *
     from analytics_core.models.cache import *
     from analytics_core.models.chart import *
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from analytics_core.models.lists import *
     from analytics_core.models.log import *
     from analytics_core.models.parsing import parse as parse
-    from analytics_core.models.parsing import parse_query_context as parse_query_context
     from analytics_core.models.people import *
     from analytics_core.models.query import *
+    from analytics_core.models.query_context import parse_query_context as parse_query_context
     from analytics_core.models.references import *
     from analytics_core.models.report import *
     from analytics_core.models.results import *
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from analytics_core.models.upload import *
 
 _NAMES = {
+    "administrator": "FirstAdministrator",
     "annotation": (
         "AnnotationGet AnnotationLayerGet AnnotationLayerListItem AnnotationLayerPost AnnotationLayerPut "
         "AnnotationListItem AnnotationPost AnnotationPut LayerOfAnnotation"
@@ -51,7 +53,7 @@ _NAMES = {
         "DashboardListItem DashboardNativeFiltersUpdate DashboardPermalinkState DashboardPost DashboardPut "
         "RecordIds TagGet TagNames TagPost TagPut TagTarget TaggedRecord"
     ),
-    "upload": "FileKind FilePartMetadata FileUploadOptions TableExists UploadFileMetadata UploadedColumn UploadedTable",
+    "upload": "FilePartMetadata FileUploadOptions UploadFileMetadata UploadedColumn UploadedTable",
     "table": "DatabaseEngine DatabaseTableDetails TableColumnDetails TableForeignKey TableIndexDetails TableSample",
     "database": (
         "DatabaseConnection DatabaseExtra DatabaseFunctionNames DatabaseGet DatabaseListItem "
@@ -70,8 +72,8 @@ _NAMES = {
         "GuestUser"
     ),
     "enums": (
-        "Aggregate ConfigurationMethod DatasourceType ExpressionType FilterOperator GenericType PictureFormat "
-        "QueryStatus RelativeTime ResultFormat ResultType TagType TimeGrain"
+        "Aggregate ConfigurationMethod DatasourceType ExpressionType FileKind FilterOperator GenericType PictureFormat "
+        "QueryStatus RelativeTime ReportType ResultFormat ResultType TableExists TagType TimeGrain"
     ),
     "explore": (
         "AdvancedDataTypeResult DashboardPermalink ExploreContext ExplorePermalink ExplorePermalinkState "
@@ -82,9 +84,9 @@ _NAMES = {
         "RelatedDashboards RelatedItem RelatedObjects RelatedResponse"
     ),
     "log": "LogGet LogListItem LogPost LogPut RecentActivity RecentActivityList UserOfLog",
-    "parsing": "parse parse_query_context",
+    "parsing": "parse",
     "people": (
-        "FirstAdministrator GrantGet RoleGet RolePost RolePut RowRuleFilterType RowRuleGet RowRuleListItem RowRulePost "
+        "GrantGet RoleGet RolePost RolePut RowRuleFilterType RowRuleGet RowRuleListItem RowRulePost "
         "RowRulePut TableReference UserGet UserPost UserPut"
     ),
     "query": (
@@ -93,6 +95,7 @@ _NAMES = {
         "ChartDataQueryContext ChartDataQueryObject FilterValue OrderKey PostProcessingOperation QueryColumn "
         "QueryMetric SavedMetric"
     ),
+    "query_context": "parse_query_context",
     "references": (
         "DashboardReference DashboardReferenceWithMetadata DatasetReference OnlyId OnlyIdPayload RoleReference "
         "TagReference UserDetails UserFirstName UserNames UserReference"
@@ -101,7 +104,7 @@ _NAMES = {
         "ChartOfReport ComparisonOperator DatabaseOfReport DeliveryOfRun RecipientConfig RecipientOfListItem "
         "RecipientOfReport RecipientType ReportCreationMethod ReportExecutionLogGet ReportExecutionLogListItem "
         "ReportFormat ReportRecipient ReportScheduleGet ReportScheduleListItem ReportSchedulePost ReportSchedulePut "
-        "ReportType ValidatorConfig"
+        "ValidatorConfig"
     ),
     "results": (
         "ChartDataAsyncResponse ChartDataResponse ChartDataResult ErrorBody ErrorBodyWithErrors ErrorEntry JobItem "

@@ -170,3 +170,26 @@ class TagType(IntEnum):
     TYPE = 2
     OWNER = 3
     FAVORITED_BY = 4
+
+
+class ReportType(StrEnum):
+    """An alert runs when its query says so, a report on schedule."""
+
+    ALERT = "Alert"
+    REPORT = "Report"
+
+
+class TableExists(StrEnum):
+    """What an upload does where a table of its name exists."""
+
+    FAIL = "fail"
+    REPLACE = "replace"
+    APPEND = "append"
+
+
+class FileKind(StrEnum):
+    """What a file is: delimited text, a workbook (XLSX), or Parquet."""
+
+    CSV = "csv"
+    EXCEL = "excel"
+    COLUMNAR = "columnar"

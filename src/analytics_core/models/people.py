@@ -10,11 +10,13 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
+from analytics_core.models.administrator import FirstAdministrator
 from analytics_core.models.base import (
     Answer,
     AnswerWithSchema,
     Bool,
     Ids,
+    LoginName,
     Moment,
     Omittable,
     ReadOnly,
@@ -38,17 +40,6 @@ def _texts(value: Any) -> Any:
 _Attributes = dict[str, Annotated[str | tuple[str, ...], BeforeValidator(_texts)]]
 """By name; an attribute may have several values."""
 
-_Login = Annotated[Text64, Field(min_length=1)]
-
-
-class FirstAdministrator(StrictShape):
-    """Who begins a store; all else is theirs to do."""
-
-    username: _Login
-    first_name: Text64 = ""
-    last_name: Text64 = ""
-    email: Text255 | None = None
-
 
 class UserPost(FirstAdministrator):
     """A user to create; `attributes` are texts, or lists of texts, that row rules may use."""
@@ -61,7 +52,7 @@ class UserPost(FirstAdministrator):
 class UserPut(StrictShape):
     """Changes of a user; `roles` and `attributes` replace the stored ones."""
 
-    username: Omittable[_Login] = None
+    username: Omittable[LoginName] = None
     first_name: Omittable[Text64] = None
     last_name: Omittable[Text64] = None
     email: Text255 | None = None
@@ -87,14 +78,14 @@ class UserGet(Answer):
 class RolePost(StrictShape):
     """A role to create; `is_admin` roles may do everything."""
 
-    name: _Login
+    name: LoginName
     is_admin: Bool = False
 
 
 class RolePut(StrictShape):
     """Changes of a role."""
 
-    name: Omittable[_Login] = None
+    name: Omittable[LoginName] = None
     is_admin: Omittable[Bool] = None
 
 

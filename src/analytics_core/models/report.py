@@ -36,6 +36,7 @@ from analytics_core.models.base import (
     UuidText,
     Whole,
 )
+from analytics_core.models.enums import ReportType
 from analytics_core.models.references import DashboardReference, UserNames, UserReference
 
 _FIELDS_OF_CRON = 5
@@ -69,13 +70,6 @@ _TimezoneName = Annotated[Text100, AfterValidator(_check_timezone)]
 """An IANA time zone."""
 
 _AtLeastOne = Annotated[Whole, Field(ge=1)]
-
-
-class ReportType(StrEnum):
-    """An alert runs when its query says so, a report on schedule."""
-
-    ALERT = "Alert"
-    REPORT = "Report"
 
 
 class ReportCreationMethod(StrEnum):

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
 from analytics_core.models.base import Answer, AnswerWithSchema, StrictShape, Texts, Whole
+from analytics_core.models.enums import FileKind
 
 _Character = Annotated[str, StringConstraints(min_length=1, max_length=1)]
-
-
-class TableExists(StrEnum):
-    """What an upload does where a table of its name exists."""
-
-    FAIL = "fail"
-    REPLACE = "replace"
-    APPEND = "append"
-
-
-class FileKind(StrEnum):
-    """What a file is: delimited text, a workbook (XLSX), or Parquet."""
-
-    CSV = "csv"
-    EXCEL = "excel"
-    COLUMNAR = "columnar"
 
 
 class FileUploadOptions(StrictShape):

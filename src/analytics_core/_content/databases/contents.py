@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
 
-from analytics_core._content.databases.tables import database_tables, table_details, table_sample
 from analytics_core._content.namespace import NamespaceWithDistinct
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.execution.sessions.metadata import ReflectedTable
 from analytics_core._records.datasource import Database
 from analytics_core.models.database import DatabaseFunctionNames, DatabaseListItem, DatabaseTable
 from analytics_core.models.parsing import check_text, payload_error
-from analytics_core.models.table import DatabaseTableDetails, TableSample
+
+if TYPE_CHECKING:
+    from analytics_core.models.table import DatabaseTableDetails, TableSample
 
 _FIRST_ROWS: Final = 100
 
@@ -49,7 +51,7 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
             >>> [table.value for table in core.databases.tables(1)]
             ['customers', 'orders', 'products']
         """
-        return database_tables(self._tables(database_id, schema, force=force))
+        return _shown(self._tables(database_id, schema, force=force))
 
     def views(self, database_id: int, schema: str | None = None, *, force: bool = False) -> tuple[DatabaseTable, ...]:
         """Return the views of a schema, materialised ones among them; arguments and errors are those of `tables`.
@@ -58,7 +60,7 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
             >>> core.databases.views(1)
             ()
         """
-        return database_tables(one for one in self._tables(database_id, schema, force=force) if one.is_view)
+        return _shown(one for one in self._tables(database_id, schema, force=force) if one.is_view)
 
     def materialized_views(
         self, database_id: int, schema: str | None = None, *, force: bool = False
@@ -69,7 +71,7 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
             >>> core.databases.materialized_views(1)
             ()
         """
-        return database_tables(one for one in self._tables(database_id, schema, force=force) if one.is_materialized)
+        return _shown(one for one in self._tables(database_id, schema, force=force) if one.is_materialized)
 
     def table(self, database_id: int, table_name: str, schema: str | None = None) -> DatabaseTableDetails:
         """Return columns, keys, indexes and comments of a table or view, and a SELECT of its first 100 rows.
@@ -91,6 +93,8 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
         """
         table_name = _checked_table(table_name, schema, shape="databases.table")
         tables, database = self._runtime.engine.tables, self._stored(database_id)
+        from analytics_core._content.databases.tables import table_details
+
         found = tables.describe(self._actor, database, table_name, schema=schema, rows=_FIRST_ROWS)
         return table_details(database_id, table_name, schema, found)
 
@@ -141,6 +145,8 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
         """
         table_name = _checked_table(table_name, schema, shape="databases.samples")
         rows = self._checked_rows(rows, shape="databases.samples")
+        from analytics_core._content.databases.tables import table_sample
+
         sampled = self._runtime.engine.tables.sample(
             self._actor, self._stored(database_id), table_name, schema=schema, rows=rows
         )
@@ -207,3 +213,8 @@ def _checked_table(table_name: Any, schema: Any, *, shape: str) -> str:
         raise payload_error(shape, "table_name", "must be the name of a table")
     check_text(table_name, shape=shape)
     return table_name
+
+
+def _shown(found: Iterable[ReflectedTable]) -> tuple[DatabaseTable, ...]:
+    """Return tables and views as lists have them."""
+    return tuple(DatabaseTable(value=one.name, type="view" if one.is_view else "table", extra=None) for one in found)

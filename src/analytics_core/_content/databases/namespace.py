@@ -24,17 +24,14 @@ from analytics_core._content.databases.records import (
     new_database,
     new_uri,
     parameter_problems,
-    upload_details,
-    upload_file_metadata,
-    uploaded_table,
 )
 from analytics_core._content.databases.secret_options import is_elsewhere
-from analytics_core._content.databases.tables import database_engine
 from analytics_core._content.lists import DATABASES, Listing, ResourceLists, anybody
 from analytics_core._content.needed_by_reports import require_unscheduled
 from analytics_core._content.related_names import related_objects
 from analytics_core._content.written_back import Answers, read_changes
 from analytics_core._engine.execution.connection_parameters import look_at_server
+from analytics_core._engine.execution.sessions.choice import takes_rows
 from analytics_core._engine.gate.gate import upload_schemas
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter
@@ -50,13 +47,14 @@ from analytics_core.models.database import (
     DatabaseValidateParameters,
     FileUploadSchemas,
 )
+from analytics_core.models.enums import TableExists
 from analytics_core.models.lists import RelatedObjects
 from analytics_core.models.parsing import Payload, parse, payload_error
-from analytics_core.models.table import DatabaseEngine
-from analytics_core.models.upload import FileUploadOptions, TableExists, UploadedTable, UploadFileMetadata
 
 if TYPE_CHECKING:
     from analytics_core._engine.gate.uploads import WrittenTable
+    from analytics_core.models.table import DatabaseEngine
+    from analytics_core.models.upload import FileUploadOptions, UploadedTable, UploadFileMetadata
 
 _TRIALS: Final = 2**62
 
@@ -209,6 +207,8 @@ class Databases(DatabaseContents):
             >>> "sqlite" in [engine.engine for engine in core.databases.engines()]
             True
         """
+        from analytics_core._content.databases.tables import database_engine
+
         self._runtime.policy.require_manage_databases(self._actor)
         registry = self._runtime.engine.registry
         return tuple(database_engine(registry.get(name)) for name in registry.names())
@@ -225,11 +225,11 @@ class Databases(DatabaseContents):
             >>> core.databases.schemas_access_for_file_upload(1).schemas
             ('main',)
         """
-        from analytics_core._engine.gate.uploads import takes_uploads, upload_targets
+        from analytics_core._engine.gate.uploads import upload_targets
 
         database = self._stored(database_id)
         spec = self._spec_of(database)
-        if spec is None or not (database.allow_file_upload and takes_uploads(spec)):
+        if spec is None or not (database.allow_file_upload and takes_rows(spec.name)):
             return FileUploadSchemas()
         policy, actor = self._runtime.policy, self._actor
         allowed = upload_schemas(database) or self._runtime.engine.metadata.schemas_of(actor, database)
@@ -274,6 +274,9 @@ class Databases(DatabaseContents):
             >>> [(column.column_name, column.type) for column in told.columns]
             [('city', 'TEXT'), ('stores', 'INTEGER')]
         """
+        from analytics_core._content.databases.uploads import uploaded_table
+        from analytics_core.models.upload import FileUploadOptions
+
         form = parse(FileUploadOptions, {} if options is None else options, shape="databases.upload options")
         check_schema(schema, shape="databases.upload")
         act = begin_act(self._runtime, self._actor, "database.upload")
@@ -306,6 +309,9 @@ class Databases(DatabaseContents):
             >>> [(column.column_name, column.type) for column in told.items[0].columns]
             [('city', 'TEXT'), ('founded', 'DATE')]
         """
+        from analytics_core._content.databases.uploads import upload_file_metadata
+        from analytics_core.models.upload import FileUploadOptions
+
         form = parse(FileUploadOptions, {} if options is None else options, shape="databases.upload options")
         check_schema(schema, shape="databases.upload")
         database = self._stored(database_id)
@@ -313,6 +319,8 @@ class Databases(DatabaseContents):
         return upload_file_metadata(*found)
 
     def _log_upload(self, act: LoggedAction, database_id: int, uploaded: WrittenTable) -> None:
+        from analytics_core._content.databases.uploads import upload_details
+
         try:
             with self._runtime.store.unit_of_work() as unit:
                 act.log(unit, details=upload_details(database_id, uploaded))

@@ -7,18 +7,18 @@ removed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from analytics_core._content.changes import changes_of
 from analytics_core._content.databases.secret_options import kept_options, shown_options, split_options
-from analytics_core._content.databases.tables import engine_information
 from analytics_core._content.databases.tunnels import (
     leads_elsewhere,
     sends_stored_password,
     shown_tunnel,
     stored_tunnel,
+    takes_tunnels,
 )
 from analytics_core._content.field_formatter import FieldFormatter, shown_as
 from analytics_core._content.stored_json import json_object
@@ -41,6 +41,7 @@ from analytics_core._engine.execution.connection_uri import (
     parse_uri,
 )
 from analytics_core._engine.execution.server_authorities import asked_of, check_authorities
+from analytics_core._engine.execution.sessions.choice import takes_rows
 from analytics_core._engine.gate.metadata import timeout_problems
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import Secret
@@ -61,18 +62,6 @@ from analytics_core.models.database import (
 from analytics_core.models.dataset import DatabaseSummary
 from analytics_core.models.enums import ConfigurationMethod
 from analytics_core.models.parsing import parse, payload_error
-from analytics_core.models.upload import (
-    FileKind,
-    FilePartMetadata,
-    UploadedColumn,
-    UploadedTable,
-    UploadFileMetadata,
-)
-
-if TYPE_CHECKING:
-    from analytics_core._engine.files.reading import FilePart
-    from analytics_core._engine.files.table import FileColumn
-    from analytics_core._engine.gate.uploads import WrittenTable
 
 _Given = DatabasePost | DatabasePut | DatabaseTestConnection
 
@@ -307,6 +296,17 @@ def _asked(given: DatabaseValidateParameters, spec: EngineSpec) -> dict[str, Any
     return {**(parameters.query or {}), **(spec.parameters.encryption if parameters.encryption else {})}
 
 
+def engine_information(spec: EngineSpec | None) -> dict[str, Any]:
+    """Return what the library can do with databases of an engine; None is one that is not registered any more."""
+    can_tunnel = spec is not None and any(takes_tunnels(driver) for driver in spec.drivers)
+    return {
+        "supports_file_upload": spec is not None and takes_rows(spec.name),
+        "disable_ssh_tunneling": not can_tunnel,
+        "supports_oauth2": spec is not None and spec.user_token is not None,
+        "supports_dynamic_schema": spec is not None and "host" in spec.parameters.names,
+    }
+
+
 def database_get(database: Database, *, spec: EngineSpec | None) -> DatabaseGet:
     """Return one database (contract, `DatabaseRestApi.get`)."""
     return shown_as(DatabaseGet, database, backend=database.engine, engine_information=engine_information(spec))
@@ -356,44 +356,6 @@ def database_summary(database: Database, spec: EngineSpec) -> DatabaseSummary:
         disable_drill_to_detail=database.sets("disable_drill_to_detail"),
         **_explore_options(database),
     )
-
-
-def uploaded_table(database_id: int, uploaded: WrittenTable) -> UploadedTable:
-    """Return what an upload wrote, as callers get it."""
-    return UploadedTable(
-        database_id=database_id,
-        schema=uploaded.schema,
-        table_name=uploaded.table,
-        rows=uploaded.rows,
-        columns=_uploaded_columns(uploaded.columns),
-        notes=uploaded.notes,
-    )
-
-
-def upload_file_metadata(kind: FileKind, parts: Iterable[FilePart]) -> UploadFileMetadata:
-    """Return what a file holds, as callers get it."""
-    items = (
-        FilePartMetadata(
-            sheet_name=part.sheet,
-            column_names=tuple(column.name for column in part.columns),
-            columns=_uploaded_columns(part.columns),
-            notes=part.notes,
-        )
-        for part in parts
-    )
-    return UploadFileMetadata(type=kind, items=tuple(items))
-
-
-def _uploaded_columns(columns: Iterable[FileColumn]) -> tuple[UploadedColumn, ...]:
-    return tuple(
-        UploadedColumn(column_name=column.name, header=column.header, type=str(column.type)) for column in columns
-    )
-
-
-def upload_details(database_id: int, uploaded: WrittenTable) -> dict[str, Any]:
-    """Return what the log says of an upload."""
-    place = {"database_id": database_id, "schema": uploaded.schema, "table": uploaded.table}
-    return {**place, "rows": uploaded.rows, "columns": len(uploaded.columns)}
 
 
 def _explore_options(database: Database) -> dict[str, Any]:

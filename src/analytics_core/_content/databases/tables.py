@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from analytics_core._content.databases.tunnels import takes_tunnels
+from analytics_core._content.databases.records import engine_information
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.execution.drivers import install_command, is_installed
-from analytics_core._engine.execution.sessions.metadata import ReflectedTable
 from analytics_core._engine.gate.metadata import FoundColumn
 from analytics_core._engine.gate.tables import FoundTable, SampledRows
-from analytics_core.models.database import DatabaseTable
 from analytics_core.models.table import (
     DatabaseEngine,
     DatabaseTableDetails,
@@ -20,19 +17,6 @@ from analytics_core.models.table import (
     TableIndexDetails,
     TableSample,
 )
-
-
-def engine_information(spec: EngineSpec | None) -> dict[str, Any]:
-    """Return what the library can do with databases of an engine; None is one that is not registered any more."""
-    from analytics_core._engine.gate.uploads import takes_uploads
-
-    can_tunnel = spec is not None and any(takes_tunnels(driver) for driver in spec.drivers)
-    return {
-        "supports_file_upload": takes_uploads(spec),
-        "disable_ssh_tunneling": not can_tunnel,
-        "supports_oauth2": spec is not None and spec.user_token is not None,
-        "supports_dynamic_schema": spec is not None and "host" in spec.parameters.names,
-    }
 
 
 def database_engine(spec: EngineSpec) -> DatabaseEngine:
@@ -49,11 +33,6 @@ def database_engine(spec: EngineSpec) -> DatabaseEngine:
         required_parameters=spec.parameters.required,
         engine_information=engine_information(spec),
     )
-
-
-def database_tables(found: Iterable[ReflectedTable]) -> tuple[DatabaseTable, ...]:
-    """Return tables and views as lists have them."""
-    return tuple(DatabaseTable(value=one.name, type="view" if one.is_view else "table", extra=None) for one in found)
 
 
 def table_details(database_id: int, table: str, schema: str | None, found: FoundTable) -> DatabaseTableDetails:

@@ -6,7 +6,8 @@ it is registered. A module of `specs` names its own in `ENGINES`; a package name
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
@@ -16,6 +17,7 @@ from sqlglot.dialects.dialect import Dialect, Dialects
 
 from analytics_core._engine.engines import specs as home
 from analytics_core._engine.engines.spec import EngineSpec
+from analytics_core._tools.once import Once
 from analytics_core.errors import SettingsError, UnknownEngineError
 
 ENTRY_POINTS = "analytics_core.engines"
@@ -27,21 +29,34 @@ class EngineRegistry:
 
     Args:
         specs: a later spec replaces an earlier one of the same name.
+        modules: those of `specs`, by the names of files, whose engines are known too, and replaced by these; each is
+            loaded when its engine is first asked for, all of them when no file has the name that is looked for.
 
     Raises:
         SettingsError: a spec lacks what the gate must know of its engine.
     """
 
-    __slots__ = ("_by_name", "_specs")
+    __slots__ = ("_given", "_made_all", "_modules")
 
-    def __init__(self, specs: Iterable[EngineSpec]) -> None:
-        self._specs: Mapping[str, EngineSpec] = MappingProxyType({spec.name: spec for spec in map(_checked, specs)})
-        aliases = {alias: spec for spec in self._specs.values() for alias in spec.aliases}
-        self._by_name: Mapping[str, EngineSpec] = MappingProxyType({**aliases, **self._specs})
+    def __init__(self, specs: Iterable[EngineSpec], *, modules: Iterable[str] = ()) -> None:
+        self._given: Mapping[str, EngineSpec] = MappingProxyType({spec.name: spec for spec in map(_checked, specs)})
+        self._modules = {name: Once(partial(_specs_of, name)) for name in modules}
+        self._made_all = Once(self._all)
+
+    def _all(self) -> Mapping[str, EngineSpec]:
+        shipped = {name: spec for made in self._modules.values() for name, spec in made().items()}
+        return MappingProxyType({**shipped, **self._given})
 
     def find(self, name: str) -> EngineSpec | None:
         """Return the spec with this name or alias, in any case; None where no engine answers to it."""
-        return self._by_name.get(name.lower())
+        name = name.lower()
+        if name in self._given:
+            return self._given[name]
+        if name in self._modules and name in self._modules[name]():
+            return self._modules[name]()[name]
+        specs = self._made_all()
+        aliases = {alias: spec for spec in specs.values() for alias in spec.aliases}
+        return specs.get(name, aliases.get(name))
 
     def get(self, name: str) -> EngineSpec:
         """Return the spec with this name or alias, in any case.
@@ -56,11 +71,11 @@ class EngineRegistry:
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all engines, sorted; aliases are left out."""
-        return tuple(sorted(self._specs))
+        return tuple(sorted(self._made_all()))
 
     def with_spec(self, spec: EngineSpec) -> EngineRegistry:
         """Return a registry that also knows `spec`, in place of one of the same name."""
-        return EngineRegistry([*self._specs.values(), spec])
+        return EngineRegistry([*self._given.values(), spec], modules=self._modules)
 
 
 def installed_engines(entries: Iterable[EntryPoint] | None = None) -> EngineRegistry:
@@ -73,12 +88,13 @@ def installed_engines(entries: Iterable[EntryPoint] | None = None) -> EngineRegi
         SettingsError: an entry point cannot be loaded, or names something else than a whole `EngineSpec`.
     """
     found = entry_points(group=ENTRY_POINTS) if entries is None else entries
-    return EngineRegistry([*_own(), *map(_loaded, found)])
+    return EngineRegistry(map(_loaded, found), modules=(module.name for module in iter_modules(home.__path__)))
 
 
-def _own() -> Iterator[EngineSpec]:
-    for module in iter_modules(home.__path__):
-        yield from getattr(import_module(f"{home.__name__}.{module.name}"), "ENGINES", ())
+def _specs_of(module: str) -> Mapping[str, EngineSpec]:
+    """Return the specs of a file of `specs`, by name."""
+    own: Iterable[EngineSpec] = getattr(import_module(f"{home.__name__}.{module}"), "ENGINES", ())
+    return {spec.name: spec for spec in map(_checked, own)}
 
 
 def _loaded(entry: EntryPoint) -> EngineSpec:

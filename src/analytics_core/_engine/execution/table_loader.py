@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from analytics_core._engine.execution.cancel import Stopper
 from analytics_core._engine.execution.connections import Admission, Connections
 from analytics_core._engine.execution.sessions.base import Session, ends_stops
-from analytics_core._engine.execution.sessions.loaders import loader_of
+from analytics_core._engine.execution.sessions.choice import loader_of
 from analytics_core._engine.execution.sessions.loading import Loader, LoadRequest
 from analytics_core._engine.files.limits import broken
 from analytics_core._engine.files.table import FileColumn

@@ -21,7 +21,8 @@ from analytics_core._engine.files.text_table import DelimitedFormat, TextTable
 from analytics_core._engine.files.workbook_table import SheetFormat, WorkbookTable, sheet_names
 from analytics_core.errors import FileUploadError, PayloadSchemaError, Problem
 from analytics_core.errors.base import LONGEST_KEY
-from analytics_core.models.upload import FileKind, FileUploadOptions
+from analytics_core.models.enums import FileKind
+from analytics_core.models.upload import FileUploadOptions
 
 _PIECE: Final = 1 << 20
 _SHAPE: Final = "databases.upload"

@@ -13,7 +13,7 @@ from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.connections import Admission
 from analytics_core._engine.execution.reflection import Reflector
-from analytics_core._engine.execution.sessions.loaders import loader_of
+from analytics_core._engine.execution.sessions.choice import loader_of
 from analytics_core._engine.execution.sessions.loading import LoadRequest
 from analytics_core._engine.execution.sessions.metadata import ReflectedColumn
 from analytics_core._engine.execution.table_loader import TableLoader
@@ -36,7 +36,8 @@ from analytics_core.errors import (
     StatementTimeoutError,
 )
 from analytics_core.errors.base import LONGEST_KEY, known_list, nearest, short_repr
-from analytics_core.models.upload import FileKind, FileUploadOptions, TableExists
+from analytics_core.models.enums import FileKind, TableExists
+from analytics_core.models.upload import FileUploadOptions
 from analytics_core.ports import Progress
 
 if TYPE_CHECKING:
@@ -209,11 +210,6 @@ def _telling(tell: Callable[[int], object], batches: Iterator[pa.RecordBatch]) -
     for batch in batches:
         yield batch
         tell(batch.num_rows)
-
-
-def takes_uploads(spec: EngineSpec | None) -> bool:
-    """Tell whether files are uploaded to databases of this engine."""
-    return spec is not None and loader_of(spec.name) is not None
 
 
 def upload_targets(spec: EngineSpec, schemas: Iterable[str]) -> tuple[str, ...]:

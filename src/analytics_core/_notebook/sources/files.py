@@ -22,7 +22,8 @@ from analytics_core._notebook.sources.json_types import with_days, with_whole_nu
 from analytics_core._notebook.sources.paths import DATABASES, FileType, broken_file, require_whole, type_of
 from analytics_core._notebook.sources.reading import FileReading
 from analytics_core.errors import FileUploadError, MissingExtraError, PayloadSchemaError, SourceError
-from analytics_core.models.upload import FileKind, FileUploadOptions
+from analytics_core.models.enums import FileKind
+from analytics_core.models.upload import FileUploadOptions
 
 Result = TypeVar("Result")
 

@@ -14,11 +14,12 @@ from analytics_core._notebook.sources.paths import FileType
 from analytics_core._records.settings import Settings
 from analytics_core.errors import SourceError
 from analytics_core.errors.base import short_repr
-from analytics_core.models.upload import FileKind, FileUploadOptions
+from analytics_core.models.enums import FileKind
 
 if TYPE_CHECKING:
     from analytics_core._engine.files.kinds import TextReader
     from analytics_core._engine.files.text_table import DelimitedFormat
+    from analytics_core.models.upload import FileUploadOptions
 
 _DECIMALS: Final = (".", ",")
 _THOUSANDS: Final = (".", ",", " ", "'", "_")
@@ -122,6 +123,8 @@ class FileReading:
 
     def options(self) -> FileUploadOptions:
         """Return how the reader of uploads reads CSV files."""
+        from analytics_core.models.upload import FileUploadOptions
+
         told = {} if self.header_row == "found" else {"header_row": self.header_row}
         return FileUploadOptions(
             **told,

@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from analytics_core._engine.execution.sessions.base import Session
 from analytics_core._engine.execution.sessions.metadata import DuckdbMetadata, EngineMetadata
-from analytics_core._engine.execution.sessions.mysql import MysqlMetadata, MysqlSession
-from analytics_core._engine.execution.sessions.postgresql import PostgresqlMetadata, PostgresqlSession
-from analytics_core._engine.execution.sessions.sqlite import SqliteMetadata, SqliteSession
-from analytics_core._engine.execution.sessions.trino import TrinoSession
+
+if TYPE_CHECKING:
+    from analytics_core._engine.execution.sessions.loading import Loader
 
 SESSION_OPTION = "analytics_core_session"
 """Execution option of our engines: the session that opened them."""
 
 
 def make_session(engine_name: str) -> Session:
-    """Return a new session for the engine of this name.
+    """Return a new session for the engine of this name; what serves one engine is loaded with its first session.
 
     Raises:
         ImportError: the engine's package is not installed.
     """
     if engine_name == "sqlite":
+        from analytics_core._engine.execution.sessions.sqlite import SqliteSession
+
         return SqliteSession()
     if engine_name == "duckdb":
         from analytics_core._engine.execution.sessions.duckdb import DuckdbSession
 
         return DuckdbSession()
     if engine_name == "postgresql":
+        from analytics_core._engine.execution.sessions.postgresql import PostgresqlSession
+
         return PostgresqlSession()
     if engine_name == "mysql":
+        from analytics_core._engine.execution.sessions.mysql import MysqlSession
+
         return MysqlSession()
-    return TrinoSession() if engine_name == "trino" else Session()
+    if engine_name == "trino":
+        from analytics_core._engine.execution.sessions.trino import TrinoSession
+
+        return TrinoSession()
+    return Session()
 
 
 def session_of(engine: sa.Engine) -> Session:
@@ -45,17 +53,39 @@ def session_of(engine: sa.Engine) -> Session:
 
 def metadata_of(dialect: sa.Dialect) -> EngineMetadata:
     """Return how databases of this dialect are asked; it does not depend on who opened the connection."""
-    return _METADATA.get(dialect.name, _PLAIN)
+    if dialect.name == "sqlite":
+        from analytics_core._engine.execution.sessions.sqlite import SqliteMetadata
+
+        return SqliteMetadata()
+    if dialect.name == "postgresql":
+        from analytics_core._engine.execution.sessions.postgresql import PostgresqlMetadata
+
+        return PostgresqlMetadata()
+    if dialect.name in ("mysql", "mariadb"):
+        from analytics_core._engine.execution.sessions.mysql import MysqlMetadata
+
+        return MysqlMetadata()
+    return DuckdbMetadata() if dialect.name == "duckdb" else EngineMetadata()
 
 
-_PLAIN = EngineMetadata()
-_MYSQL = MysqlMetadata()
-_METADATA: Mapping[str, EngineMetadata] = MappingProxyType(
-    {
-        "sqlite": SqliteMetadata(),
-        "duckdb": DuckdbMetadata(),
-        "postgresql": PostgresqlMetadata(),
-        "mysql": _MYSQL,
-        "mariadb": _MYSQL,
-    }
-)
+_LOADERS = {
+    "sqlite": "SqliteLoader",
+    "duckdb": "DuckdbLoader",
+    "postgresql": "PostgresqlLoader",
+    "mysql": "MysqlLoader",
+}
+
+
+def takes_rows(engine_name: str) -> bool:
+    """Tell whether tables are loaded into databases of this engine."""
+    return engine_name in _LOADERS
+
+
+def loader_of(engine_name: str) -> Loader | None:
+    """Return how this engine takes rows, which is loaded with the first of them; None for one that takes none here."""
+    if not takes_rows(engine_name):
+        return None
+    from analytics_core._engine.execution.sessions import loaders
+
+    loader: Loader = getattr(loaders, _LOADERS[engine_name])()
+    return loader

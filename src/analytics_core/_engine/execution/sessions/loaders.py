@@ -24,7 +24,7 @@ from analytics_core._engine.execution.sessions.loading import (
 )
 from analytics_core._engine.files.names import RESERVED_PREFIX
 from analytics_core.errors import UnsupportedByEngineError
-from analytics_core.models.upload import TableExists
+from analytics_core.models.enums import TableExists
 
 
 class SqliteLoader(Loader):
@@ -318,16 +318,3 @@ def _made_ready(table: sa.Table, request: LoadRequest, connection: sa.Connection
     if request.if_exists is TableExists.REPLACE:
         yield drop(table, connection)
     yield create(table, connection)
-
-
-_LOADERS: Final[dict[str, Loader]] = {
-    "sqlite": SqliteLoader(),
-    "duckdb": DuckdbLoader(),
-    "postgresql": PostgresqlLoader(),
-    "mysql": MysqlLoader(),
-}
-
-
-def loader_of(engine_name: str) -> Loader | None:
-    """Return how this engine takes rows; None for one that takes no uploads here."""
-    return _LOADERS.get(engine_name)

@@ -18,7 +18,7 @@ from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.files.kinds import ColumnType
 from analytics_core._engine.files.limits import broken
 from analytics_core._engine.files.table import FileColumn
-from analytics_core.models.upload import TableExists
+from analytics_core.models.enums import TableExists
 
 
 @dataclass(slots=True)
