@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from html import escape
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import humanize
@@ -51,6 +50,8 @@ class MarkdownToHtml:
         return self._written[markdown]
 
     def _html(self, markdown: str) -> str:
+        from html import escape
+
         import nh3
         from markdown_it import MarkdownIt
 
@@ -70,6 +71,8 @@ class MarkdownToHtml:
 
 
 def _alternative_text(_renderer: Any, tokens: Sequence[Any], place: int, *_more: Any) -> str:
+    from html import escape
+
     return escape(tokens[place].content)
 
 

@@ -6,19 +6,23 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from analytics_core._content.namespace import Namespace
 from analytics_core._records.report import ReportProgress
 from analytics_core._reports.claims import MOST_AT_A_TIME, Claims, DueRuns
-from analytics_core._reports.dispatcher import RunDispatcher
 from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core._tools.display.blocks import Blocks
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core._tools.display.objects import object_blocks
 from analytics_core._tools.log import line_log
+from analytics_core._tools.once import Once
 from analytics_core.errors import AccessError, ActorRequiredError, AnalyticsError, StoredDataError
 from analytics_core.models.parsing import payload_error
+
+if TYPE_CHECKING:
+    from analytics_core._reports.dispatcher import RunDispatcher
 
 _LOG = line_log(__name__)
 _SHORTEST_INTERVAL_S: Final = 0.05
@@ -80,16 +84,16 @@ class Scheduler(Namespace):
             Tick(due=0, claimed=0, taken_up=0, missed=0, finished=0)
         """
         moment = self._moment(now)
-        dispatcher = RunDispatcher(self._reports, waits=wait)
+        dispatcher = Once(partial(self._dispatcher, waits=wait))
         due = claimed = taken_up = missed = 0
         first_runs, first_due = self._due.look(moment)
         for claims in self._claimed(first_due, moment):  # before what died is taken up: it did not work at their times
-            dispatcher.begin(claims.run, claims.schedule)
+            dispatcher().begin(claims.run, claims.schedule)
             due, claimed, missed = due + claims.schedules, claimed + claims.claimed, missed + claims.missed
-        for run in dispatcher.left_behind(first_runs):
-            dispatcher.begin(run)
+        for run in dispatcher().left_behind(first_runs) if first_runs else ():
+            dispatcher().begin(run)
             taken_up += 1
-        finished = dispatcher.finish()
+        finished = sum(made.finish() for made in dispatcher.made)
         return Tick(due=due, claimed=claimed, taken_up=taken_up, missed=missed, finished=finished)
 
     def serve(self, interval_s: float = 30.0, *, stop: threading.Event | None = None) -> None:
@@ -121,6 +125,11 @@ class Scheduler(Namespace):
             except Exception as error:  # the border of a thread: nobody above could be told
                 _LOG.error("a look for due reports ended by an unexpected %s, and comes again", type(error).__name__)
             ended.wait(interval_s)
+
+    def _dispatcher(self, *, waits: bool) -> RunDispatcher:
+        from analytics_core._reports.dispatcher import RunDispatcher
+
+        return RunDispatcher(self._reports, waits=waits)
 
     def _claimed(self, due: Sequence[ReportProgress], moment: datetime) -> Iterator[Claims]:
         """Claim what is due and yield it, schedule by schedule; who cannot be claimed keeps nobody from theirs."""

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analytics_core._content.background_jobs import job_of, job_record, submit_job
 from analytics_core._content.jobs.handlers import JobKind
-from analytics_core._content.jobs.job import Job
 from analytics_core._content.namespace import NamespaceWithDistinct
-from analytics_core._content.pictures.drawing import PictureDrawer, chart_look
-from analytics_core._content.pictures.picture import Picture
 from analytics_core._content.questions.extra_filters import GivenFilters
 from analytics_core._content.questions.queries import ChartQueries, Question, question_text
-from analytics_core._content.questions.shown_charts import ShownCharts
 from analytics_core._engine.querying.explain import Explanation, with_form_fields
 from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.results.batch_stream import BatchStream
@@ -20,6 +15,10 @@ from analytics_core._superset.payload import BuiltPayload
 from analytics_core.errors import JobNotFoundError
 from analytics_core.models.chart import ChartListItem
 from analytics_core.models.parsing import Payload, read_object
+
+if TYPE_CHECKING:
+    from analytics_core._content.jobs.job import Job
+    from analytics_core._content.pictures.picture import Picture
 
 
 class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
@@ -89,6 +88,8 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             >>> print(picture.description.split(". ")[1])
             Bar chart of Revenue by country
         """
+        from analytics_core._content.pictures.drawing import PictureDrawer, chart_look
+
         look = chart_look(format=format, theme=theme, width_px=width_px, height_px=height_px, scale=scale)
         drawer = PictureDrawer(self._runtime)
         queries = ChartQueries(self._runtime, self._actor)
@@ -119,6 +120,8 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             >>> core.charts.question(2, extra_filters=france)["queries"][0]["filters"][-1]["val"]
             'France'
         """
+        from analytics_core._content.questions.shown_charts import ShownCharts
+
         return ShownCharts(self._runtime, self._actor).question(
             chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters
         )[1]
@@ -223,6 +226,8 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             >>> job.result()[0].rowcount
             3
         """
+        from analytics_core._content.background_jobs import submit_job
+
         queries = ChartQueries(self._runtime, self._actor)
         question = queries.known(question)
         requested, database = queries.for_job(question, force=force, strict=strict)
@@ -249,6 +254,8 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             >>> core.charts.job(job.job_id).result()[0].rowcount
             3
         """
+        from analytics_core._content.background_jobs import job_of, job_record
+
         record = job_record(self._runtime, job_id, owner=str(self._actor.id))
         is_own = record.user_id == self._actor.id and record.kind == JobKind.CHART_DATA
         if not is_own or not self._runtime.job_registry.handler(record).may_read(record, self._actor):

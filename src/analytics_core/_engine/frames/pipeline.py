@@ -15,10 +15,11 @@ from analytics_core._engine.frames.registry import FrameWithNotes, Operation
 from analytics_core._engine.frames.values import value_types
 from analytics_core.errors import LimitError, PostProcessingError, UnknownOperationError
 from analytics_core.models.parsing import schema_error
-from analytics_core.models.postprocessing import OperationOptions
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from analytics_core.models.postprocessing import OperationOptions
 
 
 _OBJECTS: Final = (ValueKind.TIME, ValueKind.BYTES, ValueKind.OTHER, ValueKind.UNKNOWN)
@@ -206,6 +207,8 @@ def _columns_of(table: pd.DataFrame) -> str:
 
 def _last_step(*, after: Step) -> Step:
     """Return the step that nobody asks for: flat labels, a named index as columns."""
+    from analytics_core.models.postprocessing import OperationOptions
+
     flatten = Operation(name="flatten", options=OperationOptions, apply=_finished)
     return Step(place=f"after {after.place}", operation=flatten, options=OperationOptions())
 

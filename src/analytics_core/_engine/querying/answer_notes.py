@@ -21,7 +21,6 @@ from analytics_core._records.chart_form import OLD_CHART_KINDS, is_on
 from analytics_core._records.datasource import Dataset
 from analytics_core.errors import TimeOffsetError
 from analytics_core.models.enums import Aggregate, TimeGrain
-from analytics_core.models.postprocessing import AggregateOperator, CumOptions, CumulativeOperator, PivotOptions
 from analytics_core.models.query import AdhocMetric, ChartDataQueryObject
 
 _IN_STEP: Final = MappingProxyType(
@@ -110,7 +109,6 @@ def _text(moment: datetime) -> str:
 
 
 _ADDED_UP: Final = (Aggregate.SUM, Aggregate.COUNT)
-_SUMS: Final = (AggregateOperator.SUM, AggregateOperator.NANSUM)
 _NOT_ADDED_UP: Final = re.compile(
     r"\b(avg|mean|median|min|max|mode|std\w*|var\w*|corr|quantile\w*|percentile\w*|approx\w*)\s*\(|\bdistinct\b|/",
     re.IGNORECASE,
@@ -155,10 +153,15 @@ def _adds_up(metric: str | AdhocMetric, saved: Mapping[str, str]) -> bool:
 
 def _summed(steps: Sequence[Step]) -> Iterator[tuple[str, str, str]]:
     """Yield what adds up, in words, the column that it adds up, and where."""
+    if not steps:
+        return
+    from analytics_core.models.postprocessing import AggregateOperator, CumOptions, CumulativeOperator, PivotOptions
+
+    summing = (AggregateOperator.SUM, AggregateOperator.NANSUM)
     for step in steps:
         options, place = step.options, f" in {step.place}"
         if isinstance(options, PivotOptions) and options.marginal_distributions:
-            sums = [(name, spec) for name, spec in options.aggregates.items() if spec.operator in _SUMS]
+            sums = [(name, spec) for name, spec in options.aggregates.items() if spec.operator in summing]
             yield from (("the totals", spec.column or name, place) for name, spec in sums)
         elif isinstance(options, CumOptions) and options.operator is CumulativeOperator.SUM:
             yield from (("the running results", name, place) for name in options.columns)

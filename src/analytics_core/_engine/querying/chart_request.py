@@ -21,7 +21,6 @@ from analytics_core._records.datasource import Dataset
 from analytics_core.errors import AnalyticsError, Problem, QueryError, UnknownColumnError, nearest
 from analytics_core.models.enums import ResultType
 from analytics_core.models.parsing import unknown_field
-from analytics_core.models.postprocessing import Orientation
 from analytics_core.models.query import (
     AdhocMetric,
     AdhocMetricColumn,
@@ -312,11 +311,11 @@ def _adds_shares(step: PostProcessingOperation) -> bool:
 
 
 def _needs_totals(step: PostProcessingOperation) -> bool:
-    return (
-        step.operation == CONTRIBUTION
-        and step.options.get("orientation") in (None, Orientation.COLUMN)
-        and step.options.get(OPTION) is None
-    )
+    if step.operation != CONTRIBUTION:
+        return False
+    from analytics_core.models.postprocessing import Orientation
+
+    return step.options.get("orientation") in (None, Orientation.COLUMN) and step.options.get(OPTION) is None
 
 
 def totals_of(result: QueryResult) -> dict[str, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, Final, Literal, get_args
 
 from analytics_core._notebook.builder.accessors import DatasetNames
@@ -181,3 +182,15 @@ def one_of(value: object, known: Sequence[str], place: str) -> None:
     """Raise UnknownNameError, with the nearest name, for a word that is none of these."""
     if not isinstance(value, str) or value not in known:
         raise UnknownNameError(str(value), place=place, known=known)
+
+
+def choice_of(value: object, place: str) -> None:
+    """Raise UnknownNameError, with the nearest name, for what the operation of a step does not take there."""
+    from analytics_core.models.postprocessing import CumulativeOperator, ResampleMethod, RollingType
+
+    choices: dict[str, Iterable[StrEnum]] = {
+        "kind of .rolling": RollingType,
+        "operator of .cumulative": CumulativeOperator,
+        "method of .resample": ResampleMethod,
+    }
+    one_of(value, [known.value for known in choices[place]], place)

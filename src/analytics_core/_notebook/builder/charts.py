@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from analytics_core._content.pictures.display import picture_bundle
-from analytics_core._content.pictures.picture import Picture
 from analytics_core._notebook.builder.forms import TABLE, chart_form, chart_query, table_form
 from analytics_core._notebook.builder.payload import QueryAxes
 from analytics_core._notebook.builder.runnable import ChartNamespace, RunnableQuery, copied
@@ -18,6 +16,9 @@ from analytics_core._tools.display.blocks import notes
 from analytics_core._tools.display.bundles import Bundle, bundle_of, own_mime_bundle
 from analytics_core.errors import MissingExtraError, QueryError, UnknownNameError, nearest
 from analytics_core.models.chart import ChartGet
+
+if TYPE_CHECKING:
+    from analytics_core._content.pictures.picture import Picture
 
 CompletedQuery = Callable[[Mapping[str, Any]], dict[str, Any]]
 """Makes the query of a chart of the one that its form asks."""
@@ -130,6 +131,8 @@ class QueryChart(RunnableQuery):
     def _bundle(self) -> Bundle:
         """Run the query, and return its picture; an error is shown as one."""
         try:
+            from analytics_core._content.pictures.display import picture_bundle
+
             return picture_bundle(self._drawn(format="svg"))
         except MissingExtraError as error:  # nobody here draws; the notebook may know Vega-Lite
             bundle, told = self.run()._repr_mimebundle_(), bundle_of(notes([f"Shown as a table: {error.message}"]))

@@ -16,6 +16,7 @@ from analytics_core._notebook.builder.arguments import (
     MetricLike,
     OrderLike,
     Orientation,
+    choice_of,
     choosing_key,
     column_of,
     conditions_of,
@@ -44,7 +45,6 @@ from analytics_core._notebook.builder.values import (
 from analytics_core.errors import QueryError
 from analytics_core.models.chart import ChartGet
 from analytics_core.models.dataset import DatasetGet
-from analytics_core.models.postprocessing import CumulativeOperator, ResampleMethod, RollingType
 
 Named = Mapping[str, object] | None
 
@@ -342,7 +342,7 @@ class DatasetQuery(RunnableQuery):
             >>> weeks.rolling(4, "sum").run().results[0].colnames
             ('order_date', 'revenue')
         """
-        one_of(kind, [known.value for known in RollingType], "kind of .rolling")
+        choice_of(kind, "kind of .rolling")
         options: dict[str, Any] = {"rolling_type": kind, "window": count_of(window, ".rolling", least=1)}
         if min_periods is not None:
             options["min_periods"] = count_of(min_periods, "min_periods of .rolling")
@@ -361,7 +361,7 @@ class DatasetQuery(RunnableQuery):
             >>> orders.query(orders.count()).by("channel").cumulative().run().results[0].rows()[-1]
             (None, ...)
         """
-        one_of(operator, [known.value for known in CumulativeOperator], "operator of .cumulative")
+        choice_of(operator, "operator of .cumulative")
         return self._with("cumulative", () if operator == "sum" else (operator,), step={"operator": operator})
 
     def share(self, orientation: Orientation = "column") -> DatasetQuery:
@@ -397,7 +397,7 @@ class DatasetQuery(RunnableQuery):
             >>> len(weeks.resample("1D", "ffill").run().results[0].rows())
             8
         """
-        one_of(method, [known.value for known in ResampleMethod], "method of .resample")
+        choice_of(method, "method of .resample")
         options: dict[str, Any] = {"rule": text_of(rule, ".resample"), "method": method}
         if fill is not None:
             options["fill_value"] = number_of(fill, "fill of .resample")

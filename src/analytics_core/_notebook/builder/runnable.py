@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
-from analytics_core._engine.querying.explain import Explanation
-from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.results.display import answer_blocks
-from analytics_core._superset.payload import BuiltPayload
 from analytics_core._tools.display.blocks import Blocks, CodeBlock
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core.errors import QueryError, UnknownNameError
-from analytics_core.models.chart import ChartGet
+
+if TYPE_CHECKING:
+    from analytics_core._engine.querying.explain import Explanation
+    from analytics_core._engine.results.answer import ChartData
+    from analytics_core._superset.payload import BuiltPayload
+    from analytics_core.models.chart import ChartGet
 
 if TYPE_CHECKING:
     import pandas as pd
