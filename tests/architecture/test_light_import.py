@@ -6,7 +6,10 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 import analytics_core
+from analytics_core.testing.sample_data import make_shop
 
 HEAVY = {
     "alembic", "croniter", "cryptography", "dateutil", "duckdb", "jinja2", "jwt", "numpy", "orjson", "pandas",
@@ -65,16 +68,79 @@ def test_the_package_shows_nothing_private_to_a_notebook() -> None:
 
 
 LATER = (
-    *("_sql", "_pictures", "_superset.kinds", "_reports.runner", "_reports.scheduler", "_core.guest_core"),
+    *("_sql", "_pictures", "_core.guest_core", "_core.operating", "_core.wiring.questions"),
+    *("_reports.delivery", "_reports.dispatcher", "_reports.namespace", "_reports.runner", "_reports.scheduler"),
+    *("_superset.form", "_superset.kinds", "_superset.registry"),
     *("_content.bundles", "_content.checks", "_content.charts", "_content.dashboards", "_content.guests"),
-    *("_content.questions", "_content.pictures", "_engine.querying", "_engine.forecast", "_engine.frames.operations"),
+    *("_content.oauth", "_content.logs", "_content.questions", "_content.pictures"),
+    *("_content.databases.tables", "_content.databases.uploads", "_content.datasets.sources"),
+    *("_engine.compile.fragments.parser", "_engine.compile.lowering", "_engine.compile.plan"),
+    *("_engine.compile.templates", "_engine.compile.time_range"),
+    *("_engine.execution.sessions.loaders", "_engine.execution.sessions.loading", "_engine.execution.table_loader"),
+    *("_engine.files.reading", "_engine.forecast", "_engine.frames.operations", "_engine.frames.registry"),
+    *("_engine.gate.guard", "_engine.gate.row_security", "_engine.gate.tables", "_engine.gate.uploads"),
+    *("_engine.oauth.flow", "_engine.oauth.state", "_engine.oauth.tokens"),
+    *("_engine.querying", "_engine.rights.guest_tokens"),
+    *("models.embedded", "models.log", "models.people", "models.postprocessing", "models.query", "models.report"),
+    *("models.table", "models.upload"),
 )
 """Rooms and subjects that are loaded with their first use."""
 
+HEAVY_LATER = {
+    "alembic", "croniter", "duckdb", "jinja2", "jwt", "numpy", "orjson", "pandas", "paramiko", "pyarrow", "scipy",
+    "statsmodels", "vl_convert", "xlsxwriter",
+}  # fmt: skip
+"""Packages likewise."""
 
-def test_connecting_loads_nothing_that_a_connection_does_not_need() -> None:
-    loaded = _modules_loaded_by("import analytics_core; analytics_core.connect('sqlite://')")
-    ours = {name.removeprefix("analytics_core.") for name in loaded if name.startswith("analytics_core.")}
-    assert {name for name in ours for later in LATER if f"{name}.".startswith(f"{later}.")} == set()
-    assert {"alembic", "croniter", "jinja2", "jwt", "pandas", "paramiko", "scipy", "statsmodels"} & loaded == set()
-    assert len(ours) <= 300
+CORE = (
+    "import secrets; from analytics_core import AnalyticsCore, Settings; "
+    "AnalyticsCore(Settings(secret_key=secrets.token_urlsafe()))"
+)
+IDLE_TICK = f"{CORE}.scheduler.tick()"
+
+
+def _of_ours(loaded: set[str]) -> set[str]:
+    return {name.removeprefix("analytics_core.") for name in loaded if name.startswith("analytics_core.")}
+
+
+def _too_early(ours: set[str]) -> set[str]:
+    return {name for name in ours for later in LATER if f"{name}.".startswith(f"{later}.")}
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("shop") / "shop.db"
+    make_shop(file, days=2)
+    return str(file)
+
+
+def test_connecting_loads_nothing_that_a_connection_does_not_need(shop: str) -> None:
+    loaded = _modules_loaded_by(f"import analytics_core; analytics_core.connect({shop!r})")
+    ours = _of_ours(loaded)
+    assert _too_early(ours) == set()
+    assert HEAVY_LATER & loaded == set()
+    assert {name for name in ours if name.startswith("_engine.engines.specs.")} == {"_engine.engines.specs.sqlite"}
+    assert len(ours) <= 210
+
+
+def test_a_core_loads_no_package_that_seals_before_there_is_a_secret() -> None:
+    loaded = _modules_loaded_by(CORE)
+    assert (HEAVY_LATER | {"cryptography"}) & loaded == set()
+    assert _too_early(_of_ours(loaded)) == set()
+    assert len(_of_ours(loaded)) <= 170
+
+
+def test_a_look_for_due_reports_that_finds_none_loads_nothing_that_runs_them() -> None:
+    loaded = _modules_loaded_by(IDLE_TICK)
+    assert _too_early(_of_ours(loaded)) == {"_reports.delivery", "_reports.scheduler"}
+    assert HEAVY_LATER & loaded == set()
+
+
+def test_a_first_answer_draws_nothing(shop: str) -> None:
+    answer = f"import analytics_core; analytics_core.connect({shop!r}).dataset('orders').query('count').run()"
+    loaded = _modules_loaded_by(answer)
+    ours = _of_ours(loaded)
+    assert {
+        name for name in ours if name.startswith(("_pictures.", "_content.pictures", "_reports.", "_sql."))
+    } == set()
+    assert {"numpy", "pandas", "pyarrow", "scipy", "vl_convert"} & loaded == set()
