@@ -1,7 +1,8 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
     python -m benchmarks ../shared/bench
-        [--parts queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards,hand,builder,pictures,sql]
+        [--parts first,queries,operations,forecast,store,growth,fence,plans,frames,forms,dashboards,hand,builder,
+                 pictures,sql]
         [--plan-rows 2000000]
         [--engines sqlite,duckdb,postgres]
         [--acceptance ../shared/acceptance] [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
@@ -27,6 +28,7 @@ from benchmarks import (
     dashboards,
     fence,
     figures,
+    first_use,
     forecast_accuracy,
     form_data,
     frames,
@@ -43,6 +45,7 @@ from benchmarks.system import System
 from benchmarks.workload import ENGINES, Workload, load_workload, make_databases
 
 PARTS = (
+    "first",
     "queries",
     "operations",
     "forecast",
@@ -73,6 +76,8 @@ def main() -> int:
 
 
 def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Ratio | Unmeasured | plans.Flaw]:
+    if "first" in arguments.parts:
+        yield from first_use.compare()
     if "queries" in arguments.parts:
         yield from _of_queries(workload, arguments)
     if "operations" in arguments.parts:
