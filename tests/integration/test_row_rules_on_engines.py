@@ -118,10 +118,13 @@ OF_ONE_ENGINE = {
         "(WITH x AS (SELECT id FROM sales) SELECT id FROM x) AS q",
         "CTE read twice": "WITH sales AS (SELECT 9 AS id), z AS (WITH x AS (SELECT id FROM sales) "
         "SELECT id FROM x UNION SELECT id FROM (SELECT id FROM x) AS q) SELECT id FROM z",
+        "CTE beyond a sub-query": "WITH sales AS (SELECT 9 AS id), z AS (SELECT q.id FROM "
+        "(WITH x AS (SELECT id FROM sales) SELECT id FROM x) AS q) SELECT id FROM z",
     },
 }
 MAY_BE_REFUSED = {
-    *("CTE of the same name", "CTE read twice", "struct", "whole row", "table's star", "catalog", "sample", "indexed"),
+    *("CTE of the same name", "CTE beyond a CTE", "CTE read twice", "CTE beyond a sub-query", "struct", "whole row"),
+    *("table's star", "catalog", "sample", "indexed"),
 }
 """Refused or not understood by the engine is as good as filtered, where the guard or the engine says so."""
 

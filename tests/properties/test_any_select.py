@@ -102,6 +102,32 @@ def test_a_statement_on_which_the_server_ends_is_left_out(mariadb_databases: Dat
         assert answer_of_servers(world, server, "SELECT a FROM t") == "the same"
 
 
+@pytest.mark.server
+def test_clauses_called_like_tables_do_not_end_the_server(mariadb_databases: Databases, tmp_path: Path) -> None:
+    crashes = (
+        "WITH u AS (SELECT a FROM v UNION SELECT a FROM v AS w), v AS (WITH x AS (SELECT a FROM u) SELECT 1 AS a), "
+        "t AS (SELECT a FROM u) SELECT t.a FROM t, v"
+    )
+    hangs = (
+        "WITH t AS (WITH u AS (SELECT a FROM u UNION SELECT a FROM t), x AS (SELECT p.a FROM u AS p, u AS q) "
+        "SELECT a FROM u), u AS (SELECT 60 AS a UNION ALL SELECT p.a FROM t AS p, t AS q), v AS (SELECT a FROM t) "
+        "SELECT a FROM u"
+    )
+    flat = (
+        "WITH v AS (SELECT a FROM u), u AS (SELECT v.a FROM v, u), "
+        "t AS (SELECT v.a FROM v, u UNION SELECT q.a FROM (SELECT a FROM v) AS q) SELECT a FROM t"
+    )
+    urls, server = [mariadb_databases.new(tmp_path) for _ in range(3)], mariadb_databases.server
+    assert server is not None
+    tables = dict.fromkeys("tuv", "a INTEGER | (1), (2)")
+    with mirrored("mysql", urls, tmp_path, tables, {"u": "a > 0"}, {}) as world:
+        for asker in (world.admin, world.reader):
+            assert sorted(asker.sql(crashes).rows()) == [(1,), (2,)]
+            assert sorted(asker.sql(hangs).rows()) == [(1,), (1,), (2,), (2,), (60,)]
+            assert sorted(asker.sql(flat).rows()) == [(1,), (2,)]
+    assert not has_failed(server)
+
+
 def answers(
     world: Mirrored, server: PrivateServer | None, database: AnyDatabase, random: Random, many: int
 ) -> Iterator[str]:

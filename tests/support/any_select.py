@@ -112,7 +112,6 @@ class Scope:
     relations: Mapping[str, Columns]
     columns: Columns = ()
     depth: int = 0
-    is_in_clause: bool = False
     clauses: frozenset[str] = frozenset()
 
     def deeper(self, by: int = 1) -> Scope:
@@ -199,7 +198,7 @@ class Writer:
         clauses = []
         for name in names:
             relations = {key: columns for key, columns in inside.items() if key not in seen}
-            inner = replace(scope, relations=relations, columns=(), is_in_clause=True)
+            inner = replace(scope, relations=relations, columns=())
             body, columns = self.recursive(inner, name) if recursive and self.chance(2) else self.body(inner)
             columns = tuple((f"k{n}", kind) for n, (_, kind) in enumerate(columns))
             listed = ", ".join(column for column, _ in columns)
@@ -210,12 +209,11 @@ class Writer:
         return scope, f"WITH {'RECURSIVE ' if recursive else ''}{', '.join(clauses)} "
 
     def _beyond_with(self, scope: Scope) -> Mapping[str, Columns]:
-        """Return what a clause of MariaDB may read beyond its own WITH: tables, whatever the queries around call so.
+        """Return what a clause of MariaDB may read beyond its own WITH: tables, of which no query around has a clause.
 
-        In a clause of a clause such a name is the outer clause where it is read first, and a table after that.
+        It would see some of those clauses, and for others look for a table, which the library's names lead nowhere.
         """
-        tables = self.database.columns
-        return {name: of for name, of in tables.items() if not scope.is_in_clause or scope.relations.get(name) is of}
+        return {name: of for name, of in self.database.columns.items() if scope.relations.get(name) is of}
 
     def body(self, scope: Scope) -> tuple[str, Columns]:
         """Return the query of a clause."""

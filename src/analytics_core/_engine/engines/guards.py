@@ -168,7 +168,7 @@ class TableNames:
         row_ids: columns, in lower case, that the tables of the engine have without a place in its catalog; a sub-query
             of their rows lacks them, or has NULL for them without a word.
         nested_ctes: whether a clause of WITH sees the clauses of the queries around the query of its own WITH; where it
-            does not, the name is a table there, also in a clause of a clause that is read twice.
+            may look for a table of that name, clauses are sent by names that no table has.
     """
 
     longest: int | None

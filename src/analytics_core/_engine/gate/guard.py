@@ -38,7 +38,7 @@ from analytics_core._engine.gate.changes import (
     reject_start,
     without_hints,
 )
-from analytics_core._engine.gate.relations import in_schema, named_by, relations_in
+from analytics_core._engine.gate.relations import in_schema, named_by, relations_in, rename_clauses
 from analytics_core.errors import QueryError, StatementRefusedError, VirtualDatasetError
 
 Check = Callable[..., NodeIndex]
@@ -92,6 +92,7 @@ def check_select(
         raise rejected(_ONLY_QUERIES + hint)
     index = _check_query(index, rejected=rejected)
     forget_places(index)
+    index = rename_clauses(index, spec)
     try:
         relations = relations_in(index, spec)
     except StatementRefusedError as error:
@@ -142,6 +143,7 @@ def check_statement(
     forget_places(index)
     if not is_query:
         reject_hidden_targets(tree, spec, rejected)
+    index = rename_clauses(index, spec)
     try:
         relations = _relations(index, spec)
         text, _ = _written_twice(index, relations, tokens, spec, rejected=rejected, check=check)

@@ -7,7 +7,6 @@ Refused are the engines' own relations and functions that show what other tables
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
@@ -215,51 +214,55 @@ def _reject_unknown_function(call: exp.Func, spec: EngineSpec) -> None:
 
 
 def is_cte(table: exp.Table, spec: EngineSpec) -> bool:
-    """Tell whether a WITH clause answers to the relation wherever engines look its name up."""
+    """Tell whether a WITH clause answers to the relation."""
+    return _clause_of(table, spec) is not None
+
+
+def _clause_of(table: exp.Table, spec: EngineSpec) -> exp.Identifier | None:
+    """Return the name of the WITH clause that answers to the relation; None for a table."""
     name = table.this
     if table.db or table.catalog or not isinstance(name, exp.Identifier):
-        return False
+        return None
     spelled, written = name.name.casefold(), (name.name, name.quoted)
-    alike = [cte for cte in _visible(table, spec) if cte.name.casefold() == spelled]
-    return any((cte.name, cte.quoted) == written or _folded(cte, spec) == _folded(name, spec) for cte in alike)
+    alike = [cte for cte in _visible(table) if cte.name.casefold() == spelled]
+    same = (cte for cte in alike if (cte.name, cte.quoted) == written or _folded(cte, spec) == _folded(name, spec))
+    return next(same, None)
 
 
-def _visible(node: exp.Expr, spec: EngineSpec) -> Iterator[exp.Identifier]:
+def _visible(node: exp.Expr) -> Iterator[exp.Identifier]:
     """Yield the names of the WITH clauses that are in sight of a node, the nearest query first."""
-    child, parent, sees_queries = node, node.parent, True
+    child, parent = node, node.parent
     while parent is not None:
         if isinstance(parent, exp.With):
-            if not sees_queries and _is_read_again(node):  # it is parsed again, and may find tables by its names
-                return
             yield from _named(_before(parent, child, node))
-            sees_queries = spec.guards.table_names.nested_ctes
-        elif sees_queries and isinstance(with_ := parent.args.get("with_"), exp.With) and child is not with_:
+        elif isinstance(with_ := parent.args.get("with_"), exp.With) and child is not with_:
             yield from _named(with_.expressions)
         child, parent = parent, parent.parent
 
 
-def _is_read_again(node: exp.Expr) -> bool:
-    """Tell whether a clause around a node is read twice, or is read in one that is."""
-    readers = defaultdict[str, list[exp.Expr]](list)
-    for table in node.root().find_all(exp.Table):
-        if not table.db:
-            readers[table.name.casefold()].append(table)
-    waiting, seen = [node], set[str]()
-    while waiting:
-        for name in _clauses_around(waiting.pop()) - seen:
-            if len(readers[name]) > 1:
-                return True
-            seen.add(name)
-            waiting += readers[name]
-    return False
+def rename_clauses(index: NodeIndex, spec: EngineSpec) -> NodeIndex:
+    """Return a statement in which no WITH clause is called like a table, where the engine may confuse the two.
 
-
-def _clauses_around(node: exp.Expr) -> set[str]:
-    names, clause = set(), node.find_ancestor(exp.CTE)
-    while clause is not None:
-        names.add(clause.alias.casefold())
-        clause = clause.find_ancestor(exp.CTE)
-    return names
+    MariaDB looks for a table where it does not see a clause of a query around, and would read it without its row rules.
+    Where a clause has the name of a table or of another clause, MariaDB may hang beyond all limits, or crash.
+    """
+    withs = index.of(exp.With)
+    if spec.guards.table_names.nested_ctes or not withs:
+        return index
+    clauses = [name for with_ in withs for name in _named(with_.expressions)]
+    names = {name.name.casefold() for name in clauses}
+    tables = [node for node in index.nodes if isinstance(node, exp.Table) and node.name.casefold() in names]
+    read = [(table, _clause_of(table, spec)) for table in tables]
+    if len(withs) == 1 and all(clause is not None for _, clause in read):
+        return index
+    renamed = {id(name): quoted(f"{name.name[:40]} clause {n}") for n, name in enumerate(clauses, start=1)}
+    for table, clause in read:
+        if clause is not None:
+            table.set("alias", table.args.get("alias") or exp.TableAlias(this=table.this.copy()))
+            table.set("this", renamed[id(clause)].copy())
+    for name in clauses:
+        name.replace(renamed[id(name)])
+    return NodeIndex(index.tree)
 
 
 def _before(with_: exp.With, own: exp.Expr, node: exp.Expr) -> list[exp.Expr]:
