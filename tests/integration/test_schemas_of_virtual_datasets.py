@@ -45,6 +45,25 @@ def test_tables_without_a_schema_are_those_of_the_dataset_under_their_own_rules(
     assert {one.name for one in world.admin.lineage("sales", schema="other").of("dataset")} >= {"v"}
 
 
+def test_a_dataset_that_is_taken_in_is_looked_up_in_its_own_schema(world: TenantWorld) -> None:
+    create = world.admin.datasets.create
+    table = create({"database": 1, "table_name": "sales", "schema": "other"}).id
+    inner = create({"database": 1, "table_name": "inner", "sql": "SELECT id FROM sales"}).id
+    placed = create({"database": 1, "table_name": "placed", "schema": "other", "sql": "SELECT id FROM sales"}).id
+    between = f"SELECT id FROM {{{{ dataset({inner}) }}}}"
+    nested = create({"database": 1, "table_name": "nested", "sql": between}).id
+
+    def found(taken: int, schema: str | None, name: str) -> list[int]:
+        sql = f"SELECT id FROM {{{{ dataset({taken}) }}}} UNION ALL SELECT -id FROM sales"
+        made = create({"database": 1, "table_name": f"{name} {taken}", "schema": schema, "sql": sql}).id
+        return ids(world.admin, made)
+
+    own, others = [1, 2, 3, 4, 5, 6, 7], [100, 200]
+    for taken, expected in ((1, own), (inner, own), (nested, own), (table, others), (placed, others)):
+        assert found(taken, "other", "in other") == sorted([*expected, -100, -200]), taken
+        assert found(taken, None, "in none") == sorted([*expected, *(-one for one in own)]), taken
+
+
 def test_a_change_of_the_schema_is_one_of_the_sql(world: TenantWorld) -> None:
     role = world.admin.roles.create({"name": "owners"})
     world.admin.roles.grant(role, on=("dataset", 1))

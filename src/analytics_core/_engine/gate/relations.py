@@ -324,8 +324,15 @@ def _is_inside(name: str, spec: EngineSpec, *, schema: str | None, catalog: str 
     return inside and name.lower() not in harmless
 
 
+NO_SCHEMA: Final = "schema of the connection"
+"""Stands before a table that `in_schema` is to leave without a schema."""
+
+
 def in_schema(tree: exp.Expr, schema: str | None, spec: EngineSpec) -> exp.Expr:
-    """Return the tree, which is changed, with the schema, where there is one, before each table that names none."""
+    """Return the tree, which is changed, with the schema, where there is one, before each table that names none.
+
+    `NO_SCHEMA` before a table goes.
+    """
     if not schema:
         return tree
     tables = table_nodes(tree)
@@ -333,6 +340,8 @@ def in_schema(tree: exp.Expr, schema: str | None, spec: EngineSpec) -> exp.Expr:
         is_part = isinstance(tree, exp.Alter) and tables[relation.position] is not tree.this
         if relation.table.schema is None and not is_part:
             tables[relation.position].set("db", quoted(schema))
+        elif relation.table.schema == NO_SCHEMA:
+            tables[relation.position].set("db", None)
     return tree
 
 

@@ -10,8 +10,10 @@ from analytics_core._engine.compile.planning_context import make_view
 from analytics_core._engine.compile.render import relation_sql
 from analytics_core._engine.compile.templates import written_clause
 from analytics_core._engine.gate.gate import DatasetAdmission, Gate
+from analytics_core._engine.gate.guard import select_in_schema
 from analytics_core._engine.gate.loaded_datasets import LoadedDataset, StoredDatasets
 from analytics_core._engine.gate.partitions import Partitions
+from analytics_core._engine.gate.relations import NO_SCHEMA
 from analytics_core._engine.querying.preparing import Preparer
 from analytics_core._engine.querying.templating import BoundTemplates, QueryTemplates, TemplateRequest
 from analytics_core._engine.rights.policy import Policy
@@ -84,7 +86,10 @@ class QueryLookups:
         """
         path = self._path(f"dataset {dataset_id}")
         key = ("dataset", dataset_id, None if columns is None else tuple(columns), with_metrics)
-        return self._once(key, lambda: self._rows_of(dataset_id, columns, path, with_metrics=with_metrics))
+        rows = self._once(key, lambda: self._rows_of(dataset_id, columns, path, with_metrics=with_metrics))
+        if not self.request.dataset.schema:
+            return rows
+        return select_in_schema(rows, NO_SCHEMA, spec=self.request.spec, place=f"dataset({dataset_id})")
 
     def _rows_of(
         self, dataset_id: int, columns: Sequence[str] | None, path: tuple[str, ...], *, with_metrics: bool
