@@ -399,9 +399,11 @@ class _Columns:
                 if id(column) not in seen and self._owner(scope, column) is scope:
                     seen.add(id(column))
                     selects = getattr(scope.expression, "selects", ())
-                    aliases = {one.alias.casefold() for one in selects if isinstance(one, exp.Alias)}
+                    own = column.find_ancestor(exp.Alias)
+                    others = (one for one in selects if isinstance(one, exp.Alias) and one is not own)
+                    aliases = {one.alias.casefold() for one in others}
                     sees = not isinstance(tree, exp.Insert) or column.find_ancestor(exp.OnConflict, exp.Returning)
-                    around = [each.sources for each in _with_outer(scope)] + ([self.changed] if sees else [])
+                    around = [*_sources_around(scope), *([self.changed] if sees else [])]
                     yield from self._problem(column, around, aliases)
         for column in self._outside(tree) if self.changed else ():
             yield from self._problem(column, [self.changed], frozenset())
@@ -470,12 +472,19 @@ class _Columns:
 _OTHER: Any = object()
 
 
-def _with_outer(scope: Scope) -> Iterator[Scope]:
-    """Yield a query and those around it, whose tables it may name, the nearest first."""
+def _sources_around(scope: Scope) -> Iterator[Mapping[str, Any]]:
+    """Yield what a query reads, and those around it, whose columns it may name, the nearest first.
+
+    No query names its own columns, none those of a clause of WITH that it does not read, no clause those of its reader.
+    """
+    inner: Scope | None = None
     around: Scope | None = scope
     while around is not None:
-        yield around
-        around = around.parent
+        if inner is None or not inner.is_cte:
+            read, clauses = {table.alias_or_name for table in around.tables}, around.cte_sources
+            found = {name: source for name, source in around.sources.items() if name in read or name not in clauses}
+            yield {name: source for name, source in found.items() if source is not inner}
+        inner, around = around, around.parent
 
 
 def _is_star(item: exp.Expr) -> bool:
