@@ -183,7 +183,8 @@ def statements(session: nox.Session) -> None:
     session.run("python", "-m", "tests.tpc", str(folder))
     many = ("-m", "", "--hypothesis-profile", "many", "-p", "no:logging", "-rP")
     paths = ("tests/integration/test_sql_statements.py", "tests/properties/test_any_select.py")
-    session.run("python", "-m", "pytest", "-n", "2", *many, *paths, *session.posargs)
+    # The random SELECTs of an engine are one long test: whichever worker is free takes the next.
+    session.run("python", "-m", "pytest", "-n", "2", "--dist", "worksteal", *many, *paths, *session.posargs)
 
 
 @nox.session
